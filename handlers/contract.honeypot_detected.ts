@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a contract whose buyers cannot sell (R99). */
+export default defineHandler({
+  type: 'contract.honeypot_detected',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on liquidity leaving a pool (R100). */
+export default defineHandler({
+  type: 'contract.liquidity_removed',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a contract changing its owner (R101). */
+export default defineHandler({
+  type: 'contract.ownership_changed',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a launch-platform token moving to an exchange pool (R102). */
+export default defineHandler({
+  type: 'pump.graduation',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a new pool for a token not seen before (R94). */
+export default defineHandler({
+  type: 'token.new_listing',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a jump of the audit risk score of a token (R95). */
+export default defineHandler({
+  type: 'token.risk_change',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a large trade of a tracked wallet (R96). */
+export default defineHandler({
+  type: 'wallet.large_trade',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,10 @@
+import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+/** Prints one line on a tracked wallet buying a token it had not held (R97). */
+export default defineHandler({
+  type: 'wallet.new_position',
+  run(event) {
+    console.log(formatEvent(event))
+  },
+})

@@ -1,0 +1,53 @@
+import type { Request, Response } from 'express'
+import getRawBody from 'raw-body'
+import { InboxError } from '../errors.ts'
+
+const bodyLimitBytes = 64 * 1024
+const retryAfterSeconds = '5'
+
+export function sendJson(response: Response, value: unknown, status = 200): void {
+  const body = JSON.stringify(value)
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
+  response.end(body)
+}
+
+/** Answers with an error: `{"error":{"code","message"}}`. */
+export function sendError(response: Response, error: InboxError): void {
+  if (error.status === 401) response.set('WWW-Authenticate', 'Bearer')
+  if (error.status === 503) response.set('Retry-After', retryAfterSeconds)
+  // What is left of the body is not read.
+  if (error.status === 413) response.set('Connection', 'close')
+  sendJson(response, { error: { code: error.code, message: error.message } }, error.status)
+}
+
+/** The JSON body of a request, of at most 64 kB. Throws the error it is to be answered with. */
+export async function readJsonBody(request: Request): Promise<unknown> {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
+  if (type.split(';')[0]?.trim().toLowerCase() !== 'application/json') {
+    throw new InboxError('media_type_unsupported', 'expected a body with Content-Type: application/json')
+  }
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new InboxError('content_encoding_unsupported', 'send the body without Content-Encoding')
+  }
+  const text = await readText(request)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new InboxError('bad_request', 'the body is not JSON', { cause: error })
+  }
+}
+
+async function readText(request: Request): Promise<string> {
+  const length = request.headers['content-length']
+  try {
+    return await getRawBody(request, {
+      limit: bodyLimitBytes,
+      encoding: 'utf8',
+      ...(length !== undefined && { length }),
+    })
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
+    if (isTooLarge) throw new InboxError('body_too_large', `the body is larger than ${bodyLimitBytes} bytes`)
+    throw new InboxError('bad_request', 'the body could not be read', { cause: error })
+  }
+}

@@ -1,0 +1,127 @@
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import type {
+  AttemptRecord,
+  DeadLetter,
+  EventDetail,
+  EventSummary,
+  HandlerStats,
+  Page,
+  QuarantinedBody,
+  RunError,
+  RunRecord,
+} from '../inbox/port.ts'
+import { safeText } from '../log.ts'
+import { parseExactJson } from './exact-json.ts'
+
+/** A page of a list as the admin API gives it: `next_cursor` is null on the last one. */
+export interface ListJson<T> {
+  readonly data: readonly T[]
+  readonly next_cursor: string | null
+}
+
+export type EventSummaryJson = ReturnType<typeof toEventSummaryJson>
+export type EventDetailJson = ReturnType<typeof toEventDetailJson>
+export type AttemptJson = ReturnType<typeof toAttemptJson>
+export type DeadLetterJson = ReturnType<typeof toDeadLetterJson>
+
+export function toListJson<T, U>(page: Page<T>, to: (item: T) => U): ListJson<U> {
+  return { data: page.data.map(to), next_cursor: page.nextCursor }
+}
+
+export function toEventSummaryJson(event: EventSummary) {
+  const { seq, id, type, createdAt, receivedAt, network, address, status } = event
+  return { seq, id, type, created_at: createdAt, received_at: isoTime(receivedAt), network, address, status }
+}
+
+/** `envelope` is null where the body is no longer kept. `timeline` has the attempts of all runs, oldest first. */
+export function toEventDetailJson(event: EventDetail) {
+  const { raw, runs } = event
+  const timeline = runs
+    .flatMap((run) => run.attempts.map((attempt) => ({ run, attempt })))
+    .toSorted((a, b) => a.attempt.startedAt - b.attempt.startedAt || a.attempt.endedAt - b.attempt.endedAt)
+  return {
+    ...toEventSummaryJson(event),
+    key: event.key,
+    envelope: raw.length === 0 ? null : parseExactJson(toBuffer(raw).toString()),
+    receipt: {
+      received_at: isoTime(event.receivedAt),
+      secret_label: event.secretLabel,
+      size_bytes: raw.length,
+      duplicates: event.duplicates,
+      conflicts: event.conflicts,
+    },
+    runs: runs.map(toRunJson),
+    timeline: timeline.map(({ run, attempt }) => toAttemptJson(run, attempt)),
+  }
+}
+
+function toRunJson({ runId, handler, state, attempt, crashed, runAt }: RunRecord) {
+  return { run_id: runId, handler, state, attempt, crashed, run_at: runAt === null ? null : isoTime(runAt) }
+}
+
+function toAttemptJson(run: RunRecord, { attempt, startedAt, endedAt, outcome, error }: AttemptRecord) {
+  return {
+    run_id: run.runId,
+    handler: run.handler,
+    attempt,
+    started_at: isoTime(startedAt),
+    ended_at: isoTime(endedAt),
+    outcome,
+    error: error === null ? null : toErrorJson(error),
+  }
+}
+
+export function toDeadLetterJson(letter: DeadLetter) {
+  const { runId, eventId, type, handler, attempt, crashed, diedAt, error } = letter
+  return {
+    run_id: runId,
+    event_id: eventId,
+    type,
+    handler,
+    attempt,
+    crashed,
+    died_at: isoTime(diedAt),
+    error: toErrorJson(error),
+  }
+}
+
+function toErrorJson({ name, message, stack }: RunError) {
+  return { name, message, stack: stack ?? null }
+}
+
+/** `preview` is the begin of the bytes as text, safe to show anywhere; `raw_base64` are the exact bytes. */
+export function toQuarantinedBodyJson(body: QuarantinedBody) {
+  const bytes = toBuffer(body.raw)
+  return {
+    id: body.id,
+    reason: body.reason,
+    received_at: isoTime(body.receivedAt),
+    secret_label: body.secretLabel,
+    size_bytes: body.sizeBytes,
+    count: body.count,
+    preview: safeText(bytes.subarray(0, 1000).toString()),
+    raw_base64: bytes.toString('base64'),
+  }
+}
+
+/** A handler with its open runs and dead letters; one that is not loaded has only those. */
+export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats: HandlerStats | undefined) {
+  const { waiting = 0, ready = 0, suspect = 0, running = 0, dead = 0 } = stats ?? {}
+  const settings = info && {
+    types: info.types,
+    order: info.order,
+    concurrency: info.concurrency,
+    timeout_ms: info.timeoutMs,
+    retry: { attempts: info.retry.attempts, base_ms: info.retry.baseMs, cap_ms: info.retry.capMs },
+    file: info.file,
+  }
+  return { name, loaded: info !== undefined, settings: settings ?? null, waiting, ready, suspect, running, dead }
+}
+
+export function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

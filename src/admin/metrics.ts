@@ -1,0 +1,150 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { eventTypes } from '../../schema/index.ts'
+import type { Clock } from '../clock.ts'
+import type { SettledCount } from '../dispatch/runner-protocol.ts'
+import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
+import type { ReceiverObserver } from '../receiver/server.ts'
+
+export interface MetricsOptions {
+  readonly inbox: Pick<ViewPort, 'stats'>
+  readonly clock: Clock
+}
+
+/** What the process counts. The observing calls are made for each request: they do no more than add to a number. */
+export interface Metrics extends ReceiverObserver {
+  attemptsSettled(counts: readonly SettledCount[]): void
+  runnerReplaced(): void
+  /** Everything in the text format of Prometheus. While the store cannot be read, without what it alone knows. */
+  scrape(): Promise<string>
+  readonly contentType: string
+}
+
+// The sender waits 5 s for an answer, and beyond 4 s (INBOX_ACK_TIMEOUT_MS) it gets no 2xx.
+const ackBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
+const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+/** Creates the metrics of one process, with those of Node beside its own. */
+export function createMetrics({ inbox, clock }: MetricsOptions): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+
+  const ackDuration = new Histogram({
+    name: 'inbox_ack_duration_seconds',
+    help: 'Time from the begin of a delivery to its answer in the 200s, the durable commit included',
+    buckets: ackBuckets,
+    registers,
+  })
+  const batchSize = new Histogram({
+    name: 'inbox_commit_batch_size',
+    help: 'Deliveries in one commit',
+    buckets: batchBuckets,
+    registers,
+  })
+  const stored = createEventTally(registry)
+  const rejects = tally(registry, 'inbox_rejects_total', 'Requests that were refused for good', ['reason'])
+  const refusals = tally(registry, 'inbox_refusals_total', 'Deliveries that were answered 503', ['code'])
+  const attempts = tally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
+  const seconds = tally(registry, 'inbox_attempt_seconds_total', 'Time that attempts took', ['handler', 'result'])
+  const replacements = tally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
+  const showStats = createStatsGauges(registry)
+
+  return {
+    acknowledged: (durationMs) => ackDuration.observe(durationMs / 1000),
+    stored: (result, type) => void ((stored.get(type) ?? stored.unknown)[result].value += 1),
+    rejected: (reason) => void (rejects(reason).value += 1),
+    refused: (code) => void (refusals(code).value += 1),
+    committed: (size) => batchSize.observe(size),
+    attemptsSettled(counts) {
+      for (const { handler, kind, count, totalMs } of counts) {
+        attempts(handler, kind).value += count
+        seconds(handler, kind).value += totalMs / 1000
+      }
+    },
+    runnerReplaced: () => void (replacements.value += 1),
+    async scrape() {
+      showStats(await inbox.stats().catch(() => null), clock.now())
+      return registry.metrics()
+    },
+    contentType: registry.contentType,
+  }
+}
+
+/** A number that is only added to. */
+interface Cell {
+  value: number
+}
+
+/**
+ * A counter as plain numbers, handed to prom-client when it is scraped: its own `inc` hashes the labels on each call. Gives
+ * the cell for some label values, always the same one.
+ */
+function tally(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+  const cells = new Map<string, Cell & { readonly labels: Record<string, string> }>()
+  const counter = new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      counter.reset()
+      for (const { labels, value } of cells.values()) counter.inc(labels, value)
+    },
+  })
+  return (...values: readonly string[]): Cell => {
+    const key = values.length === 1 ? (values[0] ?? '') : values.join('\n')
+    const known = cells.get(key)
+    if (known) return known
+    const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
+    const cell = { labels, value: 0 }
+    cells.set(key, cell)
+    return cell
+  }
+}
+
+type EventCells = Readonly<Record<AcceptResult, Cell>>
+
+/** One row per documented type; text of outside origin never becomes a label, it would be a series each. */
+function createEventTally(registry: Registry) {
+  const help = 'Authentic deliveries; those in quarantine have the type unknown, like the types that are not documented'
+  const cell = tally(registry, 'inbox_events_total', help, ['type', 'outcome'])
+  const quarantined = cell('unknown', 'quarantined')
+  const rowOf = (type: string): EventCells => ({
+    accepted: cell(type, 'accepted'),
+    duplicate: cell(type, 'duplicate'),
+    conflict: cell(type, 'conflict'),
+    quarantined,
+  })
+  const rows = new Map<string, EventCells>(eventTypes.map((type) => [type, rowOf(type)]))
+  return { get: (type: string) => rows.get(type), unknown: rowOf('unknown') }
+}
+
+/** Gauges of what the store knows; `null` leaves them out. */
+function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: number) => void {
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] })
+  const readable = gauge('inbox_store_readable', '1 if the store answered this scrape, else 0')
+  const runs = gauge('inbox_runs', 'Open runs: the depth of the queue', ['handler', 'state'])
+  const dead = gauge('inbox_dead_letters', 'Runs that will not be tried again', ['handler'])
+  const oldestAge = gauge('inbox_oldest_open_run_age_seconds', 'Time since the event of the oldest open run came')
+  const quarantined = gauge('inbox_quarantined_bodies', 'Authentic bodies that are no usable event')
+  const conflicts = gauge('inbox_conflicts', 'Deliveries that reused an id with another body')
+  const missing = gauge('inbox_missing_sequence_numbers', 'Gaps in the accept sequence, found at the last start')
+  const lastSeq = gauge('inbox_last_accept_sequence', 'The highest accept sequence number')
+
+  return (stats, now) => {
+    for (const perHandler of [runs, dead]) perHandler.reset()
+    for (const single of [oldestAge, quarantined, conflicts, missing, lastSeq]) single.remove()
+    readable.set(stats === null ? 0 : 1)
+    if (stats === null) return
+    for (const { handler, dead: deadCount, ...states } of stats.handlers) {
+      for (const [state, count] of Object.entries(states)) runs.set({ handler, state }, count)
+      dead.set({ handler }, deadCount)
+    }
+    oldestAge.set(stats.oldestOpenAt === null ? 0 : Math.max(0, now - stats.oldestOpenAt) / 1000)
+    quarantined.set(stats.quarantined)
+    conflicts.set(stats.conflicts)
+    missing.set(stats.missingSeqs)
+    lastSeq.set(stats.lastSeq)
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { eventStatuses } from '../inbox/port.ts'
+import { safeText } from '../log.ts'
+
+// Each description ends the sentence "…, expected" for the one whose request is refused.
+
+const length = 'of 1 to 255 characters'
+const words = z.string().min(1).max(255)
+const text = (what: string) => z.exactOptional(words).describe(`${what} ${length}`)
+
+// EVM addresses are stored in lower case, everything else as it came.
+const address = z
+  .exactOptional(words.transform((value) => (/^0x[0-9a-fA-F]{40}$/.test(value) ? value.toLowerCase() : value)))
+  .describe(`an address ${length}`)
+
+const limit = (usual: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(most))
+    .prefault(String(usual))
+    .describe(`a whole number from 1 to ${most}`)
+
+const cursor = z.exactOptional(z.string().min(1).max(100)).describe('the next_cursor of the page before, unchanged')
+
+const time = z
+  .exactOptional(z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((value) => Date.parse(value)))
+  .describe('a time in ISO 8601 with its offset, for example 2026-01-31T14:03:22Z, or a date')
+
+/** `GET events`. Times are given in ISO 8601. */
+export const eventParameters = z.strictObject({
+  type: text('an event type'),
+  network: text('a network'),
+  address,
+  status: z.exactOptional(z.enum(eventStatuses)).describe(`one of ${eventStatuses.join(', ')}`),
+  from: time,
+  to: time,
+  limit: limit(50, 200),
+  cursor,
+})
+
+/** Lists without filters. */
+export const pageParameters = z.strictObject({ limit: limit(50, 200), cursor })
+
+/** `GET quarantine`: fewer at once, since each carries its bytes. */
+export const quarantineParameters = z.strictObject({ limit: limit(20, 50), cursor })
+
+/** Checks query parameters. Throws `bad_request` that says of each what came and what was expected. */
+export function parseParameters<S extends z.ZodObject>(
+  schema: S,
+  given: Readonly<Record<string, unknown>>,
+): z.output<S> {
+  const result = schema.safeParse({ ...given })
+  if (result.success) return result.data
+  const problems = result.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      const known = Object.keys(schema.shape).join(', ')
+      return issue.keys.map((name) => `${safeText(name, 80)} is no parameter here, expected ${known}`)
+    }
+    const name = String(issue.path[0])
+    const { description = 'another value' } = z.globalRegistry.get(schema.shape[name] as z.ZodType) ?? {}
+    return [`${name}: got ${safeText(JSON.stringify(given[name]) ?? 'nothing', 80)}, expected ${description}`]
+  })
+  throw new InboxError('bad_request', [...new Set(problems)].join('; '))
+}
+
+const requeueBody = z.union([
+  z.strictObject({ run_ids: z.array(z.int().min(1)).min(1) }),
+  z.strictObject({ all: z.literal(true) }),
+])
+
+/** Checks the body of `POST dead-letters/requeue`. Throws `bad_request`. */
+export function parseRequeue(body: unknown): 'all' | readonly number[] {
+  const result = requeueBody.safeParse(body)
+  if (!result.success) {
+    throw new InboxError('bad_request', 'expected {"run_ids": [1, 2]} with the numbers of runs, or {"all": true}')
+  }
+  return 'all' in result.data ? 'all' : result.data.run_ids
+}

@@ -1,0 +1,134 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import type { RequestListener } from 'node:http'
+import { bareExpress } from '../bare-express.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { ViewPort } from '../inbox/port.ts'
+import { safeText, type Logger } from '../log.ts'
+import type { ReceiverState } from '../receiver/server.ts'
+import { createGuard, type RequestCheck } from './auth.ts'
+import type { Metrics } from './metrics.ts'
+import { readJsonBody, sendError, sendJson } from './http.ts'
+import { createEventAccess, listHandlers, listQuarantine } from './views.ts'
+
+export interface AdminAppOptions {
+  readonly inbox: ViewPort
+  readonly metrics: Pick<Metrics, 'scrape' | 'contentType'>
+  /** The handlers that are loaded at the moment. */
+  readonly handlers: () => readonly HandlerInfo[]
+  readonly token: string
+  /** Host names that are allowed beside those of loopback. */
+  readonly hosts: readonly string[]
+  readonly state: ReceiverState
+  readonly log: Logger
+}
+
+const securityHeaders = new Map(
+  Object.entries({
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+  }),
+)
+
+const api = '/api/v1'
+
+/** The Express app of the admin side: health for anyone, metrics and the API for those who have the token. */
+export function createAdminApp(options: AdminAppOptions): RequestListener {
+  const { inbox, metrics, state, log } = options
+  const guard = createGuard(options)
+  const events = createEventAccess(inbox)
+  const app = bareExpress()
+
+  const check = (...checks: readonly RequestCheck[]): RequestHandler => {
+    return (request, _response, next) => {
+      for (const find of checks) {
+        const refusal = find(request)
+        if (refusal !== null) throw refusal
+      }
+      next()
+    }
+  }
+  const get = (path: string, handler: RequestHandler<{ id: string }>) => {
+    app.get(path, handler)
+    app.all(path, notAllowed('GET, HEAD'))
+  }
+
+  app.use((_request, response, next) => {
+    if (state.stopping) response.set('Connection', 'close')
+    next()
+  })
+
+  // Before the check of the Host header: probes call by address, and these answers tell nothing.
+  get('/healthz', (_request, response) => sendJson(response, { status: 'alive' }))
+  get('/readyz', (_request, response) => {
+    if (state.stopping) throw new InboxError('shutting_down', 'this instance is shutting down')
+    if (!state.health().ok) throw new InboxError('store_unavailable', 'nothing can be stored at the moment')
+    sendJson(response, { status: 'ready' })
+  })
+
+  app.use(check(guard.checkHost, guard.checkOrigin))
+  app.use(['/metrics', api], check(guard.checkToken))
+
+  get('/metrics', async (_request, response) => {
+    const text = await metrics.scrape()
+    response.set('Content-Type', metrics.contentType).end(text)
+  })
+  get(`${api}/events`, async (request, response) => sendJson(response, await events.listEvents(request.query)))
+  get(`${api}/events/:id`, async (request, response) => sendJson(response, await events.showEvent(request.params.id)))
+  get(`${api}/events/:id/raw`, async (request, response) => {
+    const raw = await events.rawEvent(request.params.id)
+    response.set({
+      'Content-Type': 'application/octet-stream',
+      'Content-Disposition': 'attachment; filename="event.json"',
+    })
+    response.set('Content-Length', String(raw.length)).end(raw)
+  })
+  get(`${api}/dead-letters`, async (request, response) => sendJson(response, await events.listDead(request.query)))
+  app.post(`${api}/dead-letters/requeue`, async (request, response) => {
+    const result = await events.requeueDead(await readJsonBody(request))
+    log.info(result, 'dead letters were requeued by the admin API')
+    sendJson(response, result)
+  })
+  app.all(`${api}/dead-letters/requeue`, notAllowed('POST'))
+  get(`${api}/quarantine`, async (request, response) => sendJson(response, await listQuarantine(inbox, request.query)))
+  get(`${api}/handlers`, async (_request, response) =>
+    sendJson(response, await listHandlers(inbox, options.handlers())),
+  )
+
+  app.use(() => {
+    throw nothingHere()
+  })
+  app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const error = toInboxError(thrown)
+    if (error.status === 500)
+      log.error({ path: safeText(request.path), error: messageOf(thrown) }, 'an admin request failed')
+    if (response.headersSent) response.destroy()
+    else sendError(response, error)
+  })
+  // A target that is no URL reaches no route: without this, Express answers it in HTML.
+  return (request, response) => {
+    response.setHeaders(securityHeaders)
+    app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
+  }
+}
+
+function nothingHere(): InboxError {
+  return new InboxError('not_found', 'there is nothing at this path')
+}
+
+function notAllowed(methods: string): RequestHandler {
+  return (_request, response) => {
+    response.set('Allow', methods)
+    throw new InboxError('method_not_allowed', `this path takes ${methods} only`)
+  }
+}
+
+/** What a client may know of an error: one of ours as it is, of all others nothing. */
+function toInboxError(thrown: unknown): InboxError {
+  if (thrown instanceof InboxError && thrown.status !== 500) return thrown
+  // Express refuses a path whose percent-encoding is broken with this.
+  if (thrown instanceof URIError) return new InboxError('bad_request', 'the path is not well-formed percent-encoding')
+  return new InboxError('internal', 'the request could not be processed; the log of this instance says why')
+}

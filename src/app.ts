@@ -1,0 +1,194 @@
+import type { MessagePort } from 'node:worker_threads'
+import { createAdminApp } from './admin/server.ts'
+import { resolveAdminToken } from './admin/auth.ts'
+import { createMetrics } from './admin/metrics.ts'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { HandlerInfo } from './dispatch/runner-protocol.ts'
+import { findHandlerFiles } from './dispatch/registry.ts'
+import { startRunner } from './dispatch/runner.ts'
+import { messageOf } from './errors.ts'
+import { startHttpServer } from './http-server.ts'
+import { createMemoryInbox } from './inbox/memory.ts'
+import type { Inbox } from './inbox/port.ts'
+import { openWorkPort } from './inbox/remote-work.ts'
+import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
+import type { Logger } from './log.ts'
+import { createGroupCommit } from './receiver/group-commit.ts'
+import { createIngest } from './receiver/ingest.ts'
+import { createPressure } from './receiver/pressure.ts'
+import { createRejectLog } from './receiver/reject-log.ts'
+import { createReceiverApp } from './receiver/server.ts'
+import { createSecretsSource } from './secrets.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  /** Log lines of the handlers' thread for people instead of JSON. */
+  readonly prettyLog: boolean
+  /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
+  readonly onFailure: (error: Error) => void
+}
+
+export interface App {
+  /** Where the sender delivers to, path included. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly adminToken: string
+  readonly handlers: readonly HandlerInfo[]
+  readonly inbox: Inbox
+  /** Reads the secrets file again. */
+  reloadSecrets(): Promise<void>
+  /**
+   * Stops in order: not ready, no new connections, commits finished, runs finished or given back, files closed. Idempotent.
+   */
+  stop(): Promise<void>
+}
+
+/** How the time for a stop is shared out between requests in flight and runs in flight. */
+const requestShare = 0.25
+const runShare = 0.5
+
+/** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
+export async function startApp(options: AppOptions): Promise<App> {
+  await using opened = new AsyncDisposableStack()
+  const app = await start(options, opened)
+  const running = opened.move()
+  let stopping: Promise<void> | undefined
+  return { ...app, stop: () => (stopping ??= running.disposeAsync()) }
+}
+
+/** What is opened is deferred to `opened`, which closes it in the opposite order. */
+async function start(options: AppOptions, opened: AsyncDisposableStack): Promise<Omit<App, 'stop'>> {
+  const { config, log, clock } = options
+  const state = { stopping: false, health: () => inbox.health() }
+
+  // Before a database is made: a mistyped folder is to leave nothing behind.
+  await findHandlerFiles(config.handlersDir)
+  const { inbox, workPort } = await openInbox(options)
+  opened.defer(() => inbox.close())
+  inbox.onFailure(options.onFailure)
+
+  const metrics = createMetrics({ inbox, clock })
+  const runner = await startRunner({
+    inbox,
+    openWorkPort: workPort,
+    handlersDir: config.handlersDir,
+    concurrency: config.concurrency,
+    logLevel: config.logLevel,
+    prettyLog: options.prettyLog,
+    clock,
+    log,
+    onSettled: (counts) => metrics.attemptsSettled(counts),
+    onReplaced: () => metrics.runnerReplaced(),
+  })
+  opened.defer(() => runner.stop(config.shutdownMs * runShare))
+
+  const secrets = createSecretsSource(config.secretsSource, log)
+  opened.defer(() => secrets.close())
+  const commits = createGroupCommit({
+    accept: (batch) => inbox.accept(batch),
+    clock,
+    ackTimeoutMs: config.ackTimeoutMs,
+    onBatch: (size) => metrics.committed(size),
+  })
+  const pressure = createPressure(commits.pending)
+  opened.defer(() => pressure.close())
+
+  const adminToken = await resolveAdminToken(config)
+  const admin = await startHttpServer({
+    host: config.admin.host,
+    port: config.admin.port,
+    portSetting: 'INBOX_ADMIN_PORT',
+    maxConnections: 100,
+    keepAliveMs: config.keepAliveMs,
+    handler: createAdminApp({
+      inbox,
+      metrics,
+      state,
+      log,
+      token: adminToken.token,
+      hosts: [config.admin.host, ...config.admin.hosts],
+      handlers: () => runner.handlers,
+    }),
+  })
+  opened.defer(() => admin.close(0))
+
+  const receiver = await startHttpServer({
+    host: config.host,
+    port: config.port,
+    portSetting: 'INBOX_PORT',
+    maxConnections: config.maxConnections,
+    keepAliveMs: config.keepAliveMs,
+    ...(config.tls && { tls: config.tls }),
+    handler: createReceiverApp({
+      path: config.path,
+      signatureHeader: config.signatureHeader,
+      bodyLimitBytes: config.bodyLimitBytes,
+      ingest: createIngest({
+        commits,
+        secrets: () => secrets.current(),
+        clock,
+        log,
+        observer: metrics,
+        unusableStatus: config.unusableStatus,
+      }),
+      pressure,
+      observer: metrics,
+      log,
+      logReject: createRejectLog({ log, clock, trustedProxies: config.trustedProxies }),
+      state,
+    }),
+  })
+  opened.defer(() => receiver.close(config.shutdownMs * requestShare))
+  // The first step of a stop: readiness goes, every reply closes its connection.
+  opened.defer(() => {
+    state.stopping = true
+  })
+
+  return {
+    url: `${receiver.url}${config.path}`,
+    adminUrl: admin.url,
+    adminToken: adminToken.token,
+    handlers: runner.handlers,
+    inbox,
+    reloadSecrets: () => secrets.reload(),
+  }
+}
+
+async function openInbox(options: AppOptions): Promise<{ inbox: Inbox; workPort: () => Promise<MessagePort> }> {
+  const { clock, log } = options
+  const { database } = options.config
+  switch (database.kind) {
+    case 'memory': {
+      const inbox = createMemoryInbox({ clock })
+      return { inbox, workPort: async () => openWorkPort(inbox) }
+    }
+    case 'sqlite': {
+      const inbox = await createSqliteInbox({ file: database.file })
+      reportEvidence(inbox, database.file, log)
+      return { inbox, workPort: () => inbox.workPort() }
+    }
+  }
+}
+
+/** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
+function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
+  const { missingSeqs, lastSeq, cleanStop, synchronous } = inbox.evidence
+  log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
+  if (missingSeqs > 0) {
+    log.error(
+      { file, missingSeqs },
+      'accepted events are missing from the database: it was damaged, or replaced by an older copy; restore a backup, or ' +
+        'have the sender replay',
+    )
+  }
+  if (cleanStop) return
+  inbox.quickCheck().then(
+    (result) => {
+      if (result !== 'ok') log.error({ file, result }, 'the database is damaged: restore a backup')
+    },
+    (error: unknown) => log.warn({ file, error: messageOf(error) }, 'the database could not be checked'),
+  )
+}

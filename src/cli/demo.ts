@@ -1,0 +1,149 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { startApp, type App } from '../app.ts'
+import { systemClock } from '../clock.ts'
+import { loadConfig, type Config } from '../config.ts'
+import { demoCredentials } from '../demo-credentials.ts'
+import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
+import type { HandlerStats, InboxStats } from '../inbox/port.ts'
+import { createLogger } from '../log.ts'
+import { printError, printResult, type OutputOptions } from './output.ts'
+import { untilSignal } from './signals.ts'
+
+interface DemoOptions extends OutputOptions {
+  readonly seconds?: number
+}
+
+const dataDir = './data/demo'
+const eventsPerSecond = 1
+const duplicateRate = 0.15
+
+/** `onchain-inbox demo`: receiver, sender and bundled handlers in one process, to be watched. */
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('watch it work: a sender, the receiver, and the ten bundled handlers, in one process')
+    .option('--seconds <number>', 'end by itself after so many seconds', parseSeconds)
+    .option('--json', 'print one JSON object per line')
+    .addHelpText('after', '\nExample:\n  onchain-inbox demo --seconds 30\n')
+    .action(async (options: DemoOptions) => {
+      try {
+        await demo(options)
+      } catch (error) {
+        process.exitCode = printError(error, options)
+      }
+    })
+}
+
+async function demo(options: DemoOptions): Promise<void> {
+  process.umask(0o077)
+  const config = await demoConfig()
+  const app = await startApp({
+    config,
+    log: createLogger({ level: config.logLevel, pretty: options.json !== true }),
+    clock: systemClock,
+    prettyLog: options.json !== true,
+    onFailure: (error) => {
+      process.exitCode = printError(error, options)
+      process.kill(process.pid, 'SIGTERM')
+    },
+  })
+  printResult({ msg: 'listening', url: app.url, adminUrl: app.adminUrl }, options, () => welcome(app))
+  const before = await app.inbox.stats()
+
+  const emulator = createEmulator({
+    seed: `demo-${Date.now()}`,
+    endpoints: [{ url: app.url, secret: demoCredentials.secret }],
+    rate: eventsPerSecond,
+    duplicateRate,
+    onAttempt: (report) => {
+      const line = remark(report)
+      if (line !== null) printResult({ msg: 'attempt', ...report }, options, () => line)
+    },
+  })
+  emulator.tour()
+  emulator.start()
+
+  await untilSignal(options.seconds)
+  const { acknowledged } = emulator.deliveries.counts()
+  await emulator.stop()
+  const after = await app.inbox.stats()
+  await app.stop()
+  const result = {
+    acknowledged,
+    stored: after.lastSeq - before.lastSeq,
+    openRuns: countRuns(after, openStates),
+    deadLetters: countRuns(after, ['dead']),
+  }
+  printResult(
+    { msg: 'stopped', ...result },
+    options,
+    () =>
+      `\nStopped: ${acknowledged} events acknowledged, ${result.stored} stored, ${result.openRuns} not handled yet, ` +
+      `${result.deadLetters} dead letters. They are kept in ${dataDir}.`,
+  )
+}
+
+const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
+
+function countRuns(stats: InboxStats, states: readonly Exclude<keyof HandlerStats, 'handler'>[]): number {
+  return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (seconds > 0 && seconds <= 1_000_000) return seconds
+  throw new InvalidArgumentError('Expected a number of seconds above 0.')
+}
+
+async function demoConfig(): Promise<Config> {
+  return loadConfig({
+    env: {
+      INBOX_SECRETS: `demo:${demoCredentials.secret}`,
+      INBOX_ADMIN_TOKEN: demoCredentials.adminToken,
+      INBOX_PORT: String(await freePort(8080)),
+      INBOX_ADMIN_PORT: String(await freePort(8081)),
+      INBOX_DATABASE_URL: `sqlite:${dataDir}/inbox.db`,
+      INBOX_HANDLERS: fileURLToPath(new URL('../../handlers', import.meta.url)),
+      INBOX_LOG_LEVEL: 'warn',
+    },
+    cwd: process.cwd(),
+    allowDemoCredentials: true,
+  })
+}
+
+/** The port that was asked for if nobody has it, otherwise 0: any free one. */
+function freePort(wanted: number): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(0))
+    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(wanted)))
+  })
+}
+
+function welcome(app: App): string {
+  return [
+    '',
+    'onchain-inbox demo: a sender posts signed events, the inbox stores each before it says 200, handlers print them.',
+    '',
+    `  webhook   ${app.url}`,
+    `  admin     ${app.adminUrl}  (bearer token: ${app.adminToken})`,
+    `  database  ${dataDir}/inbox.db`,
+    '',
+    '  look inside from another terminal:',
+    `    export INBOX_ADMIN_TOKEN=${app.adminToken}`,
+    `    npx onchain-inbox events list --admin-url ${app.adminUrl}`,
+    '',
+    'One event of each of the ten types comes first, then about one a second. Some come twice. Ctrl-C ends it.',
+    '',
+  ].join('\n')
+}
+
+/** What is worth a line beside what the handlers print: a second delivery, a failure. */
+function remark(report: AttemptReport): string | null {
+  if (report.isExtra)
+    return `          ↳ ${report.eventId} was delivered again; answered ${report.status}, not handled again`
+  if (report.outcome === 'acknowledged') return null
+  return `          ↳ ${report.eventId} failed (${report.status ?? report.failure ?? 'no answer'}); the sender will retry`
+}

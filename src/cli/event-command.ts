@@ -1,0 +1,74 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { ListJson } from '../admin/json.ts'
+import type { Query } from '../admin/views.ts'
+import { processEnvironment } from '../config.ts'
+import { openEvents, type OpenedEvents } from './open-events.ts'
+import { printError, type OutputOptions } from './output.ts'
+
+/** Options of every command on events. */
+export interface EventCommandOptions extends OutputOptions {
+  readonly adminUrl?: string
+  readonly config?: string
+}
+
+/** Gives a command the options of commands on events, and an example in its help. */
+export function asEventCommand(command: Command, example: string): Command {
+  return command
+    .option('--admin-url <url>', 'the admin side of the sidecar (default: as its settings say)')
+    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
+    .option('--json', 'print one JSON document, as the admin API gives it')
+    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${example}`)
+}
+
+/** Opens the events for `work`, closes them after it, and reports what failed. */
+export async function withEvents(
+  options: EventCommandOptions,
+  work: (events: OpenedEvents) => Promise<void>,
+): Promise<void> {
+  try {
+    const { adminUrl, config } = options
+    const events = await openEvents({
+      env: processEnvironment(),
+      cwd: process.cwd(),
+      ...(adminUrl === undefined ? {} : { adminUrl }),
+      ...(config === undefined ? {} : { configFile: config }),
+    })
+    try {
+      await work(events)
+    } finally {
+      await events.close()
+    }
+  } catch (error) {
+    process.exitCode = printError(error, options)
+  }
+}
+
+/** Reads a whole number from 1, as an argument or option of a command. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected a whole number from 1.')
+}
+
+const mostPerPage = 200
+
+/** Collects `limit` items. A page may come short, or empty, with more behind it. */
+export async function collect<T>(
+  fetchPage: (query: Query) => Promise<ListJson<T>>,
+  query: Query,
+  limit: number,
+): Promise<ListJson<T>> {
+  const data: T[] = []
+  let { cursor } = query
+  for (;;) {
+    const wanted = Math.min(limit - data.length, mostPerPage)
+    const page = await fetchPage({ ...query, limit: String(wanted), ...(cursor === undefined ? {} : { cursor }) })
+    data.push(...page.data)
+    if (page.next_cursor === null || data.length >= limit) return { data, next_cursor: page.next_cursor }
+    cursor = page.next_cursor
+  }
+}
+
+/** How to get the next page, under a table. */
+export function moreLine(list: ListJson<unknown>): string {
+  return list.next_cursor === null ? '' : `\n\nmore: --cursor ${list.next_cursor}`
+}

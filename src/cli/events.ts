@@ -1,0 +1,111 @@
+import type { Command } from 'commander'
+import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '../admin/json.ts'
+import { safeText } from '../log.ts'
+import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { printResult, renderTable } from './output.ts'
+
+const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'cursor'] as const
+
+interface ListOptions extends EventCommandOptions, Partial<Record<(typeof filterNames)[number], string>> {
+  readonly limit: number
+}
+
+interface ShowOptions extends EventCommandOptions {
+  readonly raw?: boolean
+}
+
+/** `onchain-inbox events list|show`: reads what is stored. */
+export function addEventsCommand(program: Command): void {
+  const events = program.command('events').description('look at stored events')
+
+  const list = events
+    .command('list')
+    .description('list events, newest first')
+    .option('--type <type>', 'of this type')
+    .option('--network <network>', 'on this network')
+    .option('--address <address>', 'about this token, wallet or contract')
+    .option('--status <status>', 'pending, running, retrying, held, done, dead, expired, superseded or unhandled')
+    .option('--from <time>', 'received at this time (ISO 8601) or later')
+    .option('--to <time>', 'received before this time (ISO 8601)')
+    .option('--limit <number>', 'how many', parseCount, 50)
+    .option('--cursor <cursor>', 'go on behind an earlier list')
+  asEventCommand(list, 'events list --type wallet.large_trade --status dead --from 2026-01-31').action(
+    async (options: ListOptions) => {
+      const given = filterNames.filter((name) => options[name] !== undefined)
+      const filters = Object.fromEntries(given.map((name) => [name, options[name]]))
+      await withEvents(options, async (opened) => {
+        const found = await collect((query) => opened.listEvents(query), filters, options.limit)
+        printResult(found, options, renderEvents)
+      })
+    },
+  )
+
+  const show = events
+    .command('show')
+    .description('show an event: the envelope, its receipt, and what its handlers did')
+    .argument('<id>', "the sender's id of the event")
+    .option('--raw', 'write the exact bytes that came, and nothing else')
+  asEventCommand(show, 'events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f').action(
+    async (id: string, options: ShowOptions) => {
+      await withEvents(options, async (opened) => {
+        if (options.raw) process.stdout.write(await opened.rawEvent(id))
+        else printResult(await opened.showEvent(id), options, renderEvent)
+      })
+    },
+  )
+}
+
+function renderEvents(list: ListJson<EventSummaryJson>): string {
+  const rows = list.data.map((event) => [
+    event.received_at,
+    event.status,
+    safeText(event.type),
+    safeText(event.network ?? '-'),
+    safeText(event.address ?? '-'),
+    safeText(event.id),
+  ])
+  const table =
+    rows.length === 0 ? 'no events' : renderTable(['received', 'status', 'type', 'network', 'address', 'id'], rows)
+  return `${table}${moreLine(list)}`
+}
+
+function renderEvent(event: EventDetailJson): string {
+  const { receipt, runs, timeline } = event
+  const facts = [
+    ['id', event.id],
+    ['type', event.type],
+    ['status', event.status],
+    ['key', event.key],
+    ['created', event.created_at],
+    ['received', receipt.received_at],
+    ['sequence number', String(event.seq)],
+    ['verified by secret', receipt.secret_label],
+    ['size', `${receipt.size_bytes} bytes`],
+    ['came again', `${receipt.duplicates} times, with another body ${receipt.conflicts} times`],
+  ].map(([name = '', value = '']) => [name, safeText(value)])
+  const runRows = runs.map((run) => [
+    String(run.run_id),
+    run.handler,
+    run.state,
+    String(run.attempt),
+    run.run_at ?? '-',
+  ])
+  const envelope = JSON.stringify(event.envelope, null, 2).split('\n')
+  return [
+    renderTable(['event', ''], facts),
+    runs.length === 0 ? 'no handler took it' : renderTable(['run', 'handler', 'state', 'attempts', 'next at'], runRows),
+    ...(timeline.length === 0 ? [] : [renderTimeline(timeline)]),
+    envelope.map((line) => safeText(line, Infinity)).join('\n'),
+  ].join('\n\n')
+}
+
+function renderTimeline(timeline: readonly AttemptJson[]): string {
+  const rows = timeline.map(({ started_at, handler, attempt, outcome, error }) => [
+    started_at,
+    handler,
+    String(attempt),
+    outcome,
+    error === null ? '' : safeText(`${error.name}: ${error.message}`, 120),
+  ])
+  return renderTable(['started', 'handler', 'attempt', 'outcome', 'error'], rows)
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { adminTokenFile } from '../admin/auth.ts'
+import { createEventAccess, type EventAccess } from '../admin/views.ts'
+import { parseSettings } from '../config/parse.ts'
+import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
+import type { DatabaseSetting } from '../config/values.ts'
+import { InboxError } from '../errors.ts'
+import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
+import { readSecretFile } from '../secret-file.ts'
+import { withoutLineBreak } from '../signature/keys.ts'
+import { createAdminClient, isSidecarAt } from './admin-client.ts'
+
+export interface OpenEventsOptions extends ConfigSources {
+  /** Then it is this sidecar or none: no file is opened. */
+  readonly adminUrl?: string
+}
+
+/** Events by way of a running sidecar, or straight from the file. */
+export interface OpenedEvents extends EventAccess {
+  /** Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the events that the settings name: through the admin API of the sidecar that runs, otherwise from the database file,
+ * if no process holds it. A file is never created here.
+ *
+ * @throws InboxError `admin_unreachable` if a process holds the file and its admin API does not answer
+ */
+export async function openEvents(options: OpenEventsOptions): Promise<OpenedEvents> {
+  const { url, token, database } = await readSettings(options)
+  const connect = (secret: string) => ({ ...createAdminClient({ url, token: secret }), close: async () => {} })
+
+  if (options.adminUrl !== undefined) return connect(token ?? (await readMadeToken(database)))
+  if (token !== undefined && (await isSidecarAt(url))) return connect(token)
+
+  const opened = database.kind === 'sqlite' ? await openFile(database.file, url) : 'in use'
+  if (opened !== 'in use') return opened
+  if (!(await isSidecarAt(url))) throw unreachable(url, database)
+  // The token beside the database goes to whoever holds it, not to anything that happens to listen at that port.
+  return connect(await readMadeToken(database))
+}
+
+const needed = [
+  'INBOX_ADMIN_HOST',
+  'INBOX_ADMIN_PORT',
+  'INBOX_ADMIN_TOKEN',
+  'INBOX_ADMIN_TOKEN_FILE',
+  'INBOX_DATABASE_URL',
+] as const
+
+/** Only the settings that matter here: a command on events needs no webhook secret. */
+async function readSettings(options: OpenEventsOptions) {
+  const given = await collectSettings(options)
+  const picked: Partial<Record<keyof GivenSettings['values'], unknown>> = {}
+  for (const name of needed) if (name in given.values) picked[name] = given.values[name]
+  const { values, problems } = parseSettings(picked)
+  const all = [...given.problems, ...problems]
+  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
+
+  const { INBOX_DATABASE_URL: database, INBOX_ADMIN_TOKEN_FILE: file, INBOX_ADMIN_TOKEN: text } = values
+  const at = (path: string) => resolve(options.cwd, path)
+  const token = file === undefined ? text : withoutLineBreak(await readSecretFile(at(file)))
+  return {
+    url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
+    token,
+    database: database.kind === 'sqlite' ? { kind: database.kind, file: at(database.file) } : database,
+  }
+}
+
+function toUrl(host: string, port: number): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+async function openFile(file: string, url: string): Promise<OpenedEvents | 'in use'> {
+  if (!existsSync(file)) {
+    throw new InboxError(
+      'not_found',
+      `there is no database at ${file}, and no sidecar that was found at ${url}: set INBOX_DATABASE_URL, or --admin-url`,
+    )
+  }
+  try {
+    const inbox = await createSqliteInbox({ file })
+    return { ...createEventAccess(inbox), close: () => inbox.close() }
+  } catch (error) {
+    if (error instanceof InboxError && error.code === 'database_in_use') return 'in use'
+    throw error
+  }
+}
+
+async function readMadeToken(database: DatabaseSetting): Promise<string> {
+  const file = database.kind === 'sqlite' ? adminTokenFile(database.file) : undefined
+  if (file !== undefined && existsSync(file)) return withoutLineBreak(await readSecretFile(file))
+  throw new InboxError(
+    'unauthorized',
+    `the admin API asks for a token, and there is none ${file === undefined ? 'known' : `at ${file}`}: set ` +
+      'INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the one that the sidecar was started with',
+  )
+}
+
+function unreachable(url: string, database: DatabaseSetting): InboxError {
+  const why =
+    database.kind === 'sqlite'
+      ? `a process holds ${database.file}, but its admin API does not answer at ${url}`
+      : `no sidecar answers at ${url}, and events in memory can be seen through it only`
+  return new InboxError('admin_unreachable', `${why}: give its address by --admin-url, or try again when it is up`)
+}

@@ -1,0 +1,34 @@
+import { InboxError, messageOf } from '../errors.ts'
+
+/** Options that every command has. */
+export interface OutputOptions {
+  readonly json?: boolean
+}
+
+/** Prints a result: one JSON document with `--json`, otherwise what `render` makes of it for people. */
+export function printResult<T>(value: T, options: OutputOptions, render: (value: T) => string): void {
+  process.stdout.write(options.json ? `${JSON.stringify(value)}\n` : `${render(value)}\n`)
+}
+
+/** Reports a failed command on standard error and gives its exit code: 1 = mend something, 75 = try again. */
+export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
+  const error = thrown instanceof InboxError ? thrown : new InboxError('internal', messageOf(thrown), { cause: thrown })
+  if (options.json) {
+    process.stderr.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
+  } else {
+    const stack = error.code === 'internal' && thrown instanceof Error ? `\n${thrown.stack ?? ''}` : ''
+    process.stderr.write(`${error.code}: ${error.message}${stack}\n`)
+  }
+  return error.exitCode
+}
+
+/** A plain table for a terminal: columns as wide as their widest cell, two spaces between. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return [line(head), ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { InboxError } from '../errors.ts'
+import { explain } from '../signature/explain.ts'
+import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
+import { printError, printResult, type OutputOptions } from './output.ts'
+import { readSecretArgument } from './secret-argument.ts'
+
+interface VerifyCommandOptions extends OutputOptions {
+  readonly secret: string
+  readonly body: string
+  readonly signature?: string
+}
+
+/** `onchain-inbox verify`: says why a signature is refused (R73, A30–A32). Exit 0 = it is right, 1 = it is not. */
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('explain a signature: whether it is right and, if not, which mistake was made')
+    .requiredOption(
+      '--secret <secret>',
+      'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME',
+    )
+    .requiredOption('--body <body>', 'the exact bytes that were received: @file, or - for standard input')
+    .option('--signature <value>', 'the value of the signature header; without it, as if there was none')
+    .option('--json', 'print one JSON object')
+    .action(async (options: VerifyCommandOptions) => {
+      try {
+        process.exitCode = await run(options)
+      } catch (error) {
+        process.exitCode = printError(error, options)
+      }
+    })
+}
+
+async function run(options: VerifyCommandOptions): Promise<0 | 1> {
+  if (options.secret === '-' && options.body === '-') {
+    throw new InboxError('usage', 'secret and body cannot both come from standard input; give one of them as @file')
+  }
+  const secrets = await readSecrets(options.secret)
+  const explanation = explain(await readBody(options.body), options.signature, secrets)
+  const isValid = explanation.code === 'valid'
+  printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message }) => {
+    const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
+    return `${isValid ? 'valid' : `not valid: ${code}`}${label}\n${message}`
+  })
+  return isValid ? 0 : 1
+}
+
+async function readSecrets(argument: string): Promise<readonly Secret[]> {
+  const text = await readSecretArgument(argument)
+  try {
+    return argument === 'env:INBOX_SECRETS' ? parseSecrets(text) : parseSecretsFile(text)
+  } catch (error) {
+    if (!(error instanceof InboxError)) throw error
+    throw new InboxError('usage', `--secret: ${error.message}`, { cause: error })
+  }
+}
+
+async function readBody(argument: string): Promise<Uint8Array> {
+  if (argument === '-') return buffer(process.stdin)
+  if (!argument.startsWith('@')) {
+    throw new InboxError('usage', '--body: expected @file or - for standard input, so that not a byte of it is changed')
+  }
+  const file = argument.slice(1)
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new InboxError('usage', `--body: ${file} cannot be read; expected the path of a file after @`, {
+      cause: error,
+    })
+  }
+}

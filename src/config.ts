@@ -1,0 +1,174 @@
+import { resolve } from 'node:path'
+import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/credentials.ts'
+import { parseSettings } from './config/parse.ts'
+import type { SettingValues } from './config/settings.ts'
+import { collectSettings, type ConfigSources, type GivenSettings } from './config/sources.ts'
+import { isLoopback, type DatabaseSetting } from './config/values.ts'
+import { InboxError } from './errors.ts'
+
+/** All settings of one process, checked and complete. Paths are absolute. */
+export interface Config {
+  readonly host: string
+  /** 0 = a free one. */
+  readonly port: number
+  readonly path: string
+  readonly admin: {
+    readonly host: string
+    /** 0 = a free one. */
+    readonly port: number
+    /** Names allowed in the Host header beside those of the listening address. */
+    readonly hosts: readonly string[]
+    /** Absent on loopback only: then one is made at start. */
+    readonly token?: string
+  }
+  readonly database: DatabaseSetting
+  readonly handlersDir: string
+  readonly bodyLimitBytes: number
+  readonly ackTimeoutMs: number
+  readonly maxConnections: number
+  readonly keepAliveMs: number
+  readonly shutdownMs: number
+  readonly concurrency: number
+  /** Lower case, as Node has header names. */
+  readonly signatureHeader: string
+  readonly unusableStatus: 200 | 422
+  readonly tls?: TlsFiles
+  readonly trustedProxies: readonly string[]
+  readonly logLevel: SettingValues['INBOX_LOG_LEVEL']
+  readonly secretsSource: SecretsOrigin
+  /** What is odd but no reason not to start: unknown INBOX_* variables and the like. */
+  readonly warnings: readonly string[]
+}
+
+export interface LoadConfigOptions extends ConfigSources {
+  /** Lets the published credentials of the demo pass. */
+  readonly allowDemoCredentials?: boolean
+}
+
+/** Time that the sender waits for an answer. */
+const senderTimeoutMs = 5000
+
+/** The environment of this process. Nothing outside this file reads it. */
+export function processEnvironment(): NodeJS.ProcessEnv {
+  return process.env
+}
+
+/**
+ * Reads the environment and the config file into one frozen, checked configuration; relative paths start at `cwd`.
+ *
+ * @throws InboxError `config_invalid` that lists every problem on a line of its own, never with the value of a secret
+ */
+export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
+  const given = await collectSettings(options)
+  const { values, problems: mistakes } = parseSettings(given.values)
+  const at = (path: string) => resolve(options.cwd, path)
+  const credentials = await loadCredentials({
+    values,
+    given: given.values,
+    at,
+    allowDemoCredentials: options.allowDemoCredentials ?? false,
+  })
+  const { secretsSource, token, tls } = credentials
+
+  const warnings = [...given.warnings, ...findOddities(values)]
+  const problems = [...given.problems, ...mistakes, ...findConflicts(values, given.values), ...credentials.problems]
+  if (problems.length > 0 || secretsSource === undefined) throw invalid(problems, warnings)
+
+  const { INBOX_DATABASE_URL: database } = values
+  return deepFreeze<Config>({
+    host: values.INBOX_HOST,
+    port: values.INBOX_PORT,
+    path: values.INBOX_PATH,
+    admin: {
+      host: values.INBOX_ADMIN_HOST,
+      port: values.INBOX_ADMIN_PORT,
+      hosts: values.INBOX_ADMIN_HOSTS,
+      ...(token === undefined ? {} : { token }),
+    },
+    database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
+    handlersDir: at(values.INBOX_HANDLERS),
+    bodyLimitBytes: values.INBOX_BODY_LIMIT,
+    ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
+    maxConnections: values.INBOX_MAX_CONNECTIONS,
+    keepAliveMs: values.INBOX_KEEPALIVE_MS,
+    shutdownMs: values.INBOX_SHUTDOWN_MS,
+    concurrency: values.INBOX_CONCURRENCY,
+    signatureHeader: values.INBOX_SIGNATURE_HEADER,
+    unusableStatus: values.INBOX_UNUSABLE_STATUS,
+    ...(tls === undefined ? {} : { tls }),
+    trustedProxies: values.INBOX_TRUSTED_PROXIES,
+    logLevel: values.INBOX_LOG_LEVEL,
+    secretsSource,
+    warnings,
+  })
+}
+
+function findConflicts(values: SettingValues, given: GivenSettings['values']): string[] {
+  const problems: string[] = []
+  const { INBOX_HOST: host, INBOX_PORT: port, INBOX_ADMIN_HOST: adminHost, INBOX_ADMIN_PORT: adminPort } = values
+  const hasToken = given.INBOX_ADMIN_TOKEN !== undefined || given.INBOX_ADMIN_TOKEN_FILE !== undefined
+  if (!isLoopback(adminHost) && !hasToken) {
+    problems.push(
+      `INBOX_ADMIN_HOST: ${adminHost} can be reached from other machines, expected INBOX_ADMIN_TOKEN or ` +
+        'INBOX_ADMIN_TOKEN_FILE with it, or a loopback address, for example INBOX_ADMIN_HOST=127.0.0.1',
+    )
+  }
+  const isEverywhere = (name: string) => name === '0.0.0.0' || name === '::'
+  if (port !== 0 && port === adminPort && (host === adminHost || isEverywhere(host) || isEverywhere(adminHost))) {
+    problems.push(
+      `INBOX_ADMIN_PORT: ${adminPort} is INBOX_PORT too, expected another port, for example INBOX_ADMIN_PORT=8081`,
+    )
+  }
+  return problems
+}
+
+function findOddities(values: SettingValues): string[] {
+  const ackTimeoutMs = values.INBOX_ACK_TIMEOUT_MS
+  if (ackTimeoutMs < senderTimeoutMs) return []
+  return [
+    `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: keep it below that`,
+  ]
+}
+
+function invalid(problems: readonly string[], warnings: readonly string[]): InboxError {
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
+  // A mistyped name shows up as a warning, and is often the reason why a required setting is missing.
+  const lines = [`the configuration has ${count}:`, ...problems, ...warnings.map((warning) => `warning: ${warning}`)]
+  return new InboxError('config_invalid', lines.join('\n  '), { details: { problems } })
+}
+
+/** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */
+export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
+  const { admin, database, secretsSource, tls } = config
+  const labels = `set (labels: ${secretsSource.secrets.map(({ label }) => label).join(', ')})`
+  const orNone = (values: readonly string[]) => values.join(', ') || 'none'
+  return [
+    ['webhook address', `${tls ? 'https' : 'http'}://${inUrl(config.host)}:${config.port}${config.path}`],
+    ['webhook secrets', secretsSource.kind === 'file' ? `${labels} from ${secretsSource.file}` : labels],
+    ['signature header', config.signatureHeader],
+    ['TLS certificate', tls?.certFile ?? 'not set'],
+    ['admin address', `http://${inUrl(admin.host)}:${admin.port}`],
+    ['admin host names', orNone(admin.hosts)],
+    ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
+    ['database', database.kind === 'sqlite' ? `SQLite file ${database.file}` : 'memory (lost when the process ends)'],
+    ['handlers', config.handlersDir],
+    ['runs at once', String(config.concurrency)],
+    ['body limit', `${config.bodyLimitBytes} bytes`],
+    ['answer within', `${config.ackTimeoutMs} ms`],
+    ['idle connections kept', `${config.keepAliveMs} ms`],
+    ['connections', `at most ${config.maxConnections}`],
+    ['time to shut down', `${config.shutdownMs} ms`],
+    ['status for unusable bodies', String(config.unusableStatus)],
+    ['trusted proxies', orNone(config.trustedProxies)],
+    ['log level', config.logLevel],
+  ]
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === 'object' && !Object.isFrozen(part)) deepFreeze(part)
+  return Object.freeze(value)
+}

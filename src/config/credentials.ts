@@ -1,0 +1,121 @@
+import { createSecretKey } from 'node:crypto'
+import { access, constants } from 'node:fs/promises'
+import { demoCredentials } from '../demo-credentials.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import { readSecretFile } from '../secret-file.ts'
+import { parseSecretsFile, withoutLineBreak, type Secret } from '../signature/keys.ts'
+import { settings, type SettingName, type SettingValues } from './settings.ts'
+import type { GivenSettings } from './sources.ts'
+import { token } from './values.ts'
+
+/** Where the webhook secrets come from; for a file, `secrets` is what it held when the configuration was loaded. */
+export type SecretsOrigin =
+  | { readonly kind: 'inline'; readonly secrets: readonly Secret[] }
+  | { readonly kind: 'file'; readonly file: string; readonly secrets: readonly Secret[] }
+
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+export interface Credentials {
+  readonly secretsSource: SecretsOrigin | undefined
+  readonly token: string | undefined
+  readonly tls: TlsFiles | undefined
+  readonly problems: readonly string[]
+}
+
+export interface CredentialsOptions {
+  readonly values: SettingValues
+  /** What was set, usable or not. */
+  readonly given: GivenSettings['values']
+  readonly at: (path: string) => string
+  readonly allowDemoCredentials: boolean
+}
+
+/** Reads secrets, admin token and TLS files as the settings say. None of the problems holds anything secret. */
+export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
+  const problems: string[] = []
+  const secretsSource = await loadSecrets(options, problems)
+  const token = await loadToken(options, problems)
+  const tls = await loadTls(options, problems)
+
+  if (!options.allowDemoCredentials) {
+    const demoKey = createSecretKey(Buffer.from(demoCredentials.secret))
+    const instead = 'is the published one of the demo, which anyone knows; expected one of your own'
+    if (secretsSource?.secrets.some(({ key }) => key.equals(demoKey)))
+      problems.push(`INBOX_SECRETS: this secret ${instead}`)
+    if (token === demoCredentials.adminToken) problems.push(`INBOX_ADMIN_TOKEN: this token ${instead}`)
+  }
+  return { secretsSource, token, tls, problems }
+}
+
+async function loadSecrets({ values, given, at }: CredentialsOptions, problems: string[]) {
+  const { INBOX_SECRETS: secrets, INBOX_SECRETS_FILE: path } = values
+  if (given.INBOX_SECRETS === undefined && given.INBOX_SECRETS_FILE === undefined) {
+    const { expected, example } = settings.INBOX_SECRETS
+    problems.push(
+      `INBOX_SECRETS: neither it nor INBOX_SECRETS_FILE is set; expected ${expected}, for example INBOX_SECRETS=${example}`,
+    )
+  }
+  if (isGivenTwice(given, 'INBOX_SECRETS', 'INBOX_SECRETS_FILE', problems)) return undefined
+  if (secrets) return { kind: 'inline', secrets } as const
+  if (path === undefined) return undefined
+  const file = at(path)
+  const loaded = await attempt('INBOX_SECRETS_FILE', problems, async () => parseSecretsFile(await readSecretFile(file)))
+  return loaded && ({ kind: 'file', file, secrets: loaded } as const)
+}
+
+async function loadToken({ values, given, at }: CredentialsOptions, problems: string[]) {
+  const { INBOX_ADMIN_TOKEN: inline, INBOX_ADMIN_TOKEN_FILE: path } = values
+  if (isGivenTwice(given, 'INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE', problems)) return undefined
+  if (path === undefined) return inline
+  const text = await attempt('INBOX_ADMIN_TOKEN_FILE', problems, () => readSecretFile(at(path)))
+  if (text === undefined) return undefined
+  const parsed = token.safeParse(withoutLineBreak(text))
+  if (!parsed.success) {
+    problems.push(
+      `INBOX_ADMIN_TOKEN_FILE: the content of ${at(path)} cannot be used; expected ${settings.INBOX_ADMIN_TOKEN.expected}`,
+    )
+  }
+  return parsed.data
+}
+
+async function loadTls({ values, given, at }: CredentialsOptions, problems: string[]): Promise<TlsFiles | undefined> {
+  const { INBOX_TLS_CERT_FILE: cert, INBOX_TLS_KEY_FILE: key } = values
+  for (const [set, other] of [tlsNames, tlsNames.toReversed()]) {
+    if (set && other && given[set] !== undefined && given[other] === undefined) {
+      problems.push(`${other}: ${set} is set and this is not; expected both, or neither`)
+    }
+  }
+  if (cert === undefined || key === undefined) return undefined
+  const files = { certFile: at(cert), keyFile: at(key) }
+  await attempt('INBOX_TLS_CERT_FILE', problems, () => mustBeReadable(files.certFile))
+  await attempt('INBOX_TLS_KEY_FILE', problems, () => mustBeReadable(files.keyFile))
+  return files
+}
+
+const tlsNames: readonly SettingName[] = ['INBOX_TLS_CERT_FILE', 'INBOX_TLS_KEY_FILE']
+
+async function mustBeReadable(file: string): Promise<void> {
+  try {
+    await access(file, constants.R_OK)
+  } catch (error) {
+    throw new InboxError('config_invalid', `${file} cannot be read`, { cause: error })
+  }
+}
+
+function isGivenTwice(given: GivenSettings['values'], name: SettingName, fileName: SettingName, problems: string[]) {
+  const isTwice = given[name] !== undefined && given[fileName] !== undefined
+  if (isTwice) problems.push(`${name}: ${fileName} is set as well; expected only one of them`)
+  return isTwice
+}
+
+async function attempt<T>(name: SettingName, problems: string[], load: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await load()
+  } catch (error) {
+    problems.push(`${name}: ${messageOf(error)}; expected ${settings[name].expected}`)
+    return undefined
+  }
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import {
+  byteSize,
+  databaseUrl,
+  filePath,
+  host,
+  hostHeader,
+  ipOrNetwork,
+  list,
+  longestMs,
+  secrets,
+  token,
+  urlPath,
+  wholeNumber,
+} from './values.ts'
+
+interface Setting<T extends z.ZodType> {
+  readonly type: T
+  readonly expected: string
+  readonly example: string
+  /** The value never appears in a message. */
+  readonly isSecret?: true
+}
+
+const setting = <T extends z.ZodType>(type: T, expected: string, example: string): Setting<T> => ({
+  type,
+  expected,
+  example,
+})
+const secretSetting = <T extends z.ZodType>(type: T, expected: string, example: string): Setting<T> => ({
+  type,
+  expected,
+  example,
+  isSecret: true,
+})
+
+const milliseconds = 'a whole number of milliseconds'
+
+/** Every setting there is: its type, its default (the only place where defaults stand), and the words for a mistake. */
+export const settings = {
+  INBOX_SECRETS: secretSetting(
+    secrets.optional(),
+    'secrets of at least 16 characters with commas between them, each with or without "label:" before it',
+    'main:the-secret-of-the-webhook',
+  ),
+  INBOX_SECRETS_FILE: setting(
+    filePath.optional(),
+    'the path of a file that holds one secret, or JSON {"label": "secret"}',
+    '/run/secrets/webhook',
+  ),
+  INBOX_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '0.0.0.0'),
+  INBOX_PORT: setting(
+    wholeNumber(0, 65_535).prefault(8080),
+    'a port from 0 to 65535, where 0 means a free one',
+    '8080',
+  ),
+  INBOX_PATH: setting(
+    urlPath.prefault('/webhooks'),
+    'a path of letters, digits and . _ ~ - that begins with / and does not end with one, other than /healthz and /readyz',
+    '/webhooks',
+  ),
+  INBOX_ADMIN_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '127.0.0.1'),
+  INBOX_ADMIN_PORT: setting(
+    wholeNumber(0, 65_535).prefault(8081),
+    'a port from 0 to 65535, where 0 means a free one',
+    '8081',
+  ),
+  INBOX_ADMIN_HOSTS: setting(
+    list(hostHeader).prefault([]),
+    'host names with commas between them',
+    'inbox.example.com,localhost:8081',
+  ),
+  INBOX_ADMIN_TOKEN: secretSetting(
+    token.optional(),
+    'at least 16 visible ASCII characters without spaces',
+    '"$(openssl rand -hex 24)"',
+  ),
+  INBOX_ADMIN_TOKEN_FILE: setting(filePath.optional(), 'the path of a file that holds the token', '/run/secrets/admin'),
+  INBOX_DATABASE_URL: secretSetting(
+    databaseUrl.prefault('sqlite:./data/inbox.db'),
+    'sqlite:<path of a file> or memory:',
+    'sqlite:./data/inbox.db',
+  ),
+  INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
+  INBOX_BODY_LIMIT: setting(
+    byteSize(100 * 1024 ** 2).prefault('1mb'),
+    'a size from 1 byte to 100mb, as bytes or with kb or mb',
+    '1mb',
+  ),
+  INBOX_ACK_TIMEOUT_MS: setting(wholeNumber(1, longestMs).prefault(4000), milliseconds, '4000'),
+  INBOX_MAX_CONNECTIONS: setting(wholeNumber(1, 1_000_000).prefault(1000), 'a whole number from 1 to 1000000', '1000'),
+  INBOX_KEEPALIVE_MS: setting(wholeNumber(1, longestMs).prefault(15_000), milliseconds, '65000'),
+  INBOX_SHUTDOWN_MS: setting(wholeNumber(0, longestMs).prefault(20_000), milliseconds, '20000'),
+  INBOX_CONCURRENCY: setting(wholeNumber(1, 10_000).prefault(16), 'a whole number from 1 to 10000', '16'),
+  INBOX_SIGNATURE_HEADER: setting(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/)
+      .toLowerCase()
+      .prefault('X-Service-Signature'),
+    'the name of a header',
+    'X-Service-Signature',
+  ),
+  INBOX_UNUSABLE_STATUS: setting(
+    wholeNumber(200, 422)
+      .pipe(z.union([z.literal(200), z.literal(422)]))
+      .prefault(200),
+    '200 or 422',
+    '200',
+  ),
+  INBOX_TLS_CERT_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.crt'),
+  INBOX_TLS_KEY_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.key'),
+  INBOX_TRUSTED_PROXIES: setting(
+    list(ipOrNetwork).prefault([]),
+    'IP addresses or networks with commas between them',
+    '10.0.0.0/8,::1',
+  ),
+  INBOX_LOG_LEVEL: setting(
+    z.enum(['debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info'),
+    'debug, info, warn, error, fatal or silent',
+    'info',
+  ),
+} as const satisfies Record<string, Setting<z.ZodType>>
+
+export type SettingName = keyof typeof settings
+
+export const settingNames = Object.keys(settings).filter(isSettingName)
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settings, name)
+}
+
+/** The parsed value of every setting. */
+export type SettingValues = { readonly [Name in SettingName]: z.output<(typeof settings)[Name]['type']> }

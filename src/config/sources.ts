@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { messageOf } from '../errors.ts'
+import { isSettingName, settingNames, type SettingName } from './settings.ts'
+
+export interface ConfigSources {
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  /** Path of the config file; without it `onchain-inbox.config.{ts,js,mjs}` in `cwd`, if there is one. */
+  readonly configFile?: string
+}
+
+/** What was set, before it is parsed, and what there is to say about it. */
+export interface GivenSettings {
+  readonly values: Readonly<Partial<Record<SettingName, unknown>>>
+  readonly problems: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchain-inbox.config.mjs']
+
+/** Of these two, one is enough: naming either in the environment overrules both in the config file. */
+const pairs: readonly (readonly [SettingName, SettingName])[] = [
+  ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'],
+  ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
+]
+
+/** Collects settings from the config file and the environment; the environment wins, an empty variable is not set. */
+export async function collectSettings(sources: ConfigSources): Promise<GivenSettings> {
+  const file = await readConfigFile(sources)
+  const warnings: string[] = []
+  const fromEnv: Partial<Record<SettingName, unknown>> = {}
+  for (const [name, value] of Object.entries(sources.env)) {
+    if (!name.startsWith('INBOX_') || value === undefined || value === '') continue
+    if (isSettingName(name)) fromEnv[name] = value
+    else warnings.push(`${name} is not a setting${suggestion(name)}; it is ignored`)
+  }
+
+  const values = { ...file.values }
+  for (const pair of pairs) {
+    if (pair.some((name) => name in fromEnv)) for (const name of pair) delete values[name]
+  }
+  return { values: { ...values, ...fromEnv }, problems: file.problems, warnings }
+}
+
+async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSettings, 'values' | 'problems'>> {
+  const found = fileNames.filter((name) => existsSync(join(sources.cwd, name)))
+  const [path, second] = sources.configFile === undefined ? found : [sources.configFile]
+  if (path === undefined) return { values: {}, problems: [] }
+  if (second !== undefined) return failed(`there are both ${path} and ${second}: keep one`)
+
+  const file = resolve(sources.cwd, path)
+  if (!existsSync(file)) return failed(`config file ${file} does not exist: give the path of a .ts, .js or .mjs file`)
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = await import(pathToFileURL(file).href)
+  } catch (error) {
+    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}`)
+  }
+  const settings = loaded.default
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+    return failed(
+      `config file ${file}: expected an object as default export, for example export default { INBOX_PORT: 8080 }`,
+    )
+  }
+
+  const values: Partial<Record<SettingName, unknown>> = {}
+  const problems: string[] = []
+  for (const [name, value] of Object.entries(settings)) {
+    if (isSettingName(name)) {
+      if (value !== undefined) values[name] = value
+    } else problems.push(`config file ${file}: ${name} is not a setting${suggestion(name)}`)
+  }
+  return { values, problems }
+}
+
+function failed(problem: string): Pick<GivenSettings, 'values' | 'problems'> {
+  return { values: {}, problems: [problem] }
+}
+
+/** The known name that is nearest to a mistyped one, unless they have too little in common. */
+function suggestion(name: string): string {
+  const ranked = settingNames.map((known) => ({ known, distance: editDistance(name, known) }))
+  const [nearest] = ranked.toSorted((a, b) => a.distance - b.distance)
+  return nearest && nearest.distance <= 4 ? `, did you mean ${nearest.known}?` : ''
+}
+
+/** Levenshtein distance. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1]
+    for (let j = 0; j < b.length; j++) {
+      const substituted = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
+      next.push(Math.min(substituted, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

@@ -1,0 +1,126 @@
+import { isIP, isIPv4 } from 'node:net'
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
+
+/** The zod types that settings are made of. A value comes as text from the environment, or as a JS value from a file. */
+
+/** Whole numbers in plain decimal digits, so that "1e3", "0x10" and "" are refused rather than guessed at. */
+export function wholeNumber(minimum: number, maximum: number) {
+  return z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .transform(Number),
+    ])
+    .pipe(z.number().int().min(minimum).max(maximum))
+}
+
+/** Longest time that setTimeout can wait. */
+export const longestMs = 2 ** 31 - 1
+
+const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+
+/** Bytes as `1mb`, `500kb` or a plain number; a kb is 1,024 bytes. */
+export function byteSize(maximum: number) {
+  const text = z.string().transform((value, context) => {
+    const [, digits, unit = ''] = /^(\d{1,12})\s*(b|kb|mb|gb)?$/i.exec(value) ?? []
+    if (digits === undefined) return fail(context, '')
+    return Number(digits) * (units[unit.toLowerCase()] ?? 1)
+  })
+  return z.union([z.number(), text]).pipe(z.number().int().min(1).max(maximum))
+}
+
+/** An IP address or a host name; the brackets of `[::1]` are taken off. */
+export const host = z
+  .string()
+  .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
+  .refine((value) => isIP(value) !== 0 || hostNamePattern.test(value))
+
+const hostNamePattern =
+  /^(?=.{1,253}$)(?!\d+(\.\d+)*$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?)*$/
+
+/** Whether only this machine can reach a server that listens on `name`. Names other than localhost may be anywhere. */
+export function isLoopback(name: string): boolean {
+  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
+}
+
+/** A list: an array, or text with commas between the items. */
+export function list(item: z.ZodType<string, string>) {
+  const text = z.string().transform((value) =>
+    value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  )
+  return z.union([z.array(z.string()), text]).pipe(z.array(item))
+}
+
+/** A name as in a Host header, with or without a port. */
+export const hostHeader = z
+  .string()
+  .toLowerCase()
+  .refine((value) => {
+    const [, bracketed, name] = /^(?:\[([^\]]*)\]|([^:]+))(?::\d{1,5})?$/.exec(value) ?? []
+    return bracketed === undefined ? host.safeParse(name).success : isIP(bracketed) === 6
+  })
+
+/** An IP address or a network such as 10.0.0.0/8, as `net.BlockList` takes them. */
+export const ipOrNetwork = z.string().refine((value) => {
+  const [address = '', bits, ...rest] = value.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  if (bits === undefined) return true
+  if (!/^\d{1,3}$/.test(bits)) return false
+  return Number(bits) <= (family === 4 ? 32 : 128)
+})
+
+/** A request path that is compared letter for letter: absolute, no trailing slash, nothing that needs decoding. */
+export const urlPath = z
+  .string()
+  .regex(/^(\/|(\/[A-Za-z0-9._~-]+)+)$/)
+  .refine((value) => value !== '/healthz' && value !== '/readyz')
+
+/** Text that names a file or folder. */
+export const filePath = z
+  .string()
+  .min(1)
+  .refine((value) => !value.includes('\0'))
+
+/** A bearer token: it travels in a header, so visible ASCII only. */
+export const token = z.string().regex(/^[\x21-\x7e]{16,}$/)
+
+export type DatabaseSetting = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' }
+
+/** `sqlite:<path>` or `memory:`. What is wrong is said without the value, which may hold a password. */
+export const databaseUrl = z.string().transform((value, context): DatabaseSetting => {
+  if (value === 'memory:') return { kind: 'memory' }
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):([^]*)$/i.exec(value) ?? []
+  if (/^postgres(ql)?$/i.test(scheme)) return fail(context, 'PostgreSQL is not in this release')
+  if (scheme.toLowerCase() !== 'sqlite') return fail(context, 'that is no database URL of a known kind')
+  if (/^\/\/[^/]/.test(rest))
+    return fail(context, 'after sqlite:// comes an absolute path; a relative one is sqlite:./path')
+  if (rest === '' || rest === ':memory:' || rest.includes('\0'))
+    return fail(context, 'sqlite: needs the path of a file')
+  return { kind: 'sqlite', file: rest.replace(/^\/\/\//, '/') }
+})
+
+/** INBOX_SECRETS: text, an array of items, or an object `{label: secret}`. */
+export const secrets = z
+  .union([z.string(), z.array(z.string()), z.record(z.string(), z.string())])
+  .transform((value, context): readonly Secret[] => {
+    try {
+      if (typeof value === 'string' || Array.isArray(value)) return parseSecrets(value)
+      return parseSecretsFile(JSON.stringify(value))
+    } catch (error) {
+      if (error instanceof InboxError) return fail(context, error.message)
+      throw error
+    }
+  })
+
+function fail(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+}

@@ -1,0 +1,37 @@
+import { Worker } from 'node:worker_threads'
+import { systemClock } from '../clock.ts'
+import { InboxError } from '../errors.ts'
+import { fromWireError } from '../inbox/rpc.ts'
+import { siblingModule } from '../sibling-module.ts'
+import { runnerTiming, type HandlerInfo } from './runner-protocol.ts'
+
+/**
+ * Loads the handlers of a folder as `serve` would, in a thread of their own, runs none of them, and tells what they are.
+ * Throws `handler_invalid` or `handler_duplicate`.
+ */
+export async function checkHandlers(
+  dir: string,
+  limitMs: number = runnerTiming.startMs,
+): Promise<readonly HandlerInfo[]> {
+  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: dir })
+  const checked = Promise.withResolvers<readonly HandlerInfo[]>()
+  const refuse = (problem: string) =>
+    checked.reject(new InboxError('handler_invalid', `the handlers in ${dir} cannot be loaded: ${problem}`))
+  worker.on('message', (message: CheckMessage) => {
+    if ('handlers' in message) checked.resolve(message.handlers)
+    else checked.reject(fromWireError(message.error))
+  })
+  worker.on('error', (error) => refuse(error instanceof Error ? (error.stack ?? error.message) : 'a file threw'))
+  worker.on('exit', (code) => refuse(`a file ended its thread with code ${code}, or waits for what never comes`))
+  const late = systemClock.after(limitMs, () => refuse(`it takes longer than ${limitMs} ms`))
+  try {
+    return await checked.promise
+  } finally {
+    late.cancel()
+    await worker.terminate()
+  }
+}
+
+export type CheckMessage =
+  | { readonly handlers: readonly HandlerInfo[] }
+  | { readonly error: { readonly code: string; readonly message: string } }

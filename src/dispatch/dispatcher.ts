@@ -1,0 +1,280 @@
+import PQueue from 'p-queue'
+import { createBatcher } from '../batcher.ts'
+import type { Clock } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
+import type { Logger } from '../log.ts'
+import { startAttempt, type Attempt } from './attempt.ts'
+import type { ResolvedHandler } from './define.ts'
+
+export interface DispatcherObserver {
+  /** An attempt is about to start that may take so long. */
+  starting(timeoutMs: number): void
+  /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
+  settled(handler: string, kind: Outcome['kind'], durationMs: number): void
+  /** Timed-out handlers that still run hold so many slots of a handler that it cannot go on. */
+  stuck(handler: string): void
+}
+
+export interface DispatcherOptions {
+  readonly work: Pick<WorkPort, 'claim' | 'settle' | 'retire' | 'release'>
+  readonly handlers: readonly ResolvedHandler[]
+  /** Runs at once, all handlers. */
+  readonly concurrency: number
+  /** Whose leases these are. */
+  readonly owner: string
+  /** True: works on suspects only, one run at a time. */
+  readonly suspects: boolean
+  readonly clock: Clock
+  readonly log: Logger
+  readonly observer: DispatcherObserver
+  /** How long a handler may take to end after its timeout, before its attempt is settled without it. */
+  readonly overrunGraceMs: number
+}
+
+/** One handler, or in a dispatcher for suspects all of them. */
+interface Lane {
+  readonly handlers: ReadonlyMap<string, ResolvedHandler>
+  readonly concurrency: number
+  readonly claims: Set<Promise<void>>
+  /** How many runs those claims may bring. */
+  requested: number
+  /** Claimed, and not yet settled or released. */
+  held: number
+  /** Claimed, and not yet started. */
+  readonly backlog: Lease[]
+  /** Slots that work on the backlog, or wait for their turn to. */
+  slots: number
+  averageMs: number
+  overruns: number
+}
+
+/**
+ * What is claimed ahead is at least one batch of running slots, and more where attempts are short: about this many
+ * milliseconds of work. Where they are long, little is held that a crash would turn into suspects.
+ */
+const prefetchMs = 50
+const maxPrefetch = 512
+/** While one claim brings its runs here, the next one waits at the store already. */
+const maxClaims = 2
+/** How long a slot works on its lane's backlog before it lets slots of other lanes have their turn. */
+const sliceMs = 20
+const settleRetryMs = [100, 500, 2_000] as const
+
+/**
+ * Claims runs, runs their handlers within the limits of each, and settles what became of them in batches. It knows nothing
+ * of databases or threads.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #all: PQueue
+  readonly #lanes: readonly Lane[]
+  readonly #attempts = new Set<Attempt>()
+  readonly #unstarted = new Map<Lease, Lane>()
+  readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
+  /** Interrupted, but still running. */
+  readonly #abandoned: Lease[] = []
+  /** Resolved once nothing is held any more after `stop`. */
+  readonly #idle = Promise.withResolvers<void>()
+  #overruns = 0
+  #stopping = false
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#all = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
+    const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
+    this.#lanes = groups.map((handlers) => {
+      const concurrency = options.suspects ? 1 : (handlers[0]?.concurrency ?? 1)
+      return {
+        handlers: new Map(handlers.map((handler) => [handler.name, handler])),
+        concurrency,
+        claims: new Set(),
+        requested: 0,
+        held: 0,
+        backlog: [],
+        slots: 0,
+        averageMs: prefetchMs,
+        overruns: 0,
+      }
+    })
+    this.#settler = createBatcher((outcomes) => this.#settle(outcomes))
+  }
+
+  start(): void {
+    for (const lane of this.#lanes) this.#pull(lane)
+  }
+
+  /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */
+  get longestTimeoutMs(): number {
+    return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
+  }
+
+  /** Whether nothing is held: each run that was claimed has a verdict that is stored, or was given back. */
+  get isIdle(): boolean {
+    return this.#lanes.every((lane) => lane.held === 0)
+  }
+
+  /**
+   * Stops claiming, gives back what was not started, waits up to `graceMs` for what runs, then aborts it and waits up to
+   * `abortGraceMs` more. What only this stop ended is given back without being charged. Gives the leases of handlers that ran
+   * on regardless: to be released once their thread has ended. A second call with a shorter time hastens the first.
+   */
+  async stop(graceMs: number, abortGraceMs: number): Promise<readonly Lease[]> {
+    this.#stopping = true
+    // Whatever a claim brings from here on is not started.
+    await this.#options.work.retire(this.#options.owner).then(
+      () => Promise.all(this.#lanes.flatMap((lane) => [...lane.claims])),
+      () => {},
+    )
+    const unstarted = [...this.#unstarted]
+    this.#unstarted.clear()
+    await this.#release(unstarted.map(([lease]) => lease))
+    for (const [, lane] of unstarted) this.#free(lane)
+    await this.#idleWithin(graceMs)
+    for (const attempt of this.#attempts) attempt.stop('shutdown')
+    await this.#idleWithin(abortGraceMs)
+    for (const attempt of this.#attempts) attempt.giveUp()
+    await this.#idleWithin(abortGraceMs)
+    return this.#abandoned
+  }
+
+  #pull(lane: Lane): void {
+    if (lane.handlers.size === 0) return
+    const target = this.#target(lane)
+    while (!this.#stopping && lane.claims.size < maxClaims) {
+      const free = target - lane.held - lane.requested
+      // In portions, so that fast handlers do not claim one run at a time.
+      if (free < Math.max(1, Math.floor(target / 4))) return
+      const claim = this.#claim(lane, Math.min(free, Math.ceil(target / maxClaims)))
+      lane.claims.add(claim)
+      void claim.then(() => lane.claims.delete(claim))
+    }
+  }
+
+  #target(lane: Lane): number {
+    if (this.#options.suspects) return 1
+    const inTime = Math.round((lane.concurrency * prefetchMs) / Math.max(lane.averageMs, 0.05))
+    return Math.max(2 * lane.concurrency, Math.min(maxPrefetch, inTime))
+  }
+
+  async #claim(lane: Lane, max: number): Promise<void> {
+    const { work, owner, suspects, clock, log } = this.#options
+    lane.requested += max
+    try {
+      const leases = await work.claim({ handlers: [...lane.handlers.keys()], max, owner, suspects })
+      for (const lease of leases) this.#enqueue(lane, lease)
+      // None: the store is closing, or this owner was given up.
+      if (leases.length > 0) setImmediate(() => this.#pull(lane))
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'runs could not be claimed; trying again')
+      clock.after(1_000, () => this.#pull(lane))
+    } finally {
+      lane.requested -= max
+      this.#fillSlots(lane)
+    }
+  }
+
+  #enqueue(lane: Lane, lease: Lease): void {
+    lane.held++
+    this.#unstarted.set(lease, lane)
+    lane.backlog.push(lease)
+  }
+
+  /** Gives the backlog as many slots as there are runs for, and as the handler may have. */
+  #fillSlots(lane: Lane): void {
+    for (let waiting = lane.backlog.length; waiting > 0 && lane.slots < lane.concurrency; waiting--) {
+      lane.slots++
+      void this.#all.add(() => this.#workOff(lane))
+    }
+  }
+
+  async #workOff(lane: Lane): Promise<void> {
+    const until = this.#options.clock.now() + sliceMs
+    do {
+      const lease = lane.backlog.shift()
+      const handler = lease && lane.handlers.get(lease.handler)
+      if (lease === undefined || handler === undefined) break
+      await this.#run(lane, handler, lease)
+    } while (this.#options.clock.now() < until)
+    lane.slots--
+    this.#fillSlots(lane)
+  }
+
+  /** Resolves when the handler has really ended, so that a timed-out one keeps its slot. */
+  async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
+    if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
+    const { clock, log, overrunGraceMs } = this.#options
+    this.#options.observer.starting(handler.timeoutMs)
+    const attempt = startAttempt({ handler, lease, clock, log, overrunGraceMs })
+    this.#attempts.add(attempt)
+    const outcome = await attempt.outcome
+    if (outcome === 'interrupted') void this.#giveBack(lane, lease, attempt)
+    else void this.#report(lane, lease, outcome)
+    const overruns = attempt.hasOverrun ? 1 : 0
+    lane.overruns += overruns
+    this.#overruns += overruns
+    if (lane.overruns >= lane.concurrency || this.#overruns >= this.#all.concurrency) {
+      this.#options.observer.stuck(handler.name)
+    }
+    await attempt.ended
+    this.#attempts.delete(attempt)
+    lane.overruns -= overruns
+    this.#overruns -= overruns
+  }
+
+  /** Only a run whose handler has ended may be given back: another attempt could begin at once. */
+  async #giveBack(lane: Lane, lease: Lease, attempt: Attempt): Promise<void> {
+    if (attempt.hasOverrun) this.#abandoned.push(lease)
+    else await this.#release([lease])
+    this.#free(lane)
+  }
+
+  async #report(lane: Lane, lease: Lease, outcome: Outcome): Promise<void> {
+    const durationMs = outcome.endedAt - outcome.startedAt
+    lane.averageMs += (durationMs - lane.averageMs) / 16
+    const result = await this.#settler.add(outcome)
+    if (result === 'applied') this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
+    this.#free(lane)
+    this.#pull(lane)
+  }
+
+  /**
+   * A verdict that is not stored would let a finished run be repeated, so a refusal is tried again for as long as there is a
+   * store. Meanwhile these runs count as held, so that nothing new is claimed on top of them.
+   */
+  async #settle(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#options.work.settle(outcomes)
+      } catch (error) {
+        if (error instanceof InboxError && error.code === 'shutting_down') return outcomes.map(() => 'stale')
+        const delayMs = settleRetryMs[Math.min(attempt, settleRetryMs.length - 1)] ?? 0
+        this.#options.log.warn(
+          { error: messageOf(error), runs: outcomes.length },
+          'verdicts could not be stored; trying again',
+        )
+        await new Promise<void>((resolve) => this.#options.clock.after(delayMs, resolve))
+      }
+    }
+  }
+
+  async #release(leases: readonly Lease[]): Promise<void> {
+    if (leases.length === 0) return
+    await this.#options.work.release(leases).catch((error: unknown) => {
+      this.#options.log.warn({ error: messageOf(error) }, 'runs could not be given back')
+    })
+  }
+
+  #free(lane: Lane): void {
+    lane.held--
+    if (this.#stopping && this.isIdle) this.#idle.resolve()
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    if (this.isIdle) return
+    const late = Promise.withResolvers<void>()
+    const timer = this.#options.clock.after(ms, late.resolve)
+    await Promise.race([this.#idle.promise, late.promise])
+    timer.cancel()
+  }
+}

@@ -1,0 +1,185 @@
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { Inbox } from '../inbox/port.ts'
+import { fromWireError } from '../inbox/rpc.ts'
+import type { Logger } from '../log.ts'
+import { siblingModule } from '../sibling-module.ts'
+import {
+  Pulse,
+  type FromRunner,
+  type HandlerInfo,
+  type RunnerData,
+  type RunnerTiming,
+  type RunToken,
+  type SettledCount,
+  type ToRunner,
+} from './runner-protocol.ts'
+
+export interface HandlerThreadOptions {
+  readonly inbox: Pick<Inbox, 'release' | 'reap'>
+  readonly data: Omit<RunnerData, 'pulse' | 'overrunGraceMs' | 'suspectIdleMs'>
+  readonly timing: RunnerTiming
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onSettled: (counts: readonly SettledCount[]) => void
+}
+
+/** Why a thread is of no more use. `stuck`: other runs may still finish in it. `broken`: nothing in it goes on. */
+export interface Spent {
+  readonly kind: 'idle' | 'stuck' | 'broken'
+  readonly reason: string
+}
+
+/** V8's heap of one thread. What lies outside it, Buffers above all, is bounded by the memory of the whole process only. */
+const memoryLimitMb = 512
+
+/** One thread of handlers, from its start to its end, as the main thread sees it. */
+export class HandlerThread {
+  readonly #options: HandlerThreadOptions
+  readonly #worker: Worker
+  readonly #pulse = new Pulse()
+  readonly #ready = Promise.withResolvers<readonly HandlerInfo[]>()
+  readonly #spent = Promise.withResolvers<Spent>()
+  readonly #stopped = Promise.withResolvers<readonly RunToken[]>()
+  readonly #watch: NodeJS.Timeout
+  #isReady = false
+  #failure: string | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: HandlerThreadOptions) {
+    this.#options = options
+    const { data, timing, clock } = options
+    const { overrunGraceMs, suspectIdleMs } = timing
+    this.#worker = new Worker(siblingModule(import.meta.url, './runner-thread'), {
+      name: data.suspects ? 'runner-suspects' : 'runner',
+      workerData: { ...data, overrunGraceMs, suspectIdleMs, pulse: this.#pulse.shared } satisfies RunnerData,
+      transferList: [data.workPort],
+      resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 12 },
+    })
+    this.#worker.on('message', (message: FromRunner) => this.#receive(message))
+    this.#worker.on('error', (error) => {
+      this.#failure = messageOf(error)
+      const stack = error instanceof Error ? error.stack : undefined
+      options.log.error({ error: this.#failure, stack }, 'the thread of the handlers failed')
+    })
+    this.#worker.on('exit', (code) => this.#exited(code))
+    this.#watch = this.#watchPulse()
+    const late = clock.after(timing.startMs, () =>
+      this.#refuse(
+        new InboxError(
+          'handler_invalid',
+          `the handlers in ${data.handlersDir} did not load within ${timing.startMs} ms`,
+        ),
+      ),
+    )
+    this.#ready.promise.then(
+      () => late.cancel(),
+      () => late.cancel(),
+    )
+  }
+
+  /** The handlers, once it works; rejects if it cannot be started. */
+  get ready(): Promise<readonly HandlerInfo[]> {
+    return this.#ready.promise
+  }
+
+  /** Resolves when it is of no more use. */
+  get spent(): Promise<Spent> {
+    return this.#spent.promise
+  }
+
+  get longestTimeoutMs(): number {
+    return this.#pulse.longestTimeoutMs
+  }
+
+  /**
+   * Lets runs finish for `graceMs`, aborts the others, gives back what is left, and ends the thread. Called again with a
+   * shorter time it hastens.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const { clock, timing } = this.#options
+    const { abortGraceMs } = timing
+    // One that still loads has no runs.
+    const wait = this.#isReady ? graceMs : 0
+    this.#worker.postMessage({ kind: 'stop', graceMs: wait, abortGraceMs } satisfies ToRunner)
+    const late = clock.after(wait + 4 * abortGraceMs, () => this.#stopped.resolve([]))
+    const abandoned = await this.#stopped.promise
+    late.cancel()
+    await (this.#closing ??= this.#close(abandoned))
+  }
+
+  /** Ends it now; what was in flight counts as crashed. */
+  kill(): Promise<void> {
+    return (this.#closing ??= this.#close([]))
+  }
+
+  async #close(abandoned: readonly RunToken[]): Promise<void> {
+    const { inbox, data, log } = this.#options
+    await this.#worker.terminate()
+    try {
+      // Only now, when no handler runs any more: the runs may be tried again at once.
+      if (abandoned.length > 0) await inbox.release(abandoned)
+      await inbox.reap(data.owner)
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back')
+    }
+  }
+
+  #receive(message: FromRunner): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#isReady = true
+        this.#ready.resolve(message.handlers)
+        break
+      case 'refused':
+        this.#refuse(fromWireError(message.error))
+        break
+      case 'settled':
+        this.#options.onSettled(message.counts)
+        break
+      case 'stuck':
+        this.#spend('stuck', `handler ${message.handler} ignores its timeout and holds all its slots`)
+        break
+      case 'idle':
+        this.#spend('idle', 'it has nothing to do')
+        break
+      case 'stopped':
+        this.#stopped.resolve(message.abandoned)
+        break
+    }
+  }
+
+  #refuse(error: Error): void {
+    this.#ready.reject(error)
+    this.#spend('broken', error.message)
+  }
+
+  #exited(code: number): void {
+    const reason = this.#failure ?? `it ended with code ${code}`
+    this.#refuse(new InboxError('handler_invalid', `the thread of the handlers ended while it loaded them: ${reason}`))
+    this.#stopped.resolve([])
+    this.#spend('broken', reason)
+  }
+
+  #spend(kind: Spent['kind'], reason: string): void {
+    clearInterval(this.#watch)
+    this.#spent.resolve({ kind, reason })
+  }
+
+  #watchPulse(): NodeJS.Timeout {
+    const { watchMs, blockedGraceMs } = this.#options.timing
+    let lastBeats = 0
+    let silentMs = 0
+    const watch = setInterval(() => {
+      const { beats, longestTimeoutMs } = this.#pulse
+      // Counted in looks, not read from a clock: after this very process was stopped for a while, nobody is to blame.
+      silentMs = beats === lastBeats ? silentMs + watchMs : 0
+      lastBeats = beats
+      if (beats > 0 && silentMs > longestTimeoutMs + blockedGraceMs) {
+        this.#spend('broken', `a handler blocked it for ${silentMs} ms`)
+      }
+    }, watchMs)
+    return watch.unref()
+  }
+}

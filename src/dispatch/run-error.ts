@@ -1,0 +1,27 @@
+import { InboxError, messageOf } from '../errors.ts'
+import type { RunError } from '../inbox/port.ts'
+
+const maxName = 200
+const maxMessage = 2_000
+const maxStack = 8_000
+
+/**
+ * What a handler threw, as text of limited length. Never throws: user code can throw anything, also an error whose name is a
+ * symbol or whose message is a getter, and a verdict that cannot be stored would be tried for ever.
+ */
+export function toRunError(thrown: unknown): RunError {
+  try {
+    const message = text(messageOf(thrown), maxMessage) ?? ''
+    if (!(thrown instanceof Error)) return { name: 'handler_failed', message }
+    const name = text(thrown instanceof InboxError ? thrown.code : thrown.name, maxName) ?? 'Error'
+    const stack = text(thrown.stack, maxStack)
+    return stack === undefined ? { name, message } : { name, message, stack }
+  } catch {
+    return { name: 'handler_failed', message: 'something was thrown that cannot be read' }
+  }
+}
+
+function text(value: unknown, maxLength: number): string | undefined {
+  if (value === undefined) return undefined
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxLength).toWellFormed()
+}

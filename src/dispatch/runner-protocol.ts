@@ -1,0 +1,104 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Lease, Outcome } from '../inbox/port.ts'
+import type { ResolvedHandler } from './define.ts'
+
+/** How long things may take, in milliseconds. */
+export const runnerTiming = Object.freeze({
+  /** For the handlers of a folder to be loaded. */
+  startMs: 30_000,
+  /** For a handler to end after its timeout, before its attempt is settled without it. */
+  overrunGraceMs: 5_000,
+  /** A thread blocked for this much longer than its handlers may run is replaced. */
+  blockedGraceMs: 5_000,
+  /** How often it is looked at whether a thread is blocked. */
+  watchMs: 500,
+  /** For handlers to end after a stop aborted them. */
+  abortGraceMs: 500,
+  /** From the end of a thread to the start of the next; doubled up to the longest while none can be started. */
+  restartDelayMs: 250,
+  longestRestartDelayMs: 5_000,
+  /** A thread for suspects ends when there were none for so long. */
+  suspectIdleMs: 5_000,
+})
+
+export type RunnerTiming = { readonly [Name in keyof typeof runnerTiming]: number }
+
+/** What a runner thread is started with. */
+export interface RunnerData {
+  readonly handlersDir: string
+  readonly concurrency: number
+  readonly owner: string
+  readonly suspects: boolean
+  readonly overrunGraceMs: number
+  readonly suspectIdleMs: number
+  readonly logLevel: string
+  readonly prettyLog: boolean
+  readonly workPort: MessagePort
+  /** Shared with the thread that watches this one: see `Pulse`. */
+  readonly pulse: SharedArrayBuffer
+}
+
+/** A handler as told to the main thread: everything but its code. */
+export type HandlerInfo = Omit<ResolvedHandler, 'run'>
+
+export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
+  const { name, types, order, concurrency, timeoutMs, retry, file } = handler
+  return { name, types, order, concurrency, timeoutMs, retry, file }
+}
+
+/** How often a handler's attempts ended how, since the last report. */
+export interface SettledCount {
+  readonly handler: string
+  readonly kind: Outcome['kind']
+  readonly count: number
+  readonly totalMs: number
+}
+
+export type FromRunner =
+  | { readonly kind: 'ready'; readonly handlers: readonly HandlerInfo[] }
+  | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
+  /** Handlers that ignore their timeout hold all slots: this thread is of no more use. */
+  | { readonly kind: 'stuck'; readonly handler: string }
+  /** A dispatcher for suspects found none for a while. */
+  | { readonly kind: 'idle' }
+  /** Nothing goes on but handlers that heed no signal: their leases are to be released when this thread has ended. */
+  | { readonly kind: 'stopped'; readonly abandoned: readonly RunToken[] }
+
+export type RunToken = Pick<Lease, 'runId' | 'token'>
+
+export type ToRunner = { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
+
+/**
+ * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps
+ * raising, and the longest timeout of the attempts that run.
+ */
+export class Pulse {
+  readonly #cells: Int32Array
+
+  constructor(shared = new SharedArrayBuffer(8)) {
+    this.#cells = new Int32Array(shared)
+  }
+
+  get shared(): SharedArrayBuffer {
+    return this.#cells.buffer as SharedArrayBuffer
+  }
+
+  beat(longestTimeoutMs: number): void {
+    Atomics.add(this.#cells, 0, 1)
+    Atomics.store(this.#cells, 1, longestTimeoutMs)
+  }
+
+  /** Told before an attempt starts, because it may block the loop at once. */
+  starting(timeoutMs: number): void {
+    if (timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
+  }
+
+  get beats(): number {
+    return Atomics.load(this.#cells, 0)
+  }
+
+  get longestTimeoutMs(): number {
+    return Atomics.load(this.#cells, 1)
+  }
+}

@@ -1,0 +1,104 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { systemClock } from '../clock.ts'
+import type { Outcome } from '../inbox/port.ts'
+import { connectWork } from '../inbox/remote-work.ts'
+import { toWireError } from '../inbox/rpc.ts'
+import { createLogger } from '../log.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { loadHandlers } from './registry.ts'
+import { installResolveHook } from './resolve-hook.ts'
+import {
+  Pulse,
+  toHandlerInfo,
+  type FromRunner,
+  type RunnerData,
+  type SettledCount,
+  type ToRunner,
+} from './runner-protocol.ts'
+
+/**
+ * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the
+ * receiver's goes on.
+ */
+const beatMs = 250
+const reportMs = 250
+
+async function start(main: MessagePort, data: RunnerData): Promise<void> {
+  const tell = (message: FromRunner) => main.postMessage(message)
+  const log = createLogger({ level: data.logLevel, pretty: data.prettyLog })
+
+  installResolveHook(data.handlersDir)
+  const handlers = await loadHandlers(data.handlersDir)
+  const work = connectWork(data.workPort)
+  // The table is the same in a runner for suspects, which must not create it anew.
+  if (!data.suspects) await work.register(handlers.map(({ name, types, order }) => ({ name, types, order })))
+
+  const pulse = new Pulse(data.pulse)
+  const settled = createSettledCounter()
+  let lastSettledAt = performance.now()
+  const dispatcher = new Dispatcher({
+    work,
+    handlers,
+    concurrency: data.concurrency,
+    owner: data.owner,
+    suspects: data.suspects,
+    overrunGraceMs: data.overrunGraceMs,
+    clock: systemClock,
+    log,
+    observer: {
+      starting: (timeoutMs) => pulse.starting(timeoutMs),
+      settled(handler, kind, durationMs) {
+        lastSettledAt = performance.now()
+        settled.add(handler, kind, durationMs)
+      },
+      stuck: (handler) => tell({ kind: 'stuck', handler }),
+    },
+  })
+
+  const beat = setInterval(() => pulse.beat(dispatcher.longestTimeoutMs), beatMs)
+  const report = setInterval(() => {
+    const counts = settled.take()
+    if (counts.length > 0) tell({ kind: 'settled', counts })
+    const idleMs = performance.now() - lastSettledAt
+    if (data.suspects && dispatcher.isIdle && idleMs > data.suspectIdleMs) tell({ kind: 'idle' })
+  }, reportMs)
+
+  main.on('message', (message: ToRunner) => {
+    void dispatcher.stop(message.graceMs, message.abortGraceMs).then((abandoned) => {
+      clearInterval(beat)
+      clearInterval(report)
+      const counts = settled.take()
+      if (counts.length > 0) tell({ kind: 'settled', counts })
+      tell({ kind: 'stopped', abandoned: abandoned.map(({ runId, token }) => ({ runId, token })) })
+    })
+  })
+
+  pulse.beat(dispatcher.longestTimeoutMs)
+  tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo) })
+  dispatcher.start()
+}
+
+function createSettledCounter() {
+  const counts = new Map<string, { handler: string; kind: Outcome['kind']; count: number; totalMs: number }>()
+  return {
+    add(handler: string, kind: Outcome['kind'], durationMs: number): void {
+      const name = `${kind} ${handler}`
+      const entry = counts.get(name) ?? { handler, kind, count: 0, totalMs: 0 }
+      entry.count++
+      entry.totalMs += durationMs
+      counts.set(name, entry)
+    },
+    take(): SettledCount[] {
+      const taken = [...counts.values()]
+      counts.clear()
+      return taken
+    },
+  }
+}
+
+if (parentPort) {
+  const main = parentPort
+  start(main, workerData as RunnerData).catch((error: unknown) => {
+    main.postMessage({ kind: 'refused', error: toWireError(error) } satisfies FromRunner)
+  })
+}

@@ -1,0 +1,152 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { Inbox } from '../inbox/port.ts'
+import type { Logger } from '../log.ts'
+import { HandlerThread } from './handler-thread.ts'
+import { runnerTiming, type HandlerInfo, type RunnerTiming, type SettledCount } from './runner-protocol.ts'
+
+export interface RunnerOptions {
+  readonly inbox: Pick<Inbox, 'release' | 'reap' | 'stats'>
+  readonly openWorkPort: () => Promise<MessagePort>
+  readonly handlersDir: string
+  readonly concurrency: number
+  readonly logLevel: string
+  readonly prettyLog: boolean
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onSettled: (counts: readonly SettledCount[]) => void
+  /** Called once for each thread that was lost. */
+  readonly onReplaced: (reason: string) => void
+  /** Default: `runnerTiming`. */
+  readonly timing?: Partial<RunnerTiming>
+}
+
+export interface Runner {
+  readonly handlers: readonly HandlerInfo[]
+  /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
+  stop(graceMs: number): Promise<void>
+}
+
+/**
+ * Starts the thread that runs the handlers and keeps one running: replaced when it exits, dies, or blocks for longer than its
+ * handlers may take. What was in flight then comes back as suspects, which a second thread tries one at a time, so that only
+ * the guilty run is charged again while all other work goes on.
+ */
+export async function startRunner(options: RunnerOptions): Promise<Runner> {
+  const { inbox, clock, log } = options
+  const timing = { ...runnerTiming, ...options.timing }
+  const threads = new Set<HandlerThread>()
+  let handlers: readonly HandlerInfo[] = []
+  let started = 0
+  let stopping: Promise<void> | undefined
+  let suspectsWanted = false
+  let atSuspects = false
+
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve))
+
+  async function startThread(role: 'all' | 'suspects'): Promise<HandlerThread> {
+    const workPort = await options.openWorkPort()
+    if (stopping !== undefined) {
+      workPort.close()
+      throw new InboxError('shutting_down', 'the runner is stopping')
+    }
+    const { handlersDir, concurrency, logLevel, prettyLog, onSettled } = options
+    const suspects = role === 'suspects'
+    const owner = `${role}-${++started}`
+    const data = { handlersDir, concurrency, owner, suspects, logLevel, prettyLog, workPort }
+    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled })
+    threads.add(thread)
+    try {
+      handlers = await thread.ready
+      return thread
+    } catch (error) {
+      await thread.kill()
+      threads.delete(thread)
+      throw error
+    }
+  }
+
+  /** What a thread leaves behind when it has ended may be suspects. */
+  async function leave(thread: HandlerThread, ended: Promise<void>): Promise<void> {
+    await ended
+    threads.delete(thread)
+    void workOffSuspects()
+  }
+
+  async function keepRunning(first: HandlerThread): Promise<void> {
+    for (let thread: HandlerThread | undefined = first; thread !== undefined; thread = await startAgain()) {
+      const { kind, reason } = await thread.spent
+      if (stopping !== undefined) return
+      tellReplaced(reason)
+      // Not waited for: a thread inside a blocking system call ends only after it.
+      void leave(thread, kind === 'stuck' ? thread.stop(thread.longestTimeoutMs) : thread.kill())
+    }
+  }
+
+  async function startAgain(): Promise<HandlerThread | undefined> {
+    let delayMs = timing.restartDelayMs
+    for (;;) {
+      await wait(delayMs)
+      if (stopping !== undefined) return undefined
+      try {
+        return await startThread('all')
+      } catch (error) {
+        delayMs = Math.min(2 * delayMs, timing.longestRestartDelayMs)
+        log.error({ error: messageOf(error) }, 'the thread of the handlers cannot be started; trying again')
+      }
+    }
+  }
+
+  /** Keeps a thread for suspects as long as there are any. One call is at work, the others only make it look again. */
+  async function workOffSuspects(): Promise<void> {
+    suspectsWanted = true
+    if (atSuspects) return
+    atSuspects = true
+    while (suspectsWanted && stopping === undefined) {
+      suspectsWanted = false
+      if (await hasSuspects()) {
+        suspectsWanted = true
+        await runSuspects()
+      }
+    }
+    atSuspects = false
+  }
+
+  async function hasSuspects(): Promise<boolean> {
+    const names = new Set(handlers.map((handler) => handler.name))
+    const stats = await inbox.stats().catch(() => undefined)
+    return stats?.handlers.some((row) => row.suspect > 0 && names.has(row.handler)) ?? true
+  }
+
+  async function runSuspects(): Promise<void> {
+    try {
+      const thread = await startThread('suspects')
+      const { kind, reason } = await thread.spent
+      if (stopping !== undefined) return
+      if (kind !== 'idle') tellReplaced(reason)
+      await leave(thread, kind === 'broken' ? thread.kill() : thread.stop(0))
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'the thread for suspects cannot be started; trying again')
+      await wait(timing.longestRestartDelayMs)
+    }
+  }
+
+  function tellReplaced(reason: string): void {
+    log.error({ reason }, 'the thread of the handlers is replaced')
+    options.onReplaced(reason)
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    await Promise.all([...threads].map((thread) => thread.stop(graceMs)))
+  }
+
+  void keepRunning(await startThread('all'))
+  void workOffSuspects()
+  return {
+    get handlers() {
+      return handlers
+    },
+    stop: (graceMs) => (stopping ??= stop(graceMs)),
+  }
+}

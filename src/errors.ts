@@ -1,0 +1,94 @@
+/**
+ * Every error code of the product, in one table.
+ *
+ * `status` is the HTTP answer where the error reaches a client, `exitCode` what a command ends with: 1 = a person must
+ * mend something, 75 = trying again later can help.
+ */
+export const errorCatalogue = {
+  // answers of the webhook endpoint and the admin side
+  bad_request: { status: 400, exitCode: 1 },
+  unauthorized: { status: 401, exitCode: 1 },
+  signature_invalid: { status: 401, exitCode: 1 },
+  forbidden: { status: 403, exitCode: 1 },
+  not_found: { status: 404, exitCode: 1 },
+  method_not_allowed: { status: 405, exitCode: 1 },
+  body_too_large: { status: 413, exitCode: 1 },
+  media_type_unsupported: { status: 415, exitCode: 1 },
+  content_encoding_unsupported: { status: 415, exitCode: 1 },
+  internal: { status: 500, exitCode: 1 },
+  overloaded: { status: 503, exitCode: 75 },
+  not_committed_in_time: { status: 503, exitCode: 75 },
+  shutting_down: { status: 503, exitCode: 75 },
+  store_full: { status: 503, exitCode: 75 },
+  store_unavailable: { status: 503, exitCode: 75 },
+  // start-up and commands
+  config_invalid: { status: 500, exitCode: 1 },
+  usage: { status: 400, exitCode: 1 },
+  handler_invalid: { status: 500, exitCode: 1 },
+  handler_duplicate: { status: 500, exitCode: 1 },
+  port_unavailable: { status: 500, exitCode: 1 },
+  database_in_use: { status: 503, exitCode: 75 },
+  database_newer: { status: 500, exitCode: 1 },
+  database_corrupt: { status: 500, exitCode: 1 },
+  not_durable: { status: 500, exitCode: 1 },
+  admin_unreachable: { status: 503, exitCode: 75 },
+  // handlers
+  handler_failed: { status: 500, exitCode: 1 },
+  handler_terminal: { status: 500, exitCode: 1 },
+  handler_retryable: { status: 500, exitCode: 75 },
+  handler_timeout: { status: 500, exitCode: 75 },
+  handler_crashed: { status: 500, exitCode: 1 },
+} as const satisfies Record<string, { status: number; exitCode: 1 | 75 }>
+
+export type ErrorCode = keyof typeof errorCatalogue
+
+/** The one error class of the product: a stable `code`, a message that says what to do, data as `details`. */
+export class InboxError extends Error {
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'InboxError'
+    this.code = code
+    this.details = options.details ?? {}
+  }
+
+  get status(): number {
+    return errorCatalogue[this.code].status
+  }
+
+  get exitCode(): 1 | 75 {
+    return errorCatalogue[this.code].exitCode
+  }
+}
+
+/** Thrown by a handler: this event can never succeed. The run goes to the dead letters now, without further attempts. */
+export class TerminalError extends InboxError {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('handler_terminal', message, options)
+    this.name = 'TerminalError'
+  }
+}
+
+/** Thrown by a handler: try again, not before `retryAfterMs` milliseconds (default: what the retry policy says). */
+export class RetryableError extends InboxError {
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+    super('handler_retryable', message, options)
+    this.name = 'RetryableError'
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+/** Error text of anything that was thrown, never empty. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  if (typeof thrown === 'string' && thrown !== '') return thrown
+  return `a thrown ${thrown === null ? 'null' : typeof thrown}`
+}

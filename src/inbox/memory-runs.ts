@@ -1,0 +1,304 @@
+import type { Clock, Timer } from '../clock.ts'
+import { Heap } from './heap.ts'
+import { maxCrashes } from './port.ts'
+import type {
+  AttemptRecord,
+  ClaimRequest,
+  HandlerRoute,
+  Lease,
+  Outcome,
+  RunError,
+  RunState,
+  SettleResult,
+  StoredEvent,
+} from './port.ts'
+
+/** A run as the memory inbox holds it; only `MemoryRuns` changes it. */
+export interface MemoryRun {
+  readonly runId: number
+  readonly handler: string
+  /** Whether its handler kept order when the run was created; what is registered later changes nothing for it. */
+  readonly ordered: boolean
+  readonly event: StoredEvent
+  state: RunState
+  attempt: number
+  crashed: number
+  runAt: number
+  lease: { readonly token: number; readonly owner: string; readonly startedAt: number; readonly from: Claimable } | null
+  death: Death | null
+  readonly attempts: AttemptRecord[]
+}
+
+interface Death {
+  readonly at: number
+  readonly error: RunError
+}
+
+type Claimable = 'ready' | 'suspect'
+
+interface WaitingClaim {
+  readonly request: ClaimRequest
+  readonly resolve: (leases: readonly Lease[]) => void
+}
+
+/** The open runs of one handler that have no lease. */
+interface Queue extends Readonly<Record<Claimable, Heap<MemoryRun>>> {
+  /** What waits, by key. Invariant: a key has an entry while one ordered run of it is ready, suspect or running. */
+  readonly waiting: Map<string, Heap<MemoryRun>>
+}
+
+const crashError: RunError = {
+  name: 'handler_crashed',
+  message: 'The process or thread that ran this attempt ended before the attempt had a verdict.',
+}
+
+/** The runs of a memory inbox: their states, their order, and the claims that wait for them. */
+export class MemoryRuns {
+  /** Runs that are neither done nor dead. */
+  readonly open = new Set<MemoryRun>()
+  /** Dead letters by run id. */
+  readonly dead = new Map<number, MemoryRun>()
+
+  readonly #clock: Clock
+  readonly #rewakeMs: number
+  readonly #queues = new Map<string, Queue>()
+  readonly #leased = new Map<number, MemoryRun>()
+  readonly #leasedBy = new Map<string, Set<MemoryRun>>()
+  readonly #retired = new Set<string>()
+  /** Oldest first. There are about as many as there are runners. */
+  readonly #claims = new Set<WaitingClaim>()
+  #timer: { readonly at: number; readonly timer: Timer } | null = null
+  #lastRunId = 0
+  #lastToken = 0
+
+  constructor(clock: Clock, rewakeMs: number) {
+    this.#clock = clock
+    this.#rewakeMs = rewakeMs
+  }
+
+  /** Creates a run; it is handed out at the next `serve`. */
+  add(event: StoredEvent, route: HandlerRoute): MemoryRun {
+    const run: MemoryRun = {
+      runId: ++this.#lastRunId,
+      handler: route.name,
+      ordered: route.order === 'key',
+      event,
+      state: 'waiting',
+      attempt: 0,
+      crashed: 0,
+      runAt: this.#clock.now(),
+      lease: null,
+      death: null,
+      attempts: [],
+    }
+    this.#enter(run)
+    return run
+  }
+
+  claim(request: ClaimRequest): Promise<readonly Lease[]> {
+    if (this.#retired.has(request.owner) || request.max < 1) return Promise.resolve([])
+    const { promise, resolve } = Promise.withResolvers<readonly Lease[]>()
+    this.#claims.add({ request, resolve })
+    this.serve()
+    return promise
+  }
+
+  settle(outcomes: readonly Outcome[]): SettleResult[] {
+    const results = outcomes.map((outcome): SettleResult => {
+      const run = this.#leased.get(outcome.token)
+      if (run?.runId !== outcome.runId) return 'stale'
+      this.#endLease(run)
+      run.crashed = 0
+      const { kind, startedAt, endedAt } = outcome
+      const error = kind === 'done' ? null : outcome.error
+      run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: kind, error })
+      if (outcome.kind === 'retry') {
+        run.runAt = outcome.at
+        this.#offer(run, 'ready')
+      } else {
+        this.#finish(run, outcome.kind === 'dead' ? { at: endedAt, error: outcome.error } : null)
+      }
+      return 'applied'
+    })
+    this.serve()
+    return results
+  }
+
+  retire(owner: string): void {
+    this.#retired.add(owner)
+    for (const claim of this.#claims) if (claim.request.owner === owner) this.#answer(claim, [])
+  }
+
+  release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): void {
+    for (const { runId, token } of leases) {
+      const run = this.#leased.get(token)
+      if (run?.runId !== runId) continue
+      const { from } = this.#endLease(run)
+      run.attempt -= 1
+      this.#offer(run, from)
+    }
+    this.serve()
+  }
+
+  reap(owner: string): number {
+    this.retire(owner)
+    const runs = [...(this.#leasedBy.get(owner) ?? [])]
+    for (const run of runs) {
+      const { startedAt } = this.#endLease(run)
+      run.crashed += 1
+      const endedAt = this.#clock.now()
+      run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: 'crashed', error: crashError })
+      if (run.crashed >= maxCrashes) this.#finish(run, { at: endedAt, error: crashError })
+      else {
+        // Behind the other suspects: one that ends its process every time does not keep them from their turn.
+        run.runAt = endedAt
+        this.#offer(run, 'suspect')
+      }
+    }
+    this.serve()
+    return runs.length
+  }
+
+  requeueDead(which: 'all' | readonly number[]): number {
+    const runIds = new Set(which === 'all' ? this.dead.keys() : which)
+    let count = 0
+    for (const runId of [...runIds].toSorted((a, b) => a - b)) {
+      const run = this.dead.get(runId)
+      if (!run) continue
+      this.dead.delete(runId)
+      run.death = null
+      run.attempt = 0
+      run.crashed = 0
+      run.runAt = this.#clock.now()
+      this.#enter(run)
+      count += 1
+    }
+    this.serve()
+    return count
+  }
+
+  /** Hands out what can be claimed to the claims that wait, oldest claim first. */
+  serve(): void {
+    for (const claim of this.#claims) {
+      const leases = this.#take(claim.request)
+      if (leases.length > 0) this.#answer(claim, leases)
+    }
+  }
+
+  /** Ends all waiting claims with nothing. */
+  close(): void {
+    this.#timer?.timer.cancel()
+    for (const claim of this.#claims) this.#answer(claim, [])
+  }
+
+  /** A run becomes open: ready, or waiting behind an open run of its key. */
+  #enter(run: MemoryRun): void {
+    this.open.add(run)
+    const { waiting } = this.#queueOf(run.handler)
+    const behind = run.ordered ? waiting.get(run.event.key) : undefined
+    if (behind) {
+      run.state = 'waiting'
+      behind.push(run)
+    } else {
+      if (run.ordered) waiting.set(run.event.key, new Heap<MemoryRun>((a, b) => a.runId < b.runId))
+      this.#offer(run, 'ready')
+    }
+  }
+
+  /** A run ends, for good or until it is requeued; the oldest one that waits for its key takes its place. */
+  #finish(run: MemoryRun, death: Death | null): void {
+    this.open.delete(run)
+    run.state = death ? 'dead' : 'done'
+    run.death = death
+    if (death) this.dead.set(run.runId, run)
+    if (!run.ordered) return
+    const { waiting } = this.#queueOf(run.handler)
+    const next = waiting.get(run.event.key)?.pop()
+    if (next) this.#offer(next, 'ready')
+    else waiting.delete(run.event.key)
+  }
+
+  #offer(run: MemoryRun, state: Claimable): void {
+    run.state = state
+    this.#queueOf(run.handler)[state].push(run)
+  }
+
+  #answer(claim: WaitingClaim, leases: readonly Lease[]): void {
+    this.#claims.delete(claim)
+    claim.resolve(leases)
+  }
+
+  /** Takes what is due of all the handlers, oldest first; if that is nothing, sees to it that the timer wakes for the next. */
+  #take({ handlers, max, owner, suspects }: ClaimRequest): readonly Lease[] {
+    const from = suspects ? 'suspect' : 'ready'
+    const heaps = handlers.map((handler) => this.#queueOf(handler)[from])
+    const now = this.#clock.now()
+    const leases: Lease[] = []
+    while (leases.length < max) {
+      let oldest: Heap<MemoryRun> | undefined
+      for (const heap of heaps) if (comesBefore(heap.peek(), oldest?.peek())) oldest = heap
+      const next = oldest?.peek()
+      if (!next) break
+      if (next.runAt > now) {
+        if (leases.length === 0) this.#wakeAt(next.runAt)
+        break
+      }
+      oldest?.pop()
+      leases.push(this.#lease(next, from, owner, now))
+    }
+    return leases
+  }
+
+  #lease(run: MemoryRun, from: Claimable, owner: string, startedAt: number): Lease {
+    const token = ++this.#lastToken
+    run.state = 'running'
+    run.attempt += 1
+    run.lease = { token, owner, startedAt, from }
+    this.#leased.set(token, run)
+    const leased = this.#leasedBy.get(owner) ?? new Set()
+    this.#leasedBy.set(owner, leased.add(run))
+    const { runId, handler, attempt, crashed, event } = run
+    return { runId, token, handler, attempt, crashed, event: { ...event, raw: new Uint8Array(event.raw) } }
+  }
+
+  #endLease(run: MemoryRun): NonNullable<MemoryRun['lease']> {
+    const { lease } = run
+    if (!lease) throw new Error(`run ${run.runId} has no lease`)
+    run.lease = null
+    this.#leased.delete(lease.token)
+    const leased = this.#leasedBy.get(lease.owner)
+    leased?.delete(run)
+    if (leased?.size === 0) this.#leasedBy.delete(lease.owner)
+    return lease
+  }
+
+  /** Arms the one timer. It looks at the clock every `rewakeMs` at least, because a clock can jump. */
+  #wakeAt(at: number): void {
+    if (this.#timer && this.#timer.at <= at) return
+    this.#timer?.timer.cancel()
+    const wake = () => {
+      this.#timer = null
+      this.serve()
+    }
+    const timer = this.#clock.after(Math.min(at - this.#clock.now(), this.#rewakeMs), wake)
+    this.#timer = { at, timer }
+  }
+
+  #queueOf(handler: string): Queue {
+    const known = this.#queues.get(handler)
+    if (known) return known
+    const queue: Queue = { ready: createHeap(), suspect: createHeap(), waiting: new Map() }
+    this.#queues.set(handler, queue)
+    return queue
+  }
+}
+
+function createHeap(): Heap<MemoryRun> {
+  return new Heap<MemoryRun>(comesBefore)
+}
+
+/** Older runs come first, and any run before none. */
+function comesBefore(a: MemoryRun | undefined, b: MemoryRun | undefined): boolean {
+  if (!a || !b) return a !== undefined
+  return a.runAt < b.runAt || (a.runAt === b.runAt && a.runId < b.runId)
+}

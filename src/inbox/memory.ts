@@ -1,0 +1,258 @@
+import { Buffer } from 'node:buffer'
+import type { Clock } from '../clock.ts'
+import { InboxError } from '../errors.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
+import type {
+  AcceptResult,
+  DeadLetter,
+  EventDetail,
+  EventQuery,
+  EventSummary,
+  HandlerRoute,
+  HandlerStats,
+  Inbox,
+  NewEvent,
+  NewQuarantined,
+  Page,
+  QuarantinedBody,
+  RunRecord,
+} from './port.ts'
+import { createRouteTable } from './routes.ts'
+import { deriveEventStatus } from './status.ts'
+
+export interface MemoryInboxOptions {
+  readonly clock: Clock
+  /** The longest the timer for the next due run sleeps before it looks at the clock again. Default 5,000. */
+  readonly rewakeMs?: number
+}
+
+interface EventEntry {
+  readonly seq: number
+  readonly event: NewEvent
+  readonly runs: readonly MemoryRun[]
+  duplicates: number
+  conflicts: number
+}
+
+interface QuarantineEntry {
+  /** 1, 2, 3 … in order of the first arrival. */
+  readonly seq: number
+  readonly body: NewQuarantined
+  count: number
+}
+
+/** An inbox that keeps everything in memory: nothing outlives the process, all else is as in a durable one. */
+export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOptions): Inbox {
+  const events: EventEntry[] = []
+  const eventsById = new Map<string, EventEntry>()
+  const quarantined = new Map<string, QuarantineEntry>()
+  const runs = new MemoryRuns(clock, rewakeMs)
+  let routes: readonly HandlerRoute[] = []
+  let routesOf = createRouteTable(routes)
+  let conflicts = 0
+  let closed = false
+
+  function assertOpen(): void {
+    if (closed) throw new InboxError('shutting_down', 'The inbox is closed. Send it again once the service is back.')
+  }
+
+  function acceptEvent(arrival: NewEvent): AcceptResult {
+    const known = eventsById.get(arrival.id)
+    if (known && Buffer.compare(known.event.raw, arrival.raw) === 0) {
+      known.duplicates += 1
+      return 'duplicate'
+    }
+    if (known) {
+      known.conflicts += 1
+      conflicts += 1
+      return 'conflict'
+    }
+    const seq = events.length + 1
+    // The bytes are copied: the caller may use its buffer again.
+    const event: NewEvent = { ...arrival, raw: new Uint8Array(arrival.raw) }
+    const { id, type, createdAt, receivedAt, key, raw } = event
+    const stored = { seq, id, type, createdAt, receivedAt, key, raw }
+    const created = routesOf(type).map((route) => runs.add(stored, route))
+    const entry: EventEntry = { seq, event, runs: created, duplicates: 0, conflicts: 0 }
+    events.push(entry)
+    eventsById.set(id, entry)
+    return 'accepted'
+  }
+
+  function acceptQuarantined(arrival: NewQuarantined): AcceptResult {
+    const known = quarantined.get(arrival.id)
+    if (known) known.count += 1
+    else {
+      const body = { ...arrival, raw: new Uint8Array(arrival.raw) }
+      quarantined.set(arrival.id, { seq: quarantined.size + 1, body, count: 1 })
+    }
+    return 'quarantined'
+  }
+
+  function* newestEvents(query: EventQuery): Generator<EventEntry> {
+    const before = query.cursor === undefined ? Infinity : decodeCursor(query.cursor)
+    for (let seq = Math.min(before - 1, events.length); seq >= 1; seq -= 1) {
+      const entry = events[seq - 1]
+      if (entry && matches(entry, query)) yield entry
+    }
+  }
+
+  return {
+    async accept(batch) {
+      assertOpen()
+      const results = batch.map((arrival) =>
+        arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival),
+      )
+      runs.serve()
+      return results
+    },
+    async register(newRoutes) {
+      assertOpen()
+      routes = newRoutes
+      routesOf = createRouteTable(newRoutes)
+    },
+    async claim(request) {
+      return closed ? [] : runs.claim(request)
+    },
+    async settle(outcomes) {
+      assertOpen()
+      return runs.settle(outcomes)
+    },
+    async retire(owner) {
+      runs.retire(owner)
+    },
+    async release(leases) {
+      assertOpen()
+      runs.release(leases)
+    },
+    async reap(owner) {
+      assertOpen()
+      return runs.reap(owner)
+    },
+    async events(query) {
+      assertOpen()
+      return toPage(newestEvents(query), query.limit, toSummary)
+    },
+    async event(id) {
+      assertOpen()
+      const entry = eventsById.get(id)
+      return entry ? toDetail(entry) : null
+    },
+    async deadLetters({ limit, cursor }) {
+      assertOpen()
+      const letters = [...runs.dead.values()].map(toDeadLetter)
+      const oldestFirst = letters.toSorted((a, b) => a.seq - b.seq)
+      return toPage(newestFirst(oldestFirst, cursor), limit, ({ letter }) => letter)
+    },
+    async requeueDead(which) {
+      assertOpen()
+      return runs.requeueDead(which)
+    },
+    async quarantine({ limit, cursor }) {
+      assertOpen()
+      return toPage(newestFirst([...quarantined.values()], cursor), limit, toQuarantinedBody)
+    },
+    async stats() {
+      assertOpen()
+      return {
+        lastSeq: events.length,
+        quarantined: quarantined.size,
+        conflicts,
+        handlers: countByHandler(routes, runs),
+        oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
+        missingSeqs: 0,
+      }
+    },
+    health: () => (closed ? { ok: false, reason: 'the inbox is closed' } : { ok: true }),
+    onFailure() {},
+    async close() {
+      if (closed) return
+      closed = true
+      runs.close()
+    },
+  }
+}
+
+function matches({ event, runs }: EventEntry, query: EventQuery): boolean {
+  return (
+    (query.type === undefined || event.type === query.type) &&
+    (query.network === undefined || event.network === query.network) &&
+    (query.address === undefined || event.address === query.address) &&
+    (query.from === undefined || event.receivedAt >= query.from) &&
+    (query.to === undefined || event.receivedAt < query.to) &&
+    (query.status === undefined || deriveEventStatus(runs) === query.status)
+  )
+}
+
+/** Takes one item more than the page holds, to know whether there is a next page. */
+function toPage<T extends { readonly seq: number }, U>(items: Iterable<T>, limit: number, to: (item: T) => U): Page<U> {
+  const taken = [...Iterator.from(items).take(limit + 1)]
+  const shown = taken.slice(0, limit)
+  const last = shown.at(-1)
+  return { data: shown.map(to), nextCursor: last && taken.length > limit ? encodeCursor(last.seq) : null }
+}
+
+function newestFirst<T extends { readonly seq: number }>(
+  items: readonly T[],
+  cursor: string | undefined,
+): readonly T[] {
+  const before = cursor === undefined ? Infinity : decodeCursor(cursor)
+  return items.filter(({ seq }) => seq < before).toReversed()
+}
+
+function toSummary({ seq, event, runs }: EventEntry): EventSummary {
+  const { id, type, createdAt, receivedAt, network, address } = event
+  return { seq, id, type, createdAt, receivedAt, network, address, status: deriveEventStatus(runs) }
+}
+
+function toDetail(entry: EventEntry): EventDetail {
+  const { event, duplicates, conflicts, runs } = entry
+  const { key, secretLabel, raw } = event
+  return {
+    ...toSummary(entry),
+    key,
+    secretLabel,
+    raw: new Uint8Array(raw),
+    duplicates,
+    conflicts,
+    runs: runs.map(toRunRecord),
+  }
+}
+
+function toRunRecord({ runId, handler, state, attempt, crashed, runAt, attempts }: MemoryRun): RunRecord {
+  const isClaimable = state === 'waiting' || state === 'ready' || state === 'suspect'
+  return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, attempts: [...attempts] }
+}
+
+function toDeadLetter({ runId, handler, attempt, crashed, event, death }: MemoryRun) {
+  if (!death) throw new Error(`run ${runId} is no dead letter`)
+  const { id: eventId, type } = event
+  const letter: DeadLetter = { runId, eventId, type, handler, attempt, crashed, diedAt: death.at, error: death.error }
+  return { seq: runId, letter }
+}
+
+function toQuarantinedBody({ body, count }: QuarantineEntry): QuarantinedBody {
+  const { id, reason, receivedAt, secretLabel, raw } = body
+  return { id, reason, receivedAt, secretLabel, sizeBytes: raw.length, count, raw: new Uint8Array(raw) }
+}
+
+/** One row per handler that is registered or has runs that are not done. */
+function countByHandler(routes: readonly HandlerRoute[], { open, dead }: MemoryRuns): HandlerStats[] {
+  type Counts = { -readonly [K in keyof HandlerStats]: HandlerStats[K] }
+  const rows = new Map<string, Counts>()
+  const rowOf = (handler: string) => {
+    const row = rows.get(handler) ?? { handler, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+    rows.set(handler, row)
+    return row
+  }
+  for (const { name } of routes) rowOf(name)
+  for (const { handler, state } of [...open, ...dead.values()]) if (state !== 'done') rowOf(handler)[state] += 1
+  return [...rows.values()]
+}
+
+function oldestArrival(open: Iterable<MemoryRun>): number {
+  let oldest: MemoryRun | null = null
+  for (const run of open) if (!oldest || run.event.seq < oldest.event.seq) oldest = run
+  return oldest?.event.receivedAt ?? 0
+}

@@ -1,0 +1,313 @@
+/**
+ * The inbox: the durable store between receiver and dispatcher. One small port; memory and SQLite adapters pass one
+ * conformance suite. The rule: the store decides what is claimable, the dispatcher decides when and how to run it.
+ *
+ * Words, one each:
+ *   event       the envelope `{id, type, created_at, data}`, stored with its bytes as they came
+ *   quarantine  authentic but unusable bytes, kept under a digest of themselves, never dispatched
+ *   handler     user code for event types
+ *   run         one event for one handler
+ *   attempt     one try of a run
+ *   key         what order is kept by: of one handler's runs with the same key, at most one is open for work, oldest first
+ *   claim       takes runs to work on; each comes as a lease, which holds until it is settled or released, or its owner is
+ *               reaped
+ *   settle      reports what became of a lease; fenced by its token, so that a late report changes nothing
+ *   retire      says that an owner takes no more work
+ *   release     gives a lease back unworked, without charging an attempt
+ *   reap        ends all leases of an owner that died; each counts as a crash
+ *   suspect     a run that was in flight when its owner died: handed out one at a time until it has a verdict
+ *   dead letter a run that will not be tried again unless it is requeued
+ */
+
+/** An event as the receiver hands it over: the envelope is checked, the bytes are as they came. */
+export interface NewEvent {
+  readonly kind: 'event'
+  /** The sender's id: well-formed, 1 to 255 characters. Unique for ever. */
+  readonly id: string
+  readonly type: string
+  /** `created_at` of the envelope, as it came. */
+  readonly createdAt: string
+  /** `network:address` or the event's own id. */
+  readonly key: string
+  readonly network: string | null
+  readonly address: string | null
+  readonly raw: Uint8Array
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number
+  /** Label of the secret that verified it. */
+  readonly secretLabel: string
+}
+
+/** Authentic bytes that are no usable event. */
+export interface NewQuarantined {
+  readonly kind: 'quarantined'
+  /** `sha256:<hex of the bytes>` */
+  readonly id: string
+  /** Why it is unusable: a stable code. */
+  readonly reason: string
+  readonly raw: Uint8Array
+  readonly receivedAt: number
+  readonly secretLabel: string
+}
+
+export type Arrival = NewEvent | NewQuarantined
+
+/**
+ * What became of an arrival. `conflict`: the id is known with other bytes; the first ones are kept and the conflict is
+ * recorded. A repeated quarantined body is `quarantined` again.
+ */
+export type AcceptResult = 'accepted' | 'duplicate' | 'conflict' | 'quarantined'
+
+/** A handler as the store needs to know it: which events create runs for it, and whether order is kept. */
+export interface HandlerRoute {
+  readonly name: string
+  /** Types, prefixes such as `wallet.*`, or `*`. */
+  readonly types: readonly string[]
+  /** `key`: one run per key at a time, in accept order. `none`: no order. */
+  readonly order: 'key' | 'none'
+}
+
+export interface StoredEvent {
+  /** Accept sequence: 1, 2, 3 … without gaps. */
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly createdAt: string
+  readonly receivedAt: number
+  readonly key: string
+  readonly raw: Uint8Array
+}
+
+/** The right, and the duty, to work on a run until it is settled or released. */
+export interface Lease {
+  readonly runId: number
+  /** Fences the lease: another claim of the same run carries another token. */
+  readonly token: number
+  readonly handler: string
+  /** Which attempt this is, from 1. It was counted before the lease was given. */
+  readonly attempt: number
+  /** How often the run's owner died while it held this run. */
+  readonly crashed: number
+  readonly event: StoredEvent
+}
+
+export interface ClaimRequest {
+  /** Runs of any of these. */
+  readonly handlers: readonly string[]
+  /** At most so many leases in all. */
+  readonly max: number
+  /** Who works on them: reaped as one. */
+  readonly owner: string
+  /** True: only suspects, which only an isolated runner asks for. False: only runs that are none. */
+  readonly suspects: boolean
+}
+
+export interface RunError {
+  /** The class of the error, or the code of ours. */
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+}
+
+/** The verdict on one attempt. Times are milliseconds since 1970. */
+export type Outcome = {
+  readonly runId: number
+  readonly token: number
+  readonly startedAt: number
+  readonly endedAt: number
+} & (
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
+  | { readonly kind: 'dead'; readonly error: RunError }
+)
+
+/** `stale`: the token is no longer the run's, nothing was changed. */
+export type SettleResult = 'applied' | 'stale'
+
+/** After this many crashes without a verdict a run goes to the dead letters. */
+export const maxCrashes = 3
+
+export const eventStatuses = [
+  'pending',
+  'running',
+  'retrying',
+  'held',
+  'done',
+  'dead',
+  'expired',
+  'superseded',
+  'unhandled',
+] as const
+export type EventStatus = (typeof eventStatuses)[number]
+
+export const runStates = ['waiting', 'ready', 'suspect', 'running', 'done', 'dead'] as const
+/** `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. */
+export type RunState = (typeof runStates)[number]
+
+export interface Page<T> {
+  readonly data: readonly T[]
+  /** Passed as `cursor` it gives the next page; null on the last one. */
+  readonly nextCursor: string | null
+}
+
+export interface EventQuery {
+  readonly type?: string
+  readonly network?: string
+  readonly address?: string
+  readonly status?: EventStatus
+  /** Received at or after, before: milliseconds since 1970. */
+  readonly from?: number
+  readonly to?: number
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface EventSummary {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly createdAt: string
+  readonly receivedAt: number
+  readonly network: string | null
+  readonly address: string | null
+  readonly status: EventStatus
+}
+
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly outcome: 'done' | 'retry' | 'dead' | 'crashed'
+  readonly error: RunError | null
+}
+
+export interface RunRecord {
+  readonly runId: number
+  readonly handler: string
+  readonly state: RunState
+  readonly attempt: number
+  readonly crashed: number
+  /** When it may be tried next; null when it is running or finished. */
+  readonly runAt: number | null
+  readonly attempts: readonly AttemptRecord[]
+}
+
+export interface EventDetail extends EventSummary {
+  readonly key: string
+  readonly secretLabel: string
+  readonly raw: Uint8Array
+  /** How often the same id came again, with the same and with other bytes. */
+  readonly duplicates: number
+  readonly conflicts: number
+  readonly runs: readonly RunRecord[]
+}
+
+export interface DeadLetter {
+  readonly runId: number
+  readonly eventId: string
+  readonly type: string
+  readonly handler: string
+  readonly attempt: number
+  readonly crashed: number
+  readonly diedAt: number
+  readonly error: RunError
+}
+
+export interface QuarantinedBody {
+  readonly id: string
+  readonly reason: string
+  readonly receivedAt: number
+  readonly secretLabel: string
+  readonly sizeBytes: number
+  /** How often the same bytes came. */
+  readonly count: number
+  readonly raw: Uint8Array
+}
+
+export interface HandlerStats {
+  readonly handler: string
+  readonly waiting: number
+  readonly ready: number
+  readonly suspect: number
+  readonly running: number
+  readonly dead: number
+}
+
+export interface InboxStats {
+  /** Highest accept sequence number, 0 when empty. */
+  readonly lastSeq: number
+  readonly quarantined: number
+  readonly conflicts: number
+  readonly handlers: readonly HandlerStats[]
+  /** When the event of the oldest open run was received; null when nothing is open. */
+  readonly oldestOpenAt: number | null
+  /** Evidence found at the last start: accept-sequence numbers that should be there and are not. */
+  readonly missingSeqs: number
+}
+
+/** What the receiver needs. */
+export interface AcceptPort {
+  /**
+   * One transaction: dedupes on the event id, stores the bytes, creates one run per handler whose route matches. Resolves
+   * only after the durable commit, with a result per arrival in order. A duplicate of an event in the same or an earlier
+   * batch resolves not before that event is durable.
+   *
+   * Rejects as a whole with `store_full`, `store_unavailable` or `shutting_down`; then no arrival may be acknowledged, and
+   * each may or may not be stored: the same call again is safe.
+   */
+  accept(batch: readonly Arrival[]): Promise<readonly AcceptResult[]>
+}
+
+/** What the dispatcher needs. */
+export interface WorkPort {
+  /** Sets the routes by which `accept` creates runs from now on. Runs of handlers that are gone stay where they are. */
+  register(routes: readonly HandlerRoute[]): Promise<void>
+  /**
+   * Waits until at least one run of the handlers can be claimed, then gives up to `max` leases; at most one per key where the
+   * handler keeps order. The attempt is counted, durably, before the leases are given. Resolves with none when the store
+   * closes or the owner is retired or reaped. Not idempotent: each call takes more.
+   */
+  claim(request: ClaimRequest): Promise<readonly Lease[]>
+  /** One transaction; a result per outcome in order. Idempotent: what is settled already is `stale`. */
+  settle(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]>
+  /**
+   * The owner takes no more work: its waiting claims, and all later ones, resolve with none. Its leases stay. After this has
+   * resolved, no claim of the owner is on its way. Idempotent.
+   */
+  retire(owner: string): Promise<void>
+  /** Gives leases back unworked: as if they had never been claimed. Idempotent. */
+  release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void>
+  /**
+   * Ends all leases of an owner that died, and its waiting claims: each run counts as crashed and becomes a suspect, due after
+   * those there are, or, after `maxCrashes`, a dead letter. Gives the number of runs. Idempotent.
+   */
+  reap(owner: string): Promise<number>
+}
+
+/** What the admin side and the command line need. Reads see what was committed. */
+export interface ViewPort {
+  /** Newest first. */
+  events(query: EventQuery): Promise<Page<EventSummary>>
+  event(id: string): Promise<EventDetail | null>
+  /** Newest first. */
+  deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
+  /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
+  requeueDead(which: 'all' | readonly number[]): Promise<number>
+  /** Newest first. */
+  quarantine(query: PageQuery): Promise<Page<QuarantinedBody>>
+  stats(): Promise<InboxStats>
+}
+
+export interface Inbox extends AcceptPort, WorkPort, ViewPort {
+  /** Whether a commit can succeed as far as is known, and if not, why (one line). */
+  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
+  /** Called once if the store fails for good: nothing can be committed until the process is started anew. */
+  onFailure(listener: (error: Error) => void): void
+  /** Commits what is under way, then closes. Idempotent. */
+  close(): Promise<void>
+}

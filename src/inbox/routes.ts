@@ -1,0 +1,35 @@
+import type { HandlerRoute } from './port.ts'
+
+/** Gives the routes that match an event type, in the order they were registered; none matches twice. */
+export type RouteTable = (type: string) => readonly HandlerRoute[]
+
+// Types come from outside, so both the number of cached types and the length of each are bounded.
+const maxCachedTypes = 1024
+const maxCachedTypeLength = 128
+
+/**
+ * Builds the lookup from event type to routes. A pattern is a type, a prefix such as `wallet.*` (every type that begins
+ * with `wallet.`), or `*` (every type).
+ */
+export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
+  const compiled = routes.map((route) => ({ route, matches: createMatcher(route.types) }))
+  const cache = new Map<string, readonly HandlerRoute[]>()
+
+  return (type) => {
+    const known = cache.get(type)
+    if (known) return known
+    const found = compiled.filter(({ matches }) => matches(type)).map(({ route }) => route)
+    if (type.length <= maxCachedTypeLength) {
+      if (cache.size >= maxCachedTypes) cache.clear()
+      cache.set(type, found)
+    }
+    return found
+  }
+}
+
+function createMatcher(patterns: readonly string[]): (type: string) => boolean {
+  if (patterns.includes('*')) return () => true
+  const exact = new Set(patterns)
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('.*')).map((pattern) => pattern.slice(0, -1))
+  return (type) => exact.has(type) || prefixes.some((prefix) => type.startsWith(prefix))
+}

@@ -1,0 +1,134 @@
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
+import { InboxError, messageOf } from '../../errors.ts'
+import { siblingModule } from '../../sibling-module.ts'
+import type { AcceptPort, AcceptResult, Inbox, ViewPort } from '../port.ts'
+import { callWork } from '../remote-work.ts'
+import { Caller, fromWireError, type Packed } from '../rpc.ts'
+import { packArrivals, unpackResults } from '../wire.ts'
+import type { Synchronous } from './connection.ts'
+import type { Evidence } from './open.ts'
+import type { WriterThreadData } from './writer-thread.ts'
+import type { WriterHealth } from './writer.ts'
+
+export interface SqliteInboxOptions {
+  readonly file: string
+  /** Anything but `full` is for showing what it loses. */
+  readonly synchronous?: Synchronous
+}
+
+export interface SqliteInbox extends Inbox {
+  /** What was found when the file was opened. */
+  readonly evidence: Evidence
+  /** `ok`, or the first problem found by a check of the whole file's structure. Reads all of it, in the reader's thread. */
+  quickCheck(): Promise<string>
+  /** A port for `connectWork`, to hand to another thread. */
+  workPort(): Promise<MessagePort>
+}
+
+/** A thread's young generation would grow to several times this, for no speed. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 }
+
+const plain = (value: unknown): Packed => ({ value, transfer: [] })
+
+/**
+ * The SQLite inbox: a writer thread with the only writing connection, a reader thread for the admin side. Throws
+ * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
+ */
+export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
+  const { file, synchronous = 'full' } = options
+  const failureListeners: ((error: Error) => void)[] = []
+  let health: WriterHealth = { ok: true, reason: '' }
+  let failure: Error | undefined
+  let closing: Promise<void> | undefined
+
+  const writerThread = new Worker(siblingModule(import.meta.url, './writer-thread'), {
+    workerData: { file, synchronous } satisfies WriterThreadData,
+    name: 'writer',
+    resourceLimits,
+  })
+  const writer = new Caller(writerThread)
+
+  function fail(error: Error): void {
+    if (failure !== undefined || closing !== undefined) return
+    failure = error
+    health = { ok: false, reason: error.message }
+    writer.end(error)
+    for (const listener of failureListeners) listener(error)
+  }
+
+  const evidence = await new Promise<Evidence>((resolve, reject) => {
+    writerThread.on('message', (message: WriterMessage) => {
+      if (writer.receive(message)) return
+      if ('ready' in message) resolve(message.ready)
+      else if ('refused' in message) reject(fromWireError(message.refused))
+      else if ('health' in message) health = message.health
+      else if ('failure' in message) fail(fromWireError(message.failure))
+    })
+    writerThread.on('error', (error) => {
+      const wrapped = new InboxError('store_unavailable', `the writer thread died: ${messageOf(error)}`, {
+        cause: error,
+      })
+      reject(wrapped)
+      fail(wrapped)
+    })
+    writerThread.on('exit', () => {
+      const error = new InboxError('store_unavailable', 'the writer thread ended')
+      reject(error)
+      fail(error)
+    })
+  })
+
+  const readerThread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
+    workerData: { file },
+    name: 'reader',
+    resourceLimits,
+  })
+  const reader = new Caller(readerThread)
+  readerThread.on('message', (message) => reader.receive(message))
+  readerThread.on('error', (error) =>
+    reader.end(new InboxError('store_unavailable', `the reader thread died: ${messageOf(error)}`, { cause: error })),
+  )
+
+  async function close(): Promise<void> {
+    if (failure === undefined) await writer.call('close', plain(undefined)).catch(() => {})
+    writer.end(new InboxError('shutting_down', 'the inbox is closed'))
+    await reader.call('close', plain(undefined)).catch(() => {})
+    reader.end(new InboxError('shutting_down', 'the inbox is closed'))
+    await Promise.all([writerThread.terminate(), readerThread.terminate()])
+  }
+
+  const view =
+    <M extends keyof ViewPort>(op: M) =>
+    (args?: unknown) =>
+      reader.call<Awaited<ReturnType<ViewPort[M]>>>(op, plain(args))
+
+  const accept: AcceptPort['accept'] = async (batch) =>
+    unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch)))
+
+  return {
+    evidence,
+    accept,
+    ...callWork(writer),
+    requeueDead: (which) => writer.call<number>('requeueDead', plain(which)),
+    events: view('events'),
+    event: view('event'),
+    deadLetters: view('deadLetters'),
+    quarantine: view('quarantine'),
+    stats: view('stats'),
+    quickCheck: () => reader.call<string>('quickCheck', plain(undefined)),
+    async workPort() {
+      const { port1, port2 } = new MessageChannel()
+      await writer.call('attach', { value: port2, transfer: [port2] })
+      return port1
+    },
+    health: () => health,
+    onFailure: (listener) => void failureListeners.push(listener),
+    close: () => (closing ??= close()),
+  }
+}
+
+type WriterMessage =
+  | { readonly ready: Evidence }
+  | { readonly refused: { readonly code: string; readonly message: string } }
+  | { readonly health: WriterHealth }
+  | { readonly failure: { readonly code: string; readonly message: string } }

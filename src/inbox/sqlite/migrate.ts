@@ -1,0 +1,80 @@
+import { Kysely, SqliteDialect } from 'kysely'
+import { Migrator, type Migration } from 'kysely/migration'
+import type { Database } from 'better-sqlite3'
+import { InboxError, messageOf } from '../../errors.ts'
+import { classifyFailure } from './failure.ts'
+import { initial } from './migrations/0001-initial.ts'
+
+/** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
+export interface NumberedMigration {
+  readonly name: string
+  readonly oldest: number
+  readonly migration: Migration
+}
+
+export const migrations: readonly NumberedMigration[] = [{ name: '0001-initial', oldest: 1, migration: initial }]
+
+/**
+ * Brings a database to the newest schema that is known, in one transaction. An older one is copied to
+ * `<file>.before-<version>` first. Newer ones are to be refused before.
+ */
+export async function migrate(db: Database, file: string, known: readonly NumberedMigration[]): Promise<void> {
+  const applied = appliedMigrations(db)
+  const pending = known.slice(applied.length)
+  if (pending.length === 0) return
+  if (applied.length > 0 && file !== ':memory:') {
+    await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)
+  }
+
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: keepOpen(db) }) })
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => Object.fromEntries(known.map((m) => [m.name, m.migration])) },
+    allowUnorderedMigrations: false,
+  })
+  const oldest = Math.max(...known.map((m) => m.oldest))
+  // Kysely gives SQLite no transaction of its own; without one, a kill in between would leave a file that nothing can open.
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const { error } = await migrator.migrateToLatest()
+    if (error !== undefined) throw error
+    db.prepare<[number]>(
+      `INSERT INTO meta (name, value) VALUES ('oldest_program', ?)
+       ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+    ).run(oldest)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK')
+    if (classifyFailure(error) !== 'bug') throw error
+    throw new InboxError(
+      'database_corrupt',
+      `migrating ${file} failed: ${messageOf(error)}; the file was left as it was`,
+      { cause: error },
+    )
+  }
+}
+
+function appliedMigrations(db: Database): string[] {
+  const table = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'`).get()
+  if (table === undefined) return []
+  return db
+    .prepare<[], { name: string }>(`SELECT name FROM kysely_migration ORDER BY name`)
+    .all()
+    .map((row) => row.name)
+}
+
+/** Throws `database_newer` for a database that has migrations which are not known. */
+export function refuseNewer(db: Database, file: string, known: readonly NumberedMigration[]): void {
+  const unknown = appliedMigrations(db).filter((name) => !known.some((m) => m.name === name))
+  if (unknown.length === 0) return
+  throw new InboxError(
+    'database_newer',
+    `${file} was written by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
+      `${known.at(-1)?.name}. Run the newer version, or restore the backup that it made beside the file when it upgraded.`,
+  )
+}
+
+/** Kysely closes its database when it is destroyed; ours is closed by the store. */
+function keepOpen(db: Database) {
+  return { prepare: (text: string) => db.prepare(text), close: () => {} }
+}

@@ -1,0 +1,75 @@
+import { sql, type Kysely } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/**
+ * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 done, 5 dead.
+ * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
+ *
+ * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever.
+ */
+export const initial: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    const statements = [
+      `CREATE TABLE event (
+         seq INTEGER PRIMARY KEY,
+         id TEXT NOT NULL,
+         type TEXT NOT NULL,
+         created_at TEXT NOT NULL,
+         received_at INTEGER NOT NULL,
+         key TEXT,
+         secret_label TEXT NOT NULL
+       ) STRICT`,
+      `CREATE UNIQUE INDEX event_id ON event (id)`,
+      `CREATE TABLE body (seq INTEGER PRIMARY KEY, raw BLOB NOT NULL) STRICT`,
+      `CREATE TABLE redelivery (event_seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT`,
+      `CREATE TABLE conflict (
+         event_seq INTEGER NOT NULL,
+         digest TEXT NOT NULL,
+         received_at INTEGER NOT NULL,
+         count INTEGER NOT NULL,
+         raw BLOB NOT NULL,
+         PRIMARY KEY (event_seq, digest)
+       ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE quarantine (
+         seq INTEGER PRIMARY KEY,
+         id TEXT NOT NULL UNIQUE,
+         reason TEXT NOT NULL,
+         received_at INTEGER NOT NULL,
+         secret_label TEXT NOT NULL,
+         count INTEGER NOT NULL,
+         raw BLOB NOT NULL
+       ) STRICT`,
+      `CREATE TABLE handler (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT`,
+      `CREATE TABLE run (
+         id INTEGER PRIMARY KEY,
+         event_seq INTEGER NOT NULL,
+         handler_id INTEGER NOT NULL,
+         key TEXT,
+         state INTEGER NOT NULL,
+         run_at INTEGER NOT NULL,
+         attempt INTEGER NOT NULL,
+         crashed INTEGER NOT NULL,
+         token INTEGER NOT NULL,
+         started_at INTEGER,
+         ended_at INTEGER
+       ) STRICT`,
+      `CREATE INDEX run_event ON run (event_seq)`,
+      `CREATE INDEX run_open ON run (handler_id, key, id, state) WHERE state < 4`,
+      `CREATE INDEX run_claimable ON run (state, handler_id, run_at, id) WHERE state >= 1 AND state <= 2`,
+      `CREATE INDEX run_dead ON run (id, handler_id) WHERE state = 5`,
+      `CREATE TABLE attempt (
+         run_id INTEGER NOT NULL,
+         attempt INTEGER NOT NULL,
+         started_at INTEGER NOT NULL,
+         ended_at INTEGER NOT NULL,
+         outcome TEXT NOT NULL,
+         error_name TEXT,
+         error_message TEXT,
+         error_stack TEXT
+       ) STRICT`,
+      `CREATE INDEX attempt_run ON attempt (run_id)`,
+      `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+    ]
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  },
+}

@@ -1,0 +1,127 @@
+import type { Database } from 'better-sqlite3'
+import type { Clock } from '../../clock.ts'
+import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
+import { toOpenError } from './failure.ts'
+import { openHighWaterMark, type HighWaterMark } from './high-water.ts'
+import { lockDatabase } from './lock.ts'
+import { createSqliteStore, type SqliteStore } from './store.ts'
+
+/** What was found at start that speaks for or against completeness. */
+export interface Evidence {
+  /** Accept-sequence numbers that should be there and are not. */
+  readonly missingSeqs: number
+  /** Highest accept-sequence number found. */
+  readonly lastSeq: number
+  /** False if the process before this one did not close the file. */
+  readonly cleanStop: boolean
+  /** `PRAGMA synchronous` read back: 2 = FULL. */
+  readonly synchronous: number
+}
+
+export interface OpenStore {
+  readonly store: SqliteStore
+  readonly db: Database
+  readonly evidence: Evidence
+  /** To be called after each commit. */
+  committed(): void
+  close(): void
+}
+
+/** Opens a store in memory, for simulations and tests: `:memory:`. */
+export async function openMemoryStore(options: { clock: Clock }): Promise<OpenStore> {
+  const db = await openWriterConnection(':memory:')
+  const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1 })
+  const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, synchronous: readSynchronous(db) }
+  return { store, db, evidence, committed: () => {}, close: () => void db.close() }
+}
+
+/**
+ * Locks, opens, upgrades and checks a database file, and takes back the runs of the process that died with it. Throws an
+ * `InboxError` that says what to do, with nothing left open.
+ */
+export async function openFileStore(
+  file: string,
+  options: WriterConnectionOptions & { readonly clock: Clock },
+): Promise<OpenStore> {
+  const lock = lockDatabase(file)
+  let db: Database | undefined
+  let mark: HighWaterMark | undefined
+
+  let isClosed = false
+
+  function closeAll(): void {
+    if (isClosed) return
+    isClosed = true
+    mark?.close()
+    db?.close()
+    lock.release()
+  }
+
+  try {
+    db = await openWriterConnection(file, options)
+    mark = openHighWaterMark(file)
+    return openedStore(db, mark, options.clock, closeAll)
+  } catch (error) {
+    closeAll()
+    throw toOpenError(file, error)
+  }
+}
+
+function openedStore(db: Database, mark: HighWaterMark, clock: Clock, closeAll: () => void): OpenStore {
+  const { evidence, nextSeq } = examine(db, mark.found)
+  const store = createSqliteStore(db, { clock, firstSeq: nextSeq })
+  return {
+    store,
+    db,
+    evidence,
+    committed: () => mark.write(store.lastSeq()),
+    close() {
+      try {
+        writeMeta(db, { clean_stop: 1 })
+        db.pragma('wal_checkpoint(TRUNCATE)')
+      } catch {
+        // A full or failing disk: to the next start it looks like a kill, after which nothing is missing either.
+      } finally {
+        closeAll()
+      }
+    },
+  }
+}
+
+/**
+ * Counts the accept sequence since the last start that was found complete. Also notes, in the file, that it is in use, so
+ * that the next start knows whether this process closed it. A number that ever was given is never given again, even if its
+ * event is lost.
+ */
+function examine(db: Database, markFound: number): { readonly evidence: Evidence; readonly nextSeq: number } {
+  const meta = new Map(
+    db
+      .prepare<[], { name: string; value: number }>('SELECT name, value FROM meta')
+      .all()
+      .map((row) => [row.name, row.value]),
+  )
+  const verified = meta.get('verified_seq') ?? 0
+  const found = db
+    .prepare<[number], { count: number; last: number | null }>(
+      'SELECT count(*) AS count, max(seq) AS last FROM event WHERE seq > ?',
+    )
+    .get(verified) ?? { count: 0, last: null }
+  const lastSeq =
+    found.last ?? db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').get()?.seq ?? 0
+  const expected = Math.max(lastSeq, verified, markFound)
+  const missingNow = expected - verified - found.count
+  const missingSeqs = (meta.get('missing_seqs') ?? 0) + missingNow
+  const cleanStop = (meta.get('clean_stop') ?? 1) === 1
+  writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0 })
+  const evidence = { missingSeqs, lastSeq, cleanStop, synchronous: readSynchronous(db) }
+  return { evidence, nextSeq: expected + 1 }
+}
+
+function writeMeta(db: Database, values: Readonly<Record<string, number>>): void {
+  const write = db.prepare<[string, number]>(
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  )
+  db.transaction(() => {
+    for (const [name, value] of Object.entries(values)) write.run(name, value)
+  })()
+}

@@ -1,0 +1,428 @@
+import type { Database } from 'better-sqlite3'
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { createRouteTable } from '../routes.ts'
+import {
+  maxCrashes,
+  type AcceptResult,
+  type Arrival,
+  type ClaimRequest,
+  type HandlerRoute,
+  type Lease,
+  type NewEvent,
+  type NewQuarantined,
+  type Outcome,
+  type RunError,
+  type SettleResult,
+} from '../port.ts'
+import { prepareStatements, state, type ClaimRow } from './statements.ts'
+
+/** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
+export interface WaitingClaim extends ClaimRequest {
+  readonly leases: Lease[]
+}
+
+interface LeaseEntry {
+  readonly token: number
+  readonly owner: string
+  readonly handlerId: number
+  readonly key: string | null
+  readonly attempt: number
+  readonly crashed: number
+  /** False only if it is known that no run waits behind this one. */
+  mayHaveFollowers: boolean
+}
+
+const maxErrorMessage = 2_000
+const maxErrorStack = 8_000
+
+/**
+ * The SQLite store: synchronous, one connection, every method to be called inside `transact`. Leases live in memory, because
+ * they die with the process: at the next start every run that still says `running` was in flight when it died.
+ */
+export type SqliteStore = ReturnType<typeof createSqliteStore>
+
+export function createSqliteStore(db: Database, options: { clock: Clock; firstSeq: number }) {
+  const { clock } = options
+  const sql = prepareStatements(db)
+  const leases = new Map<number, LeaseEntry>()
+  /** The leases again, by handler and key. */
+  const leasedKeys = new Map<string, LeaseEntry>()
+  /** How many runs are ready or suspect. While there are none, every open head of a key is leased. */
+  let claimable = sql.claimableCount.get()?.count ?? 0
+  const handlerNames = new Map<number, string>()
+  const handlerIds = new Map<string, number>()
+  let routesOf: (type: string) => readonly HandlerRoute[] = () => []
+
+  let nextSeq = options.firstSeq
+  let nextRunId = (sql.maxRunId.get()?.id ?? 0) + 1
+  let waiting: readonly WaitingClaim[] = []
+  /** Handlers for which a run may have become claimable in this transaction. */
+  const woken = new Set<number>()
+  /** What a rollback must undo outside the database, newest last. */
+  let undo: (() => void)[] = []
+
+  for (const row of sql.handlers.all()) rememberHandler(row.id, row.name)
+  transact([], reapDeadProcess)
+
+  function rememberHandler(id: number, name: string): void {
+    handlerNames.set(id, name)
+    handlerIds.set(name, id)
+  }
+
+  /**
+   * Runs `work` in one durable transaction, then gives what became claimable to `claims` in the same one. If it throws,
+   * nothing has happened, in the database or out of it.
+   */
+  function transact<T>(claims: readonly WaitingClaim[], work: () => T): T {
+    const seqBefore = nextSeq
+    const runIdBefore = nextRunId
+    const claimableBefore = claimable
+    waiting = claims
+    woken.clear()
+    undo = []
+    sql.begin.run()
+    try {
+      const result = work()
+      for (const claim of claims) {
+        for (const name of claim.handlers) {
+          const handlerId = handlerIds.get(name)
+          if (handlerId !== undefined && woken.has(handlerId)) fill(claim, handlerId, name)
+        }
+      }
+      sql.commit.run()
+      return result
+    } catch (error) {
+      if (db.inTransaction) sql.rollback.run()
+      nextSeq = seqBefore
+      nextRunId = runIdBefore
+      claimable = claimableBefore
+      for (const step of undo.toReversed()) step()
+      for (const claim of claims) claim.leases.length = 0
+      throw error
+    } finally {
+      waiting = []
+    }
+  }
+
+  function accept(batch: readonly Arrival[]): AcceptResult[] {
+    return batch.map((arrival) => (arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival)))
+  }
+
+  function acceptEvent(event: NewEvent): AcceptResult {
+    const key = event.key === event.id ? null : event.key
+    const { changes } = sql.insertEvent.run(
+      nextSeq,
+      event.id,
+      event.type,
+      event.createdAt,
+      event.receivedAt,
+      key,
+      event.secretLabel,
+    )
+    if (changes === 0) return acceptAgain(event)
+    const seq = nextSeq++
+    sql.insertBody.run(seq, event.raw)
+    for (const route of routesOf(event.type)) insertRun(event, seq, route)
+    return 'accepted'
+  }
+
+  function acceptAgain(event: NewEvent): AcceptResult {
+    const first = sql.bodyOf.get(event.id)
+    if (first === undefined || event.raw.length !== first.raw.length || first.raw.compare(event.raw) !== 0) {
+      const digest = createHash('sha256').update(event.raw).digest('hex')
+      sql.countConflict.run(event.id, digest, event.receivedAt, event.raw)
+      return 'conflict'
+    }
+    sql.countRedelivery.run(first.seq, event.receivedAt)
+    return 'duplicate'
+  }
+
+  function acceptQuarantined(body: NewQuarantined): AcceptResult {
+    sql.insertQuarantined.run(body.id, body.reason, body.receivedAt, body.secretLabel, body.raw)
+    return 'quarantined'
+  }
+
+  function insertRun(event: NewEvent, seq: number, route: HandlerRoute): void {
+    const handlerId = handlerIds.get(route.name)
+    if (handlerId === undefined) return
+    const runId = nextRunId++
+    const key = route.order === 'key' ? event.key : null
+    const now = clock.now()
+    if (key !== null && isBusy(handlerId, key)) {
+      sql.insertRun.run(runId, seq, handlerId, key, state.waiting, now, 0, 0, null)
+      return
+    }
+    const claim = waiting.find((c) => !c.suspects && c.leases.length < c.max && c.handlers.includes(route.name))
+    if (claim === undefined) {
+      sql.insertRun.run(runId, seq, handlerId, key, state.ready, now, 0, 0, null)
+      claimable++
+      return
+    }
+    // A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable.
+    sql.insertRun.run(runId, seq, handlerId, key, state.running, now, 1, 1, now)
+    const { owner } = claim
+    hold(runId, { token: 1, owner, handlerId, key, attempt: 1, crashed: 0, mayHaveFollowers: false })
+    const { id, type, createdAt, receivedAt, raw } = event
+    claim.leases.push({
+      runId,
+      token: 1,
+      handler: route.name,
+      attempt: 1,
+      crashed: 0,
+      event: { seq, id, type, createdAt, receivedAt, key: event.key, raw },
+    })
+  }
+
+  /** Whether an older run of the key is open. The new run is then going to wait behind it. */
+  function isBusy(handlerId: number, key: string): boolean {
+    const leased = leasedKeys.get(leasedKey(handlerId, key))
+    if (leased !== undefined) {
+      leased.mayHaveFollowers = true
+      return true
+    }
+    return claimable > 0 && sql.openOfKey.get(handlerId, key) !== undefined
+  }
+
+  function hold(runId: number, entry: LeaseEntry): void {
+    addLease(runId, entry)
+    undo.push(() => removeLease(runId, entry))
+  }
+
+  function letGo(runId: number, entry: LeaseEntry): void {
+    removeLease(runId, entry)
+    undo.push(() => addLease(runId, entry))
+  }
+
+  function addLease(runId: number, entry: LeaseEntry): void {
+    leases.set(runId, entry)
+    if (entry.key !== null) leasedKeys.set(leasedKey(entry.handlerId, entry.key), entry)
+  }
+
+  function removeLease(runId: number, entry: LeaseEntry): void {
+    leases.delete(runId)
+    if (entry.key !== null) leasedKeys.delete(leasedKey(entry.handlerId, entry.key))
+  }
+
+  /** Puts what can be claimed now into the claim's leases. */
+  function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
+    const limit = claim.max - claim.leases.length
+    if (limit <= 0) return
+    const now = clock.now()
+    const from = claim.suspects ? state.suspect : state.ready
+    for (const row of sql.claimable.all(from, handlerId, now, limit)) {
+      sql.claimRun.run(now, row.runId)
+      const attempt = row.attempt + 1
+      const token = row.token + 1
+      claimable--
+      const { owner } = claim
+      const { crashed, runKey: key } = row
+      hold(row.runId, { token, owner, handlerId, key, attempt, crashed, mayHaveFollowers: true })
+      claim.leases.push(toLease(row, handler, attempt, token))
+    }
+  }
+
+  function settle(outcomes: readonly Outcome[]): SettleResult[] {
+    return outcomes.map((outcome) => {
+      const entry = leases.get(outcome.runId)
+      if (entry === undefined || entry.token !== outcome.token) return 'stale'
+      letGo(outcome.runId, entry)
+      switch (outcome.kind) {
+        case 'done':
+          finish(outcome, entry, state.done)
+          break
+        case 'dead':
+          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
+          finish(outcome, entry, state.dead)
+          break
+        case 'retry':
+          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
+          sql.retryRun.run(outcome.at, outcome.runId)
+          claimable++
+          woken.add(entry.handlerId)
+          break
+      }
+      return 'applied'
+    })
+  }
+
+  function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
+    sql.finishRun.run(to, startedAt, endedAt, runId)
+    if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
+  }
+
+  /** The oldest waiting run of a key becomes ready once no other run of the key is open for work. */
+  function promote(handlerId: number, key: string | null): void {
+    if (key === null) return
+    const next = sql.openOfKey.get(handlerId, key)
+    if (next === undefined || next.state !== state.waiting) return
+    sql.readyRun.run(next.id)
+    claimable++
+    woken.add(handlerId)
+  }
+
+  function record(
+    runId: number,
+    attempt: number,
+    startedAt: number,
+    endedAt: number,
+    outcome: 'retry' | 'dead' | 'crashed',
+    error: RunError,
+  ): void {
+    sql.insertAttempt.run(
+      runId,
+      attempt,
+      startedAt,
+      endedAt,
+      outcome,
+      error.name,
+      error.message.slice(0, maxErrorMessage),
+      error.stack?.slice(0, maxErrorStack) ?? null,
+    )
+  }
+
+  function release(given: readonly Pick<Lease, 'runId' | 'token'>[]): void {
+    for (const { runId, token } of given) {
+      const entry = leases.get(runId)
+      if (entry === undefined || entry.token !== token) continue
+      letGo(runId, entry)
+      sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
+      claimable++
+      woken.add(entry.handlerId)
+    }
+  }
+
+  function reap(owner: string): number {
+    const owned = [...leases].filter(([, entry]) => entry.owner === owner)
+    for (const [runId, entry] of owned) {
+      letGo(runId, entry)
+      crash(runId, entry)
+    }
+    return owned.length
+  }
+
+  /** Runs that were in flight when an earlier process died. */
+  function reapDeadProcess(): void {
+    for (const row of sql.running.all()) crash(row.id, { ...row, handlerId: row.handler_id })
+  }
+
+  function crash(runId: number, run: Pick<LeaseEntry, 'attempt' | 'crashed' | 'handlerId' | 'key'>): void {
+    const now = clock.now()
+    const startedAt = sql.startOf.get(runId)?.started_at ?? now
+    const crashed = run.crashed + 1
+    const error: RunError = {
+      name: 'handler_crashed',
+      message: `the process or thread that ran it died before a verdict (crash ${crashed} of ${maxCrashes})`,
+    }
+    record(runId, run.attempt, startedAt, now, 'crashed', error)
+    if (crashed >= maxCrashes) {
+      sql.crashRun.run(state.dead, crashed, now, now, runId)
+      promote(run.handlerId, run.key)
+    } else {
+      // Behind the other suspects: one that ends its process every time does not keep them from their turn.
+      sql.crashRun.run(state.suspect, crashed, now, null, runId)
+      claimable++
+      woken.add(run.handlerId)
+    }
+  }
+
+  function register(routes: readonly HandlerRoute[]): void {
+    for (const { name } of routes) {
+      if (!handlerIds.has(name)) {
+        const id = Number(sql.insertHandler.run(name).lastInsertRowid)
+        rememberHandler(id, name)
+        undo.push(() => {
+          handlerIds.delete(name)
+          handlerNames.delete(id)
+        })
+      }
+    }
+    const before = routesOf
+    undo.push(() => (routesOf = before))
+    routesOf = createRouteTable(routes)
+  }
+
+  /** Requeues up to `limit` dead letters with run ids above `after`; the highest id looked at, or null at the end. */
+  function requeueDead(after: number, limit: number): { requeued: number; last: number | null } {
+    const ids = sql.deadAfter.all(after, limit).map((row) => row.id)
+    for (const id of ids) requeueOne(id)
+    return { requeued: ids.length, last: ids.at(-1) ?? null }
+  }
+
+  /** Makes one dead letter claimable again; false if the run is none. */
+  function requeueOne(runId: number): boolean {
+    const run = sql.deadRun.get(runId)
+    if (run === undefined) return false
+    const blocked = run.key !== null && sql.openOfKey.get(run.handler_id, run.key) !== undefined
+    sql.requeueRun.run(blocked ? state.waiting : state.ready, clock.now(), runId)
+    if (blocked) noteFollower(run.handler_id, run.key)
+    else claimable++
+    woken.add(run.handler_id)
+    return true
+  }
+
+  function noteFollower(handlerId: number, key: string | null): void {
+    const leased = key === null ? undefined : leasedKeys.get(leasedKey(handlerId, key))
+    if (leased !== undefined) leased.mayHaveFollowers = true
+  }
+
+  return {
+    transact,
+    accept,
+    settle,
+    release,
+    reap,
+    register,
+    requeueDead,
+    requeueOne,
+    /** Marks a claim's handlers as worth a look in this transaction. */
+    wake(claim: ClaimRequest): void {
+      for (const name of claim.handlers) {
+        const id = handlerIds.get(name)
+        if (id !== undefined) woken.add(id)
+      }
+    },
+    /** Whether any run is ready, now or later, or suspect. */
+    hasClaimable: () => claimable > 0,
+    /** When the next run that such a claim may take falls due, or null. */
+    nextDueAt(claim: ClaimRequest): number | null {
+      let earliest: number | null = null
+      if (claimable === 0) return earliest
+      for (const name of claim.handlers) {
+        const id = handlerIds.get(name)
+        const at =
+          id === undefined ? undefined : sql.nextDue.get(claim.suspects ? state.suspect : state.ready, id)?.run_at
+        if (at !== undefined && (earliest === null || at < earliest)) earliest = at
+      }
+      return earliest
+    },
+    /** Writes something, to learn whether it can be committed. */
+    probe(): void {
+      sql.setMeta.run('probed_at', clock.now())
+    },
+    lastSeq: () => nextSeq - 1,
+  }
+}
+
+function leasedKey(handlerId: number, key: string): string {
+  return `${handlerId} ${key}`
+}
+
+function toLease(row: ClaimRow, handler: string, attempt: number, token: number): Lease {
+  return {
+    runId: row.runId,
+    token,
+    handler,
+    attempt,
+    crashed: row.crashed,
+    event: {
+      seq: row.seq,
+      id: row.id,
+      type: row.type,
+      createdAt: row.createdAt,
+      receivedAt: row.receivedAt,
+      key: row.key ?? row.id,
+      raw: row.raw,
+    },
+  }
+}

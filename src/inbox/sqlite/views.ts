@@ -1,0 +1,284 @@
+import type { Database } from 'better-sqlite3'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import {
+  runStates,
+  type AttemptRecord,
+  type DeadLetter,
+  type EventDetail,
+  type EventQuery,
+  type EventSummary,
+  type HandlerStats,
+  type InboxStats,
+  type Page,
+  type PageQuery,
+  type QuarantinedBody,
+  type RunError,
+  type RunRecord,
+  type ViewPort,
+} from '../port.ts'
+import { deriveEventStatus } from '../status.ts'
+import { state } from './statements.ts'
+
+/** The read side of the store, synchronous, over its own read-only connection. */
+export type SqliteViews = {
+  [M in Exclude<keyof ViewPort, 'requeueDead'>]: (...args: Parameters<ViewPort[M]>) => Awaited<ReturnType<ViewPort[M]>>
+}
+
+interface EventRow {
+  seq: number
+  id: string
+  type: string
+  created_at: string
+  received_at: number
+  key: string | null
+  secret_label: string
+}
+
+interface RunRow {
+  id: number
+  handler: string
+  state: number
+  run_at: number
+  attempt: number
+  crashed: number
+  started_at: number | null
+  ended_at: number | null
+}
+
+interface AttemptRow {
+  attempt: number
+  started_at: number
+  ended_at: number
+  outcome: 'retry' | 'dead' | 'crashed'
+  error_name: string
+  error_message: string
+  error_stack: string | null
+}
+
+/** A page looks at so many events at the most; where filters match few of them it comes back short, with a cursor. */
+const maxScannedPerPage = 20_000
+
+const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label'
+
+export function createViews(db: Database): SqliteViews {
+  const newestSeq = db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1')
+  const eventsBelow = db.prepare<[number, number], EventRow>(
+    `SELECT ${eventColumns} FROM event WHERE seq < ? AND seq >= ? ORDER BY seq DESC`,
+  )
+  const eventById = db.prepare<[string], EventRow>(`SELECT ${eventColumns} FROM event INDEXED BY event_id WHERE id = ?`)
+  const bodyOf = db.prepare<[number], { raw: Buffer }>('SELECT raw FROM body WHERE seq = ?')
+  const progressOf = db.prepare<[number], { state: number; attempt: number }>(
+    'SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?',
+  )
+  const runsOf = db.prepare<[number], RunRow>(
+    `SELECT r.id, h.name AS handler, r.state, r.run_at, r.attempt, r.crashed, r.started_at, r.ended_at
+     FROM run r INDEXED BY run_event JOIN handler h ON h.id = r.handler_id WHERE r.event_seq = ? ORDER BY r.id`,
+  )
+  const attemptsOf = db.prepare<[number], AttemptRow>(
+    `SELECT attempt, started_at, ended_at, outcome, error_name, error_message, error_stack
+     FROM attempt INDEXED BY attempt_run WHERE run_id = ? ORDER BY rowid`,
+  )
+  const redeliveriesOf = db.prepare<[number], { count: number }>('SELECT count FROM redelivery WHERE event_seq = ?')
+  const conflictsOf = db.prepare<[number], { count: number | null }>(
+    'SELECT sum(count) AS count FROM conflict WHERE event_seq = ?',
+  )
+  const deadBelow = db.prepare<
+    [number, number],
+    { id: number; event_id: string; type: string; handler: string; attempt: number; crashed: number; ended_at: number }
+  >(
+    `SELECT r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at
+     FROM run r INDEXED BY run_dead JOIN event e ON e.seq = r.event_seq JOIN handler h ON h.id = r.handler_id
+     WHERE r.state = 5 AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
+  )
+  const lastAttemptOf = db.prepare<[number], AttemptRow>(
+    `SELECT attempt, started_at, ended_at, outcome, error_name, error_message, error_stack
+     FROM attempt INDEXED BY attempt_run WHERE run_id = ? ORDER BY rowid DESC LIMIT 1`,
+  )
+  const quarantineBelow = db.prepare<
+    [number, number],
+    { seq: number; id: string; reason: string; received_at: number; secret_label: string; count: number; raw: Buffer }
+  >(
+    `SELECT seq, id, reason, received_at, secret_label, count, raw FROM quarantine WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+  )
+  const openCounts = db.prepare<[], { state: number; handler: string; count: number; oldest: number }>(
+    `SELECT r.state, h.name AS handler, r.count, r.oldest FROM (
+       SELECT state, handler_id, count(*) AS count, min(id) AS oldest
+       FROM run INDEXED BY run_open WHERE state < 4 GROUP BY state, handler_id
+     ) r JOIN handler h ON h.id = r.handler_id`,
+  )
+  const deadCounts = db.prepare<[], { handler: string; count: number }>(
+    `SELECT h.name AS handler, r.count FROM (
+       SELECT handler_id, count(*) AS count FROM run INDEXED BY run_dead WHERE state = 5 GROUP BY handler_id
+     ) r JOIN handler h ON h.id = r.handler_id`,
+  )
+  const receivedAtOfRun = db.prepare<[number], { received_at: number }>(
+    'SELECT e.received_at FROM run r JOIN event e ON e.seq = r.event_seq WHERE r.id = ?',
+  )
+  const handlers = db.prepare<[], { name: string }>('SELECT name FROM handler ORDER BY name')
+  const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
+  const conflictCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM conflict')
+  const missing = db.prepare<[], { value: number }>(`SELECT value FROM meta WHERE name = 'missing_seqs'`)
+
+  const statusOf = (seq: number) =>
+    deriveEventStatus(
+      progressOf.all(seq).map((run) => ({ state: runStates[run.state] ?? 'done', attempt: run.attempt })),
+    )
+
+  function events(query: EventQuery): Page<EventSummary> {
+    const newest = newestSeq.get()?.seq ?? 0
+    const below = query.cursor === undefined ? newest + 1 : decodeCursor(query.cursor)
+    const lowest = Math.max(1, below - maxScannedPerPage)
+    const found: EventSummary[] = []
+    let last = lowest
+    for (const row of eventsBelow.iterate(below, lowest)) {
+      last = row.seq
+      const summary = matching(row, query)
+      if (summary !== null) found.push(summary)
+      if (found.length === query.limit) break
+    }
+    return { data: found, nextCursor: last > 1 && below > 1 ? encodeCursor(last) : null }
+  }
+
+  function matching(row: EventRow, query: EventQuery): EventSummary | null {
+    const { network, address } = partsOf(row.key)
+    if (query.type !== undefined && row.type !== query.type) return null
+    if (query.network !== undefined && network !== query.network) return null
+    if (query.address !== undefined && address !== query.address) return null
+    if (query.from !== undefined && row.received_at < query.from) return null
+    if (query.to !== undefined && row.received_at >= query.to) return null
+    const status = statusOf(row.seq)
+    if (query.status !== undefined && status !== query.status) return null
+    return toSummary(row, status)
+  }
+
+  function event(id: string): EventDetail | null {
+    const row = eventById.get(id)
+    if (row === undefined) return null
+    const raw = bodyOf.get(row.seq)?.raw ?? Buffer.alloc(0)
+    return {
+      ...toSummary(row, statusOf(row.seq)),
+      key: row.key ?? row.id,
+      secretLabel: row.secret_label,
+      raw,
+      duplicates: redeliveriesOf.get(row.seq)?.count ?? 0,
+      conflicts: conflictsOf.get(row.seq)?.count ?? 0,
+      runs: runsOf.all(row.seq).map((run) => toRunRecord(run, attemptsOf.all(run.id))),
+    }
+  }
+
+  function deadLetters(query: PageQuery): Page<DeadLetter> {
+    const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
+    const rows = deadBelow.all(below, query.limit + 1)
+    const data = rows.slice(0, query.limit).map((row) => {
+      const attempt = lastAttemptOf.get(row.id)
+      return {
+        runId: row.id,
+        eventId: row.event_id,
+        type: row.type,
+        handler: row.handler,
+        attempt: row.attempt,
+        crashed: row.crashed,
+        diedAt: row.ended_at,
+        error: attempt ? toError(attempt) : { name: 'unknown', message: 'no error was recorded' },
+      }
+    })
+    return page(data, rows.length > query.limit ? data.at(-1)?.runId : undefined)
+  }
+
+  function quarantine(query: PageQuery): Page<QuarantinedBody> {
+    const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
+    const rows = quarantineBelow.all(below, query.limit + 1)
+    const shown = rows.slice(0, query.limit)
+    const data = shown.map((row) => ({
+      id: row.id,
+      reason: row.reason,
+      receivedAt: row.received_at,
+      secretLabel: row.secret_label,
+      sizeBytes: row.raw.length,
+      count: row.count,
+      raw: row.raw,
+    }))
+    return page(data, rows.length > query.limit ? shown.at(-1)?.seq : undefined)
+  }
+
+  function stats(): InboxStats {
+    const byHandler = new Map<string, HandlerStats>(
+      handlers
+        .all()
+        .map(({ name }) => [name, { handler: name, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }]),
+    )
+    const add = (handler: string, change: Partial<HandlerStats>) => {
+      const known = byHandler.get(handler)
+      if (known) byHandler.set(handler, { ...known, ...change })
+    }
+    let oldestRun = Infinity
+    for (const row of openCounts.all()) {
+      oldestRun = Math.min(oldestRun, row.oldest)
+      const name = runStates[row.state]
+      if (name !== undefined) add(row.handler, { [name]: row.count })
+    }
+    for (const row of deadCounts.all()) add(row.handler, { dead: row.count })
+    return {
+      lastSeq: newestSeq.get()?.seq ?? 0,
+      quarantined: quarantinedCount.get()?.count ?? 0,
+      conflicts: conflictCount.get()?.count ?? 0,
+      handlers: [...byHandler.values()],
+      oldestOpenAt: oldestRun === Infinity ? null : (receivedAtOfRun.get(oldestRun)?.received_at ?? null),
+      missingSeqs: missing.get()?.value ?? 0,
+    }
+  }
+
+  return { events, event, deadLetters, quarantine, stats }
+}
+
+function page<T>(data: readonly T[], last: number | undefined): Page<T> {
+  return { data, nextCursor: last === undefined ? null : encodeCursor(last) }
+}
+
+/** `network:address`, or nothing where the key is the event's own id. */
+function partsOf(key: string | null): { network: string | null; address: string | null } {
+  const colon = key?.indexOf(':') ?? -1
+  if (key === null || colon < 0) return { network: null, address: null }
+  return { network: key.slice(0, colon), address: key.slice(colon + 1) }
+}
+
+function toSummary(row: EventRow, status: EventSummary['status']): EventSummary {
+  return {
+    seq: row.seq,
+    id: row.id,
+    type: row.type,
+    createdAt: row.created_at,
+    receivedAt: row.received_at,
+    ...partsOf(row.key),
+    status,
+  }
+}
+
+function toError(row: AttemptRow): RunError {
+  const error = { name: row.error_name, message: row.error_message }
+  return row.error_stack === null ? error : { ...error, stack: row.error_stack }
+}
+
+/** Attempts that failed have rows of their own; the one that succeeded is told by the run itself. */
+function toRunRecord(run: RunRow, failed: readonly AttemptRow[]): RunRecord {
+  const attempts: AttemptRecord[] = failed.map((row) => ({
+    attempt: row.attempt,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    outcome: row.outcome,
+    error: toError(row),
+  }))
+  if (run.state === state.done && run.started_at !== null && run.ended_at !== null) {
+    const { attempt, started_at: startedAt, ended_at: endedAt } = run
+    attempts.push({ attempt, startedAt, endedAt, outcome: 'done', error: null })
+  }
+  return {
+    runId: run.id,
+    handler: run.handler,
+    state: runStates[run.state] ?? 'done',
+    attempt: run.attempt,
+    crashed: run.crashed,
+    runAt: run.state < state.running ? run.run_at : null,
+    attempts,
+  }
+}

@@ -1,0 +1,56 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { systemClock } from '../../clock.ts'
+import { workOperations } from '../remote-work.ts'
+import { answerCalls, toWireError, type Packed } from '../rpc.ts'
+import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
+import type { Synchronous } from './connection.ts'
+import { createWriteSide } from './local.ts'
+import { openFileStore } from './open.ts'
+import { Writer } from './writer.ts'
+
+/** The thread that owns the one writing connection. It answers calls on its own port and on every port it is handed. */
+export interface WriterThreadData {
+  readonly file: string
+  readonly synchronous: Synchronous
+}
+
+const plain = async (value: Promise<unknown>): Promise<Packed> => ({ value: await value, transfer: [] })
+
+async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
+  const clock = systemClock
+  const open = await openFileStore(data.file, { clock, synchronous: data.synchronous })
+  const writer = new Writer({
+    store: open.store,
+    clock,
+    lingerMs: 2,
+    onHealth: (health) => main.postMessage({ health }),
+    onFailure: (error) => main.postMessage({ failure: toWireError(error) }),
+    onCommit: () => open.committed(),
+  })
+  const side = createWriteSide(writer)
+  const operations = {
+    ...workOperations(side),
+    accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
+    requeueDead: (which: 'all' | readonly number[]) => plain(side.requeueDead(which)),
+    /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
+    attach: async (port: MessagePort): Promise<Packed> => {
+      answerCalls(port, workOperations(side))
+      return { value: undefined, transfer: [] }
+    },
+    close: async (): Promise<Packed> => {
+      await writer.close()
+      open.close()
+      return { value: undefined, transfer: [] }
+    },
+  }
+  answerCalls(main, operations)
+  main.postMessage({ ready: open.evidence })
+}
+
+if (parentPort) {
+  const main = parentPort
+  start(main, workerData as WriterThreadData).catch((error: unknown) => {
+    main.postMessage({ refused: toWireError(error) })
+    main.close()
+  })
+}

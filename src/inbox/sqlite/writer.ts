@@ -1,0 +1,285 @@
+import type { Clock, Timer } from '../../clock.ts'
+import { InboxError, messageOf } from '../../errors.ts'
+import type { ClaimRequest, Lease } from '../port.ts'
+import { classifyFailure, toStoreError } from './failure.ts'
+import type { SqliteStore, WaitingClaim } from './store.ts'
+
+interface Work {
+  readonly run: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+interface ClaimInWaiting extends WaitingClaim {
+  readonly resolve: (leases: readonly Lease[]) => void
+}
+
+export interface WriterHealth {
+  readonly ok: boolean
+  readonly reason: string
+}
+
+export interface WriterOptions {
+  readonly store: SqliteStore
+  readonly clock: Clock
+  /**
+   * How long work that can wait is held back for the next transaction of work that cannot, while such comes often. Default 0:
+   * not at all.
+   */
+  readonly lingerMs?: number
+  /** Called when health changes. */
+  readonly onHealth?: (health: WriterHealth) => void
+  /** Called once: nothing can be committed any more. */
+  readonly onFailure?: (error: InboxError) => void
+  /** Called after each commit, before those who wait for it are told. */
+  readonly onCommit?: () => void
+}
+
+/** Work that cannot wait comes often if the last of it came less than this ago. */
+const oftenMs = 10
+const busyRetryMs = 20
+/** Nobody waits for an answer that long; what is refused then is sent again. */
+const busyLimitMs = 5_000
+const probeMs = 1_000
+
+/**
+ * Group commit. All work that gathered while the last commit ran goes into the next transaction: one fsync for all of it.
+ * Claims wait here until something can be claimed.
+ */
+export class Writer {
+  readonly #options: WriterOptions
+  #queue: Work[] = []
+  #claims: ClaimInWaiting[] = []
+  #newClaims = false
+  #scheduled = false
+  #linger: Timer | undefined
+  #lastUrgentAt = -Infinity
+  #dueTimer: Timer | undefined
+  #dueAt: number | null = null
+  #probeTimer: Timer | undefined
+  #busySince: number | undefined
+  #health: WriterHealth = { ok: true, reason: '' }
+  #stopped: InboxError | undefined
+  readonly #retired = new Set<string>()
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  get health(): WriterHealth {
+    return this.#health
+  }
+
+  /**
+   * Runs `work` in the next transaction; resolves after its durable commit. What `canWait` a moment rides along with what
+   * cannot, which saves an fsync of its own.
+   */
+  run<T>(work: (store: SqliteStore) => T, canWait = false): Promise<T> {
+    if (this.#stopped) return Promise.reject(this.#stopped)
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        run: () => work(this.#options.store),
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      })
+      if (!canWait || !this.#lingers()) this.#schedule(!canWait)
+    })
+  }
+
+  claim(request: ClaimRequest): Promise<readonly Lease[]> {
+    if (this.#stopped || this.#retired.has(request.owner) || request.max < 1) return Promise.resolve([])
+    return new Promise((resolve) => {
+      this.#claims.push({ ...request, leases: [], resolve })
+      if (!this.#options.store.hasClaimable()) return // The transaction that creates work serves it.
+      this.#newClaims = true
+      if (!this.#lingers()) this.#schedule(false)
+    })
+  }
+
+  retire(owner: string): void {
+    this.#retired.add(owner)
+    this.#endClaims((claim) => claim.owner === owner)
+  }
+
+  reap(owner: string): Promise<number> {
+    this.retire(owner)
+    return this.run((store) => store.reap(owner))
+  }
+
+  /** Commits what is queued, then refuses everything. Waiting claims resolve empty. */
+  async close(): Promise<void> {
+    if (this.#stopped) return
+    this.#endClaims(() => true)
+    await this.run(() => {}).catch(() => {})
+    this.#stop(new InboxError('shutting_down', 'the inbox is closed'))
+  }
+
+  #stop(error: InboxError): void {
+    this.#stopped ??= error
+    this.#linger?.cancel()
+    this.#dueTimer?.cancel()
+    this.#probeTimer?.cancel()
+    this.#endClaims(() => true)
+    for (const work of this.#queue.splice(0)) work.reject(error)
+  }
+
+  #endClaims(which: (claim: ClaimInWaiting) => boolean): void {
+    const [ended, kept] = [this.#claims.filter(which), this.#claims.filter((claim) => !which(claim))]
+    this.#claims = kept
+    for (const claim of ended) claim.resolve([])
+  }
+
+  #schedule(isUrgent: boolean): void {
+    if (isUrgent) this.#lastUrgentAt = this.#options.clock.now()
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.#flush())
+  }
+
+  /** Whether a transaction is near that others wait for; if it does not come, one is made after `lingerMs`. */
+  #lingers(): boolean {
+    const { clock, lingerMs = 0 } = this.#options
+    if (this.#scheduled || this.#linger !== undefined) return true
+    if (lingerMs === 0 || clock.now() - this.#lastUrgentAt > oftenMs) return false
+    this.#linger = clock.after(lingerMs, () => this.#schedule(false))
+    return true
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    this.#linger?.cancel()
+    this.#linger = undefined
+    if (this.#stopped) return
+    const batch = this.#queue
+    this.#queue = []
+    const { store } = this.#options
+    const claims = this.#claims
+    try {
+      const results = store.transact(claims, () => {
+        if (this.#newClaims) for (const claim of claims) store.wake(claim)
+        return batch.map((work) => work.run())
+      })
+      this.#newClaims = false
+      this.#committed(batch, results)
+    } catch (error) {
+      this.#failed(batch, error)
+    }
+    if (!this.#stopped) this.#armDueTimer()
+  }
+
+  #committed(batch: readonly Work[], results: readonly unknown[]): void {
+    this.#busySince = undefined
+    this.#setHealth({ ok: true, reason: '' })
+    this.#options.onCommit?.()
+    batch.forEach((work, index) => work.resolve(results[index]))
+    if (this.#claims.some((claim) => claim.leases.length > 0)) {
+      const served = this.#claims.filter((claim) => claim.leases.length > 0)
+      this.#claims = this.#claims.filter((claim) => claim.leases.length === 0)
+      for (const claim of served) claim.resolve(claim.leases)
+    }
+  }
+
+  /** Nothing of the batch was committed, or, if the failure is fatal, nobody knows. */
+  #failed(batch: readonly Work[], error: unknown): void {
+    const failure = classifyFailure(error)
+    switch (failure) {
+      case 'busy':
+        this.#queue = [...batch, ...this.#queue]
+        this.#waitForLock(error)
+        return
+      case 'bug':
+        this.#runOneByOne(batch, error)
+        return
+      case 'fatal': {
+        const fatal = toStoreError(failure, error)
+        this.#setHealth({ ok: false, reason: fatal.message })
+        for (const work of batch) work.reject(fatal)
+        this.#stop(fatal)
+        this.#options.onFailure?.(fatal)
+        return
+      }
+      case 'full':
+      case 'failed': {
+        const refused = toStoreError(failure, error)
+        this.#setHealth({ ok: false, reason: refused.message })
+        for (const work of batch) work.reject(refused)
+        this.#probeTimer?.cancel()
+        this.#probeTimer = this.#options.clock.after(probeMs, () => this.#probe())
+      }
+    }
+  }
+
+  #waitForLock(error: unknown): void {
+    const { clock } = this.#options
+    this.#busySince ??= clock.now()
+    if (clock.now() - this.#busySince > probeMs) {
+      this.#setHealth({ ok: false, reason: toStoreError('busy', error).message })
+    }
+    if (clock.now() - this.#busySince > busyLimitMs) {
+      for (const work of this.#queue.splice(0)) work.reject(toStoreError('busy', error))
+    }
+    this.#scheduled = true
+    clock.after(busyRetryMs, () => this.#flush())
+  }
+
+  /** A piece of work that throws hurts only itself: the rest of its batch is tried again without it. */
+  #runOneByOne(batch: readonly Work[], error: unknown): void {
+    const [only] = batch
+    if (only !== undefined && batch.length === 1) {
+      only.reject(error instanceof Error ? error : new InboxError('internal', messageOf(error)))
+      return
+    }
+    for (const [index, work] of batch.entries()) {
+      if (this.#stopped) {
+        work.reject(this.#stopped)
+        continue
+      }
+      try {
+        const result = this.#options.store.transact([], work.run)
+        this.#options.onCommit?.()
+        work.resolve(result)
+      } catch (thrown) {
+        if (classifyFailure(thrown) === 'busy') {
+          this.#failed(batch.slice(index), thrown)
+          break
+        }
+        this.#failed([work], thrown)
+      }
+    }
+    if (batch.length > 0 && this.#claims.length > 0) {
+      this.#newClaims = true
+      this.#schedule(false)
+    }
+  }
+
+  /** Learns, without traffic, that the database can be written again. */
+  #probe(): void {
+    if (this.#health.ok || this.#stopped) return
+    this.run((store) => store.probe()).catch(() => {})
+  }
+
+  #setHealth(health: WriterHealth): void {
+    if (health.ok === this.#health.ok && health.reason === this.#health.reason) return
+    this.#health = health
+    this.#options.onHealth?.(health)
+  }
+
+  /** One timer, for the earliest retry that a waiting claim could take. */
+  #armDueTimer(): void {
+    const { store, clock } = this.#options
+    let dueAt: number | null = null
+    for (const claim of this.#claims) {
+      const at = store.nextDueAt(claim)
+      if (at !== null && (dueAt === null || at < dueAt)) dueAt = at
+    }
+    if (dueAt === this.#dueAt) return
+    this.#dueTimer?.cancel()
+    this.#dueAt = dueAt
+    if (dueAt === null) return
+    this.#dueTimer = clock.after(dueAt - clock.now(), () => {
+      this.#dueAt = null
+      this.#newClaims = true
+      this.#schedule(false)
+    })
+  }
+}

@@ -1,0 +1,158 @@
+import type { AcceptResult, Arrival, Lease, Outcome, RunError, SettleResult } from './port.ts'
+import type { Packed } from './rpc.ts'
+
+export type Field = string | number | null
+
+/**
+ * Batches cross threads as one flat list of fields: cloning an object per event costs more than storing it. Bodies go as
+ * latin1 text, which is their bytes one by one: it is copied as fast as bytes are, and leaves no buffers behind that the
+ * garbage collector counts as memory held outside.
+ */
+export type WireBatch = readonly Field[]
+
+/** Takes fields off a flat list, in the order in which they were put there. */
+class Fields {
+  readonly #fields: WireBatch
+  #next = 0
+
+  constructor(fields: WireBatch) {
+    this.#fields = fields
+  }
+
+  get isAtEnd(): boolean {
+    return this.#next >= this.#fields.length
+  }
+
+  text(): string {
+    return this.#fields[this.#next++] as string
+  }
+
+  textOrNull(): string | null {
+    return this.#fields[this.#next++] as string | null
+  }
+
+  number(): number {
+    return this.#fields[this.#next++] as number
+  }
+
+  raw(): Buffer {
+    return Buffer.from(this.text(), 'latin1')
+  }
+}
+
+function toLatin1(raw: Uint8Array): string {
+  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
+}
+
+export function packArrivals(batch: readonly Arrival[]): Packed {
+  const fields: Field[] = []
+  for (const arrival of batch) {
+    const { kind, id, receivedAt, secretLabel, raw } = arrival
+    fields.push(kind, id, receivedAt, secretLabel, toLatin1(raw))
+    if (arrival.kind === 'quarantined') fields.push(arrival.reason)
+    else fields.push(arrival.type, arrival.createdAt, arrival.key, arrival.network, arrival.address)
+  }
+  return toPacked(fields)
+}
+
+export function unpackArrivals(wire: WireBatch): Arrival[] {
+  const from = new Fields(wire)
+  const batch: Arrival[] = []
+  while (!from.isAtEnd) {
+    const kind = from.text() as Arrival['kind']
+    const common = { id: from.text(), receivedAt: from.number(), secretLabel: from.text(), raw: from.raw() }
+    if (kind === 'quarantined') batch.push({ kind, ...common, reason: from.text() })
+    else {
+      batch.push({
+        kind,
+        ...common,
+        type: from.text(),
+        createdAt: from.text(),
+        key: from.text(),
+        network: from.textOrNull(),
+        address: from.textOrNull(),
+      })
+    }
+  }
+  return batch
+}
+
+export function packLeases(leases: readonly Lease[]): Packed {
+  const fields: Field[] = []
+  for (const { runId, token, handler, attempt, crashed, event } of leases) {
+    const { seq, id, type, createdAt, receivedAt, key, raw } = event
+    fields.push(runId, token, handler, attempt, crashed, seq, id, type, createdAt, receivedAt, key, toLatin1(raw))
+  }
+  return toPacked(fields)
+}
+
+export function unpackLeases(wire: WireBatch): Lease[] {
+  const from = new Fields(wire)
+  const leases: Lease[] = []
+  while (!from.isAtEnd) {
+    leases.push({
+      runId: from.number(),
+      token: from.number(),
+      handler: from.text(),
+      attempt: from.number(),
+      crashed: from.number(),
+      event: {
+        seq: from.number(),
+        id: from.text(),
+        type: from.text(),
+        createdAt: from.text(),
+        receivedAt: from.number(),
+        key: from.text(),
+        raw: from.raw(),
+      },
+    })
+  }
+  return leases
+}
+
+export function packOutcomes(outcomes: readonly Outcome[]): Packed {
+  const fields: Field[] = []
+  for (const outcome of outcomes) {
+    fields.push(outcome.kind, outcome.runId, outcome.token, outcome.startedAt, outcome.endedAt)
+    if (outcome.kind === 'done') continue
+    if (outcome.kind === 'retry') fields.push(outcome.at)
+    fields.push(outcome.error.name, outcome.error.message, outcome.error.stack ?? null)
+  }
+  return toPacked(fields)
+}
+
+export function unpackOutcomes(fields: WireBatch): Outcome[] {
+  const from = new Fields(fields)
+  const outcomes: Outcome[] = []
+  while (!from.isAtEnd) {
+    const kind = from.text() as Outcome['kind']
+    const verdict = { runId: from.number(), token: from.number(), startedAt: from.number(), endedAt: from.number() }
+    if (kind === 'done') outcomes.push({ ...verdict, kind })
+    else if (kind === 'retry') outcomes.push({ ...verdict, kind, at: from.number(), error: unpackError(from) })
+    else outcomes.push({ ...verdict, kind, error: unpackError(from) })
+  }
+  return outcomes
+}
+
+function unpackError(from: Fields): RunError {
+  const error = { name: from.text(), message: from.text() }
+  const stack = from.textOrNull()
+  return stack === null ? error : { ...error, stack }
+}
+
+/** Mostly all results of a batch are the same; then one word stands for all of them. */
+export function packResults<R extends AcceptResult | SettleResult>(results: readonly R[]): Packed {
+  const [first] = results
+  const value = results.every((result) => result === first) ? { all: first, count: results.length } : results
+  return { value, transfer: [] }
+}
+
+export function unpackResults<R extends AcceptResult | SettleResult>(
+  wire: readonly R[] | { readonly all: R; readonly count: number },
+): readonly R[] {
+  return 'all' in wire ? Array.from({ length: wire.count }, () => wire.all) : wire
+}
+
+function toPacked(fields: WireBatch): Packed {
+  return { value: fields, transfer: [] }
+}

@@ -1,0 +1,71 @@
+import { errorCatalogue, type ErrorCode } from '../errors.ts'
+
+/** What a sender is told. The body is constant JSON: no stack, no echo of what came. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Close the connection after it. */
+  readonly close: boolean
+  /** Why the request was not authentic: for the log, never told to the client. */
+  readonly reason?: string
+}
+
+const retryAfterSeconds = '5'
+
+const messages = {
+  bad_request: 'the request is not well formed',
+  signature_invalid:
+    'the signature header must be one HMAC-SHA256 hex digest of the exact body bytes, made with a configured secret',
+  not_found: 'there is nothing at this path',
+  method_not_allowed: 'this path takes POST only',
+  body_too_large: 'the body is larger than this endpoint takes',
+  content_encoding_unsupported: 'send the body as it was signed, without Content-Encoding',
+  internal: 'the request could not be processed',
+  overloaded: 'too much is waiting at the moment; deliver it again',
+  not_committed_in_time: 'the event could not be stored in time; deliver it again',
+  shutting_down: 'this instance is shutting down; deliver it again',
+  store_full: 'the event cannot be stored at the moment; deliver it again',
+  store_unavailable: 'the event cannot be stored at the moment; deliver it again',
+} as const satisfies Partial<Record<ErrorCode, string>>
+
+export type AnswerCode = keyof typeof messages
+
+const closing: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
+
+function errorAnswer(code: AnswerCode): Answer {
+  const { status } = errorCatalogue[code]
+  return {
+    status,
+    body: JSON.stringify({ error: { code, message: messages[code] } }),
+    headers: {
+      ...(status === 503 && { 'Retry-After': retryAfterSeconds }),
+      ...(status === 405 && { Allow: 'POST' }),
+    },
+    close: closing.has(code),
+  }
+}
+
+const answers = Object.fromEntries(
+  (Object.keys(messages) as AnswerCode[]).map((code) => [code, errorAnswer(code)]),
+) as Readonly<Record<AnswerCode, Answer>>
+
+/** The answer for an error of the catalogue. */
+export function answerFor(code: AnswerCode): Answer {
+  return answers[code]
+}
+
+export function isAnswerCode(code: string): code is AnswerCode {
+  return Object.hasOwn(messages, code)
+}
+
+const noHeaders = {}
+
+export function acceptedAnswer(status: number, result: 'accepted' | 'duplicate' | 'quarantined', id: string): Answer {
+  return { status, body: `{"status":"${result}","id":${JSON.stringify(id)}}`, headers: noHeaders, close: false }
+}
+
+/** The answer of the health endpoints. */
+export function healthAnswer(status: 'alive' | 'ready'): Answer {
+  return { status: 200, body: JSON.stringify({ status }), headers: noHeaders, close: false }
+}

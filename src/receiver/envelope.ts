@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer'
+import { envelopeSchema } from '../../schema/envelope.ts'
+
+/** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
+export interface Envelope {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Why authentic bytes are no usable envelope. */
+export type Unusable = 'not_utf8' | 'byte_order_mark' | 'not_json' | 'too_deep' | 'not_an_envelope' | 'bad_id'
+
+export type EnvelopeResult =
+  | { readonly ok: true; readonly envelope: Envelope }
+  | { readonly ok: false; readonly reason: Unusable }
+
+const maxDepth = 64
+const maxIdLength = 255
+const maxTypeLength = 255
+const createdAtSchema = envelopeSchema.shape.created_at
+
+/**
+ * Reads the envelope from the bytes of a delivery. It never throws. Written by hand, because it runs for each request; the
+ * shape is that of `schema/envelope.ts`, and a test holds the two together.
+ */
+export function readEnvelope(raw: Uint8Array): EnvelopeResult {
+  if (!isUtf8(raw)) return unusable('not_utf8')
+  if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf) return unusable('byte_order_mark')
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString())
+  } catch {
+    return unusable('not_json')
+  }
+  // Deeper nesting would overflow the stack of whatever walks or serialises it later.
+  if (isDeeperThan(value, maxDepth)) return unusable('too_deep')
+  if (!isObject(value)) return unusable('not_an_envelope')
+  const { id, type, created_at: createdAt, data } = value
+  if (!isText(id, maxIdLength)) return unusable('bad_id')
+  if (!isText(type, maxTypeLength) || !isObject(data)) return unusable('not_an_envelope')
+  const time = createdAtSchema.safeParse(createdAt)
+  if (!time.success) return unusable('not_an_envelope')
+  return { ok: true, envelope: { id, type, created_at: time.data, data } }
+}
+
+function unusable(reason: Unusable): EnvelopeResult {
+  return { ok: false, reason }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Ill-formed Unicode collides or repeats inside a database. */
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value !== '' && isWithin(value, maxLength) && value.isWellFormed()
+}
+
+/** Length in characters, of which one may be two units of the string. */
+function isWithin(text: string, maxLength: number): boolean {
+  return text.length <= maxLength || (text.length <= 2 * maxLength && Array.from(text).length <= maxLength)
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const name in value) {
+    if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
+  }
+  return false
+}

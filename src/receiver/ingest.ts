@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { AcceptResult, Arrival } from '../inbox/port.ts'
+import { safeText, type Logger } from '../log.ts'
+import type { Secret } from '../signature/keys.ts'
+import { verify } from '../signature/verify.ts'
+import { acceptedAnswer, answerFor, isAnswerCode, type Answer } from './answer.ts'
+import { readEnvelope } from './envelope.ts'
+import type { CommitResult, GroupCommit } from './group-commit.ts'
+import { keyOf } from './key.ts'
+
+/** What came of a request, for metrics. Counted once per request. */
+export interface IngestObserver {
+  /** `type` is the event's own, of outside origin. */
+  stored(result: AcceptResult, type: string): void
+  /** Not authentic. */
+  rejected(reason: string): void
+  /** Refused for now: overload, store. */
+  refused(code: string): void
+}
+
+export interface IngestOptions {
+  readonly commits: Pick<GroupCommit, 'add'>
+  readonly secrets: () => readonly Secret[]
+  readonly clock: Clock
+  readonly log: Logger
+  readonly observer: IngestObserver
+  /** Status for authentic bytes that are no usable event: 200 or 422. */
+  readonly unusableStatus: number
+}
+
+export interface Ingest {
+  /** The answer to a delivery: `raw` are its exact bytes, `signature` the header as it came. It never rejects. */
+  (raw: Uint8Array, signature: string | undefined): Promise<Answer>
+}
+
+/**
+ * The receiver's algorithm, without a framework: signature over the raw bytes, envelope, durable store, answer. It reads top
+ * to bottom as the protocol: R73 (raw bytes), R75 (401), R79 (answer without waiting for handlers), R90 (duplicate is 200).
+ */
+export function createIngest(options: IngestOptions): Ingest {
+  const { clock, observer, log } = options
+
+  return async (raw, signature) => {
+    const verdict = verify(raw, signature, options.secrets())
+    if (!verdict.ok) {
+      observer.rejected(verdict.reason)
+      return { ...answerFor('signature_invalid'), reason: `signature_${verdict.reason}` }
+    }
+    const arrival = toArrival(raw, verdict.label, clock.now())
+    try {
+      // An answer in the 200s goes out only behind this line: it resolves after the fsync.
+      return stored(await options.commits.add(arrival), arrival)
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  function stored(result: CommitResult, arrival: Arrival): Answer {
+    if (result === 'late') {
+      observer.refused('not_committed_in_time')
+      return answerFor('not_committed_in_time')
+    }
+    observer.stored(result, arrival.kind === 'event' ? arrival.type : 'quarantined')
+    switch (result) {
+      case 'accepted':
+        return acceptedAnswer(200, 'accepted', arrival.id)
+      case 'conflict':
+        log.warn({ eventId: safeText(arrival.id) }, 'the same id came with another body; the first body is kept')
+        return acceptedAnswer(200, 'duplicate', arrival.id)
+      case 'duplicate':
+        return acceptedAnswer(200, 'duplicate', arrival.id)
+      case 'quarantined':
+        log.warn(
+          { id: arrival.id, reason: reasonOf(arrival) },
+          'an authentic delivery is unusable; its bytes are in quarantine',
+        )
+        return acceptedAnswer(options.unusableStatus, 'quarantined', arrival.id)
+    }
+  }
+
+  function refused(error: unknown): Answer {
+    const code = error instanceof InboxError && isAnswerCode(error.code) ? error.code : 'internal'
+    observer.refused(code)
+    if (code === 'internal') log.error({ error: messageOf(error) }, 'a delivery could not be stored')
+    return answerFor(code === 'internal' ? 'store_unavailable' : code)
+  }
+}
+
+function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number): Arrival {
+  const read = readEnvelope(raw)
+  if (!read.ok) {
+    const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
+    return { kind: 'quarantined', id, reason: read.reason, raw, receivedAt, secretLabel }
+  }
+  const { id, type, created_at: createdAt } = read.envelope
+  return { kind: 'event', id, type, createdAt, ...keyOf(read.envelope), raw, receivedAt, secretLabel }
+}
+
+function reasonOf(arrival: Arrival): string {
+  return arrival.kind === 'quarantined' ? arrival.reason : ''
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import type { Clock } from '../clock.ts'
+import { safeText, type Logger } from '../log.ts'
+
+export interface RejectLogOptions {
+  readonly log: Logger
+  readonly clock: Clock
+  /** Addresses or CIDR ranges whose X-Forwarded-For is believed, for naming the source and for nothing else. */
+  readonly trustedProxies: readonly string[]
+}
+
+/** Logs a refused request: its source and a reason code, never its body or signature. */
+export type RejectLog = (request: IncomingMessage, reason: string) => void
+
+const maxLines = 10
+const windowMs = 10_000
+
+/** At most ten lines in ten seconds, so that a flood of forgeries fills no disk; the next line says how many were left out. */
+export function createRejectLog(options: RejectLogOptions): RejectLog {
+  const { log, clock } = options
+  const isTrusted = createTrust(options.trustedProxies)
+  let windowStart = -Infinity
+  let lines = 0
+  let leftOut = 0
+
+  return (request, reason) => {
+    const now = clock.now()
+    if (now - windowStart >= windowMs || now < windowStart) {
+      windowStart = now
+      lines = 0
+    }
+    if (++lines > maxLines) {
+      leftOut++
+      return
+    }
+    const source = sourceOf(request, isTrusted)
+    log.warn({ source, reason, ...(leftOut > 0 && { leftOut }) }, 'a request was refused')
+    leftOut = 0
+  }
+}
+
+/** The peer, or, behind trusted proxies, the nearest address in X-Forwarded-For that is none of them. */
+function sourceOf(request: IncomingMessage, isTrusted: (address: string) => boolean): string {
+  const peer = request.socket.remoteAddress ?? 'unknown'
+  const forwarded = request.headers['x-forwarded-for']
+  if (!isTrusted(peer) || forwarded === undefined) return peer
+  const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',').map((hop) => hop.trim())
+  return safeText(hops.findLast((hop) => !isTrusted(hop)) ?? peer, 64)
+}
+
+function createTrust(proxies: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => {
+    const family = isIP(address)
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}

@@ -1,0 +1,118 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { InboxError } from '../errors.ts'
+
+/** A webhook secret. Its text is only inside `key`, where neither a log, `inspect` nor JSON shows it. */
+export interface Secret {
+  readonly label: string
+  readonly key: KeyObject
+}
+
+interface Item {
+  readonly label: string | undefined
+  readonly text: string
+}
+
+const minimumLength = 16
+const labelled = /^([a-z][a-z0-9-]{0,31}):([^]*)$/
+const labelPattern = /^[a-z][a-z0-9-]{0,31}$/
+// A line break, a NUL or U+FFFD (what undecodable bytes turn into) is a damaged file, not a secret someone typed.
+// eslint-disable-next-line no-control-regex
+const impossible = /[\u0000-\u001f\u007f\ufffd]/
+
+/**
+ * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32).
+ *
+ * White space around an item and around its secret is not part of it. Items without a label are called `secret-1`,
+ * `secret-2`, … by position. A secret that holds a comma or begins or ends with a space goes into INBOX_SECRETS_FILE.
+ *
+ * @throws InboxError `config_invalid`, naming items by position only: a "label" may be half of a secret with a colon
+ */
+export function parseSecrets(text: string | readonly string[]): readonly Secret[] {
+  const items = typeof text === 'string' ? text.split(',') : text
+  return toSecrets(
+    items.map((item) => {
+      const [, label, secret] = labelled.exec(item.trim()) ?? []
+      return { label, text: (secret ?? item).trim() }
+    }),
+  )
+}
+
+/**
+ * Reads the text of INBOX_SECRETS_FILE: a JSON object `{"label": "secret"}`, or the one secret itself, from which a
+ * byte-order mark and one line break at the end are removed. Everything else is taken as typed (A30).
+ *
+ * @throws InboxError `config_invalid`, without any of the content
+ */
+export function parseSecretsFile(text: string): readonly Secret[] {
+  const content = withoutLineBreak(text.replace(/^\ufeff/, ''))
+  if (!/^\s*[{[]/.test(content)) return toSecrets([{ label: undefined, text: content }])
+
+  const entries = Object.entries(parseObject(content))
+  // JSON.parse keeps the last of two equal keys without a word. A flat object has two strings per entry.
+  const strings = content.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0
+  if (strings > entries.length * 2) throw invalid(['the same label occurs twice'])
+  return toSecrets(entries.map(([label, secret]) => ({ label, text: secret })))
+}
+
+/** Takes one line break off the end: what an editor or `echo` adds to a file that holds a secret. */
+export function withoutLineBreak(text: string): string {
+  return text.replace(/\r?\n$/, '')
+}
+
+function parseObject(content: string): Record<string, string> {
+  const expected = 'expected a JSON object {"label": "secret"} (a secret that begins with { or [ goes into one too)'
+  let value: unknown
+  try {
+    value = JSON.parse(content)
+  } catch {
+    // The parser's message quotes the text, which is secret.
+    throw invalid([`the text begins like JSON but is not: ${expected}`])
+  }
+  if (!isStringRecord(value)) throw invalid([expected])
+  return value
+}
+
+function isStringRecord(value: unknown): value is Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((entry) => typeof entry === 'string')
+}
+
+function toSecrets(items: readonly Item[]): readonly Secret[] {
+  const problems = items.flatMap((item, index) => problemOf(item).map((problem) => `item ${index + 1} ${problem}`))
+  if (items.length === 0) problems.push('there is no secret in it, expected at least one')
+
+  const positions = new Map<string, number>()
+  const labels = items.map((item, index) => item.label ?? `secret-${index + 1}`)
+  for (const [index, label] of labels.entries()) {
+    const first = positions.get(label)
+    if (first === undefined) positions.set(label, index + 1)
+    else problems.push(`items ${first} and ${index + 1} have the same label, expected a label of its own for each`)
+  }
+  if (problems.length > 0) throw invalid(problems)
+
+  return Object.freeze(
+    items.map((item, index) =>
+      Object.freeze({ label: labels[index] ?? '', key: createSecretKey(Buffer.from(item.text, 'utf8')) }),
+    ),
+  )
+}
+
+function problemOf({ label, text }: Item): string[] {
+  const problems: string[] = []
+  if (label !== undefined && !labelPattern.test(label)) {
+    problems.push('has a label that cannot be used, expected a-z, 0-9 and "-", a letter first, at most 32 characters')
+  }
+  const { length } = text
+  if (length === 0) problems.push('is empty')
+  else if (length < minimumLength) {
+    problems.push(`has a secret of ${length} characters, expected at least ${minimumLength}`)
+  }
+  if (impossible.test(text) || !text.isWellFormed()) {
+    problems.push('holds a line break, a control character or bytes that are not UTF-8, expected one line of text')
+  }
+  return problems
+}
+
+function invalid(problems: readonly string[]): InboxError {
+  return new InboxError('config_invalid', problems.join('; '))
+}

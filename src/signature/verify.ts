@@ -1,0 +1,32 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Secret } from './keys.ts'
+import { sign } from './sign.ts'
+
+export type VerifyResult =
+  | { readonly ok: true; readonly label: string }
+  | { readonly ok: false; readonly reason: 'missing' | 'malformed' | 'mismatch' }
+
+const missing: VerifyResult = { ok: false, reason: 'missing' }
+const malformed: VerifyResult = { ok: false, reason: 'malformed' }
+const mismatch: VerifyResult = { ok: false, reason: 'mismatch' }
+
+const digestPattern = /^[0-9a-fA-F]{64}$/
+
+/**
+ * Whether `header` is the HMAC-SHA256 of the raw bytes under one of the secrets (R73, R74, R75, A30–A32). Never throws.
+ *
+ * Exactly 64 hex digits in either case are read; a repeated header, which Node joins with a comma, is malformed.
+ * All secrets are tried, whichever matches, so that the time taken says nothing about them.
+ */
+export function verify(raw: Uint8Array, header: string | undefined, secrets: readonly Secret[]): VerifyResult {
+  if (header === undefined || header === '') return missing
+  if (!digestPattern.test(header)) return malformed
+
+  // Compared as hex text: both sides are 64 bytes here, which timingSafeEqual insists on, and it is faster than decoding.
+  const given = Buffer.from(header.toLowerCase(), 'latin1')
+  let label: string | undefined
+  for (const secret of secrets) {
+    if (timingSafeEqual(Buffer.from(sign(raw, secret), 'latin1'), given)) label ??= secret.label
+  }
+  return label === undefined ? mismatch : { ok: true, label }
+}

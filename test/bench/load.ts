@@ -1,0 +1,124 @@
+import { createHmac } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { createHistogram } from 'node:perf_hooks'
+
+/**
+ * The load generator, a process of its own: `connections` keep-alive connections, each sending the next request as soon as it
+ * has the answer to the last one. The requests are made and signed beforehand, so that it costs the machine as little as it can.
+ */
+export interface LoadOptions {
+  readonly port: number
+  readonly path: string
+  readonly secret: string
+  readonly connections: number
+  readonly events: number
+  /** Makes ids unique across runs. */
+  readonly idPrefix: string
+  /** Ids in random order, as of a sender that does not sort them by time. */
+  readonly randomIds: boolean
+}
+
+export interface LoadResult {
+  readonly events: number
+  readonly seconds: number
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Answers other than 200. */
+  readonly refused: number
+}
+
+/** A signed request of 400 to 600 bytes of body. */
+function makeRequest(options: LoadOptions, index: number): Buffer {
+  const number = String(index).padStart(10, '0')
+  const id = options.randomIds
+    ? `evt_${createHmac('sha256', options.idPrefix).update(number).digest('hex').slice(0, 26)}`
+    : `evt_${options.idPrefix}${number}`
+  const wallet = `0x${createHmac('sha256', 'wallet')
+    .update(String(index % 2_000))
+    .digest('hex')
+    .slice(0, 40)}`
+  const body = JSON.stringify({
+    id,
+    type: 'wallet.large_trade',
+    created_at: '2026-01-01T00:00:00.000Z',
+    data: {
+      wallet_address: wallet,
+      network: 'ethereum',
+      trade_type: 'buy',
+      token_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      token_symbol: 'BENCH',
+      amount_usd: 12_345.67 + index,
+      tx_hash: `0x${'ab'.repeat(32)}`,
+      note: 'x'.repeat(20 + (index % 160)),
+    },
+  })
+  const signature = createHmac('sha256', options.secret).update(body).digest('hex')
+  return Buffer.from(
+    `POST ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Service-Signature: ${signature}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+async function run(options: LoadOptions): Promise<LoadResult> {
+  const requests = Array.from({ length: options.events }, (_, index) => makeRequest(options, index))
+  const sockets = await Promise.all(Array.from({ length: options.connections }, () => open(options.port)))
+  const histogram = createHistogram()
+  let next = 0
+  let answered = 0
+  let refused = 0
+  const { promise: finished, resolve: finish, reject } = Promise.withResolvers<void>()
+
+  const startedAt = process.hrtime.bigint()
+  for (const socket of sockets) {
+    let sentAt = 0n
+    const send = () => {
+      const request = requests[next++]
+      if (request === undefined) return
+      sentAt = process.hrtime.bigint()
+      socket.write(request)
+    }
+    socket.on('data', (chunk: Buffer) => {
+      // One request at a time on a connection, and answers fit one packet: each chunk is an answer.
+      if (chunk.subarray(9, 12).toString('latin1') !== '200') refused++
+      histogram.record(process.hrtime.bigint() - sentAt)
+      if (++answered === options.events) finish()
+      else send()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the server closed a connection')))
+    send()
+  }
+  await finished
+  const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
+  for (const socket of sockets) {
+    socket.removeAllListeners('close')
+    socket.destroy()
+  }
+  return {
+    events: options.events,
+    seconds,
+    perSecond: options.events / seconds,
+    p50Ms: histogram.percentile(50) / 1e6,
+    p99Ms: histogram.percentile(99) / 1e6,
+    maxMs: histogram.max / 1e6,
+    refused,
+  }
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+process.once('message', (options: LoadOptions) => {
+  run(options).then(
+    (result) => process.send?.(result),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`)
+      process.exit(1)
+    },
+  )
+})

@@ -1,0 +1,130 @@
+import { expect } from 'vitest'
+import { type HandlerRoute, type Lease, type RunState, maxCrashes } from '../../src/inbox/port.ts'
+
+export interface ModelRun {
+  readonly seq: number
+  readonly eventId: string
+  readonly key: string
+  readonly route: HandlerRoute
+  state: RunState
+  attempt: number
+  crashed: number
+  dueAt: number
+  wasStarted: boolean
+  lease: { readonly lease: Lease; readonly owner: string; readonly wasSuspect: boolean } | null
+}
+
+/** What an inbox should do, in the plainest words: lists that are searched. */
+export class Model {
+  readonly runs: ModelRun[] = []
+  /** Run id and token of every lease that was given. */
+  readonly #given = new Set<string>()
+  /** Leases that ended, each of which must be stale for ever. */
+  readonly ended: Lease[] = []
+
+  accept(seq: number, eventId: string, key: string, routes: readonly HandlerRoute[]): void {
+    for (const route of routes) {
+      const fresh = { attempt: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
+      const run: ModelRun = { seq, eventId, key, route, state: 'done', ...fresh }
+      this.runs.push(run)
+      this.#enter(run)
+    }
+  }
+
+  /** What a claim may get now. */
+  claimable(handlers: readonly string[], suspects: boolean, now: number): ModelRun[] {
+    const state: RunState = suspects ? 'suspect' : 'ready'
+    return this.runs.filter((run) => handlers.includes(run.route.name) && run.state === state && run.dueAt <= now)
+  }
+
+  /** Takes note of a lease, and checks that the inbox was right to give it. */
+  start(lease: Lease, owner: string, claimable: readonly ModelRun[]): void {
+    const run = claimable.find(({ eventId, route }) => eventId === lease.event.id && route.name === lease.handler)
+    expect(run?.state, `${lease.event.id} can be claimed`).toMatch(/^(ready|suspect)$/)
+    if (!run) return
+    const lane = this.#lane(run)
+    if (run.route.order === 'key') {
+      expect(
+        lane.filter(({ lease: live }) => live),
+        'live leases of the key',
+      ).toEqual([])
+      if (!run.wasStarted) {
+        const older = lane.filter(({ seq, wasStarted }) => seq < run.seq && !wasStarted)
+        expect(older, `older runs that were not started before ${run.eventId}`).toEqual([])
+      }
+    }
+    const fence = `${lease.runId} ${lease.token}`
+    expect(this.#given.has(fence), 'the token was given for this run before').toBe(false)
+    this.#given.add(fence)
+    run.lease = { lease, owner, wasSuspect: run.state === 'suspect' }
+    run.state = 'running'
+    run.wasStarted = true
+    run.attempt += 1
+    expect(lease).toMatchObject({ attempt: run.attempt, crashed: run.crashed })
+  }
+
+  verdict(run: ModelRun, kind: 'done' | 'dead' | 'retry', retryAt: number): void {
+    this.#end(run)
+    run.crashed = 0
+    if (kind === 'retry') {
+      run.state = 'ready'
+      run.dueAt = retryAt
+    } else {
+      this.#finish(run, kind)
+    }
+  }
+
+  release(run: ModelRun): void {
+    const wasSuspect = run.lease?.wasSuspect
+    this.#end(run)
+    run.attempt -= 1
+    run.state = wasSuspect ? 'suspect' : 'ready'
+  }
+
+  /** The leases of the owner, or all, end with a crash. Gives how many. */
+  crash(owner: string | null): number {
+    const lost = this.live().filter(({ lease }) => owner === null || lease?.owner === owner)
+    for (const run of lost) {
+      this.#end(run)
+      run.crashed += 1
+      if (run.crashed >= maxCrashes) this.#finish(run, 'dead')
+      else run.state = 'suspect'
+    }
+    return lost.length
+  }
+
+  requeue(runs: readonly ModelRun[]): void {
+    for (const run of runs) {
+      Object.assign(run, { attempt: 0, crashed: 0, dueAt: 0 })
+      this.#enter(run)
+    }
+  }
+
+  live(): ModelRun[] {
+    return this.runs.filter(({ lease }) => lease)
+  }
+
+  #enter(run: ModelRun): void {
+    run.state = run.route.order === 'key' && this.#lane(run).some(isActive) ? 'waiting' : 'ready'
+  }
+
+  #finish(run: ModelRun, state: 'done' | 'dead'): void {
+    run.state = state
+    const lane = this.#lane(run)
+    const next = lane.find((candidate) => candidate.state === 'waiting')
+    if (next && !lane.some(isActive)) next.state = 'ready'
+  }
+
+  #end(run: ModelRun): void {
+    if (run.lease) this.ended.push(run.lease.lease)
+    run.lease = null
+  }
+
+  #lane(run: ModelRun): ModelRun[] {
+    return this.runs.filter(({ route, key }) => route.name === run.route.name && key === run.key)
+  }
+}
+
+function isActive({ state }: ModelRun): boolean {
+  return state === 'ready' || state === 'suspect' || state === 'running'
+}

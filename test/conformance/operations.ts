@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import type { AcceptResult } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, aQuarantined, anEvent, hex, idsOf, loose, ordered } from './stage.ts'
+import { readAll } from './views.ts'
+
+/** What the quarantine, the statistics, `health` and `close` promise. */
+export function describeOperations(harness: ConformanceHarness): void {
+  describe('quarantine', () => {
+    test('lists bodies newest first, as they came', async () => {
+      await using stage = await Stage.open(harness)
+      const raw = Uint8Array.of(0, 0xff, 0x7b)
+      await stage.accept(aQuarantined('old'))
+      await stage.accept(aQuarantined('new', { raw, reason: 'too_deep', receivedAt: 77, secretLabel: 'next' }))
+      const { data, nextCursor } = await stage.inbox.quarantine({ limit: 10 })
+      expect(data.map(({ id }) => id)).toEqual(['sha256:new', 'sha256:old'])
+      expect(nextCursor).toBeNull()
+      expect(data[0]).toMatchObject({ reason: 'too_deep', receivedAt: 77, secretLabel: 'next', sizeBytes: 3, count: 1 })
+      expect(hex(data[0]!.raw)).toBe(hex(raw))
+    })
+
+    test('pages through all, each once, while more arrive', async () => {
+      await using stage = await Stage.open(harness)
+      const names = Array.from({ length: 9 }, (_, i) => `q${i}`)
+      for (const name of names) {
+        await stage.accept(aQuarantined(name, { receivedAt: stage.clock.now() }))
+        await stage.clock.advance(1)
+      }
+      let more = 0
+      const seen = await readAll(async (cursor) => {
+        const page = await stage.inbox.quarantine({ ...cursor, limit: 2 })
+        await stage.accept(aQuarantined(`more${(more += 1)}`, { receivedAt: stage.clock.now() }))
+        return page
+      })
+      expect(seen.map(({ id }) => id)).toEqual(names.map((name) => `sha256:${name}`).toReversed())
+    })
+  })
+
+  describe('stats', () => {
+    test('of an empty inbox', async () => {
+      await using stage = await Stage.open(harness)
+      const empty = { lastSeq: 0, quarantined: 0, conflicts: 0, oldestOpenAt: null, missingSeqs: 0 }
+      expect(await stage.inbox.stats()).toMatchObject(empty)
+    })
+
+    test('count the runs of each handler by state', async () => {
+      await using stage = await Stage.open(harness, [ordered, loose])
+      const ids = ['suspect', 'dead', 'running', 'done', 'ready']
+      await stage.accept(...ids.flatMap((id) => [anEvent(id), anEvent(`${id}2`, { key: id })]))
+      const suspect = await stage.claimOne({ owner: 'x' })
+      const [dead, , done] = await stage.claim({ max: 3, owner: 'y' })
+      await stage.inbox.reap('x')
+      await stage.dead(dead!)
+      await stage.done(done!)
+      expect(idsOf([suspect, dead!, done!])).toEqual(['suspect', 'dead', 'done'])
+      expect(await stage.stats('ordered')).toEqual({ waiting: 3, ready: 3, suspect: 1, running: 1, dead: 1 })
+      expect(await stage.stats('loose')).toEqual({ waiting: 0, ready: 10, suspect: 0, running: 0, dead: 0 })
+    })
+
+    test('tell when the oldest event arrived that still has an open run', async () => {
+      await using stage = await Stage.open(harness)
+      const oldest = async () => (await stage.inbox.stats()).oldestOpenAt
+      await stage.accept(anEvent('a', { receivedAt: 10 }), anEvent('b', { receivedAt: 20, key: 'k' }))
+      await stage.accept(anEvent('c', { receivedAt: 30, key: 'k' }))
+      expect(await oldest()).toBe(10)
+      const [a, b] = await stage.claim()
+      expect(await oldest()).toBe(10)
+      await stage.done(a!)
+      expect(await oldest()).toBe(20)
+      await stage.dead(b!)
+      expect(await oldest()).toBe(30)
+      await stage.done(await stage.claimOne())
+      expect(await oldest()).toBeNull()
+      await stage.inbox.requeueDead('all')
+      expect(await oldest()).toBe(20)
+    })
+  })
+
+  describe('close', () => {
+    const shuttingDown = expect.objectContaining({ code: 'shutting_down' })
+
+    test('ends claims that wait with nothing, and later claims', async () => {
+      await using stage = await Stage.open(harness)
+      const claims = [stage.claim(), stage.claim({ suspects: true }), stage.claim({ handlers: ['unknown'] })]
+      expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
+      await stage.inbox.close()
+      expect(await Promise.all(claims)).toEqual([[], [], []])
+      expect(await stage.claim()).toEqual([])
+    })
+
+    test('refuses what would need a commit', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      const lease = await stage.claimOne()
+      await stage.inbox.close()
+      await expect(stage.inbox.accept([anEvent('b')])).rejects.toEqual(shuttingDown)
+      await expect(stage.inbox.accept([anEvent('a')])).rejects.toEqual(shuttingDown)
+      await expect(stage.done(lease)).rejects.toEqual(shuttingDown)
+    })
+
+    test('answers every call that was under way', async () => {
+      await using stage = await Stage.open(harness)
+      const calls = Array.from({ length: 20 }, (_, i) => stage.inbox.accept([anEvent(`e${i}`)]))
+      const closing = stage.inbox.close()
+      for (const answer of await Promise.allSettled(calls)) {
+        if (answer.status === 'fulfilled') expect(answer.value).toEqual(['accepted'] satisfies AcceptResult[])
+        else expect(answer.reason).toEqual(shuttingDown)
+      }
+      await closing
+    })
+
+    test('can be repeated, also at the same time', async () => {
+      await using stage = await Stage.open(harness)
+      await Promise.all([stage.inbox.close(), stage.inbox.close()])
+      await stage.inbox.close()
+    })
+
+    test('an open inbox is healthy', async () => {
+      await using stage = await Stage.open(harness)
+      expect(stage.inbox.health()).toMatchObject({ ok: true })
+      stage.inbox.onFailure(() => expect.unreachable())
+      await stage.accept(anEvent('a'))
+      expect(stage.inbox.health()).toMatchObject({ ok: true })
+    })
+  })
+}

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { maxCrashes } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, anEvent, idsOf } from './stage.ts'
+
+/** What `retire` and `reap` promise, and suspects. */
+export function describeReap(harness: ConformanceHarness): void {
+  describe('retire', () => {
+    test('ends the claims of the owner that wait, and later ones, with nothing', async () => {
+      await using stage = await Stage.open(harness)
+      const claims = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
+      const other = stage.claim({ owner: 'y' })
+      expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
+      await stage.inbox.retire('x')
+      expect(await stage.isWaiting(Promise.all(claims))).toBe(false)
+      expect(await Promise.all(claims)).toEqual([[], []])
+      expect(await stage.isWaiting(other)).toBe(true)
+      await stage.accept(anEvent('a'))
+      expect(idsOf(await other)).toEqual(['a'])
+      await stage.accept(anEvent('b'))
+      expect(await stage.claim({ owner: 'x' })).toEqual([])
+      expect(await stage.states('b')).toEqual(['ready'])
+    })
+
+    test('leaves the leases of the owner as they are', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      const [a, b] = await stage.claim({ owner: 'x' })
+      await stage.inbox.retire('x')
+      await stage.inbox.retire('x')
+      expect(await stage.states('a', 'b', 'c')).toEqual(['running', 'running', 'running'])
+      expect(await stage.done(a!)).toEqual(['applied'])
+      await stage.release(b!)
+      expect(await stage.inbox.reap('x')).toBe(1)
+      expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'suspect'])
+    })
+
+    test('loses no run that was being handed out at the same time', async () => {
+      await using stage = await Stage.open(harness)
+      const claim = stage.claim({ owner: 'x' })
+      const accepted = stage.accept(anEvent('a'))
+      await Promise.all([accepted, stage.inbox.retire('x')])
+      await stage.release(...(await claim))
+      expect(idsOf(await stage.claim({ owner: 'y' }))).toEqual(['a'])
+    })
+  })
+
+  describe('reap', () => {
+    test('ends all leases of the owner, and no others', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      await stage.claim({ owner: 'x', max: 2 })
+      const other = await stage.claim({ owner: 'y' })
+      expect(await stage.inbox.reap('x')).toBe(2)
+      expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'suspect', 'running'])
+      expect(await stage.done(...other)).toEqual(['applied'])
+    })
+
+    test('counts a crash, and the attempt that it ended', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(1)
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 1, crashed: 1 })
+      expect((await stage.run('a')).attempts).toMatchObject([{ attempt: 1, outcome: 'crashed' }])
+      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 2, crashed: 1 })
+    })
+
+    test('does nothing for an owner without leases, nor a second time', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      expect(await stage.inbox.reap('nobody')).toBe(0)
+      await stage.claimOne({ owner: 'x' })
+      expect(await stage.inbox.reap('x')).toBe(1)
+      expect(await stage.inbox.reap('x')).toBe(0)
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
+    })
+
+    test('ends the claims of the owner that wait, and later ones, with nothing', async () => {
+      await using stage = await Stage.open(harness)
+      const doomed = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
+      const other = stage.claim({ owner: 'y' })
+      expect(await stage.isWaiting(Promise.race(doomed))).toBe(true)
+      await stage.inbox.reap('x')
+      expect(await Promise.all(doomed)).toEqual([[], []])
+      expect(await stage.isWaiting(other)).toBe(true)
+      await stage.accept(anEvent('a'), anEvent('b'))
+      expect(idsOf(await other)).toEqual(['a', 'b'])
+      await stage.accept(anEvent('c'))
+      expect(await stage.claim({ owner: 'x' })).toEqual([])
+      expect(await stage.states('c')).toEqual(['ready'])
+    })
+
+    test('leaves settled and released leases alone', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      const [a, b, c] = await stage.claim({ owner: 'x' })
+      await stage.done(a!)
+      await stage.retry(b!, stage.clock.now() + 9)
+      await stage.release(c!)
+      expect(await stage.inbox.reap('x')).toBe(0)
+      expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'ready'])
+    })
+
+    test('ends a lease that another owner released before it', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.release(await stage.claimOne({ owner: 'x' }))
+      await stage.claimOne({ owner: 'y' })
+      expect(await stage.inbox.reap('x')).toBe(0)
+      expect(await stage.inbox.reap('y')).toBe(1)
+    })
+  })
+
+  describe('suspects', () => {
+    test('are handed out only to claims that ask for suspects', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(1)
+      await stage.accept(anEvent('b'))
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+      expect(await stage.isWaiting(stage.claim())).toBe(true)
+      expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['a'])
+    })
+
+    test('are all that a claim for suspects gets', async () => {
+      await using stage = await Stage.open(harness)
+      const claim = stage.claim({ suspects: true, owner: 'isolated' })
+      await stage.accept(anEvent('a'), anEvent('b'))
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.claimOne({ owner: 'x' })
+      await stage.inbox.reap('x')
+      expect(idsOf(await claim)).toEqual(['a'])
+    })
+
+    test('come no more than max at a time, oldest first', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      await stage.claim({ owner: 'x' })
+      await stage.inbox.reap('x')
+      expect(idsOf(await stage.claim({ suspects: true, max: 1 }))).toEqual(['a'])
+      expect(idsOf(await stage.claim({ suspects: true, max: 5 }))).toEqual(['b', 'c'])
+    })
+
+    test('that crash again go behind the others', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      await stage.claim({ owner: 'x' })
+      await stage.inbox.reap('x')
+      await stage.clock.advance(1)
+      await stage.claimOne({ owner: 'y', suspects: true })
+      await stage.inbox.reap('y')
+      expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['b', 'c', 'a'])
+    })
+
+    test('hold up their key', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.crashRun(1)
+      const claim = stage.claim()
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.done(await stage.claimOne({ suspects: true }))
+      expect(idsOf(await claim)).toEqual(['b'])
+    })
+
+    test('stay suspects when they are released', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(2)
+      await stage.release(await stage.claimOne({ suspects: true }))
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
+      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
+    })
+
+    test(`become dead letters after ${maxCrashes} crashes without a verdict`, async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.crashRun(maxCrashes - 1)
+      expect(await stage.states('a', 'b')).toEqual(['suspect', 'waiting'])
+      await stage.claimOne({ owner: 'last', suspects: true })
+      const claim = stage.claim()
+      expect(await stage.isWaiting(claim)).toBe(true)
+      expect(await stage.inbox.reap('last')).toBe(1)
+      expect(idsOf(await claim)).toEqual(['b'])
+      expect(await stage.run('a')).toMatchObject({ state: 'dead', attempt: maxCrashes, crashed: maxCrashes })
+      const { data } = await stage.inbox.deadLetters({ limit: 10 })
+      expect(data).toMatchObject([{ eventId: 'a', crashed: maxCrashes, error: { name: 'handler_crashed' } }])
+      expect(data[0]!.error.message).not.toBe('')
+      expect((await stage.run('a')).attempts.map(({ outcome }) => outcome)).toEqual(
+        Array.from({ length: maxCrashes }, () => 'crashed'),
+      )
+      expect(await stage.isWaiting(stage.claim({ suspects: true }))).toBe(true)
+    })
+
+    test('are cleared by a retry: it is claimed as any other run, and crashes count from the start', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(maxCrashes - 1)
+      await stage.retry(await stage.claimOne({ suspects: true }))
+      expect(await stage.run('a')).toMatchObject({ state: 'ready', crashed: 0, attempt: maxCrashes })
+      expect(await stage.claimOne({ owner: 'x' })).toMatchObject({ crashed: 0, attempt: maxCrashes + 1 })
+      await stage.inbox.reap('x')
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
+    })
+
+    test.each(['done', 'dead'] as const)('are cleared by %s', async (verdict) => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(1)
+      expect(await stage[verdict](await stage.claimOne({ suspects: true }))).toEqual(['applied'])
+      expect(await stage.run('a')).toMatchObject({ state: verdict, crashed: 0, attempt: 2 })
+    })
+
+    test('of a handler without order do not hold up the rest of their key', async () => {
+      await using stage = await Stage.open(harness, [{ name: 'ordered', types: ['*'], order: 'none' }])
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.crashRun(1)
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+    })
+  })
+}

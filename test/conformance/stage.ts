@@ -1,0 +1,206 @@
+import { expect } from 'vitest'
+import { type Clock, type TestClock, createTestClock } from '../../src/clock.ts'
+import type {
+  Arrival,
+  ClaimRequest,
+  EventDetail,
+  HandlerRoute,
+  HandlerStats,
+  Inbox,
+  Lease,
+  NewEvent,
+  NewQuarantined,
+  RunError,
+  RunRecord,
+  SettleResult,
+} from '../../src/inbox/port.ts'
+
+/** What an adapter supplies to be tested. The suite closes every inbox that it got, unless it crashed it. */
+export interface ConformanceHarness {
+  /** A new, empty inbox. */
+  open(options: { readonly clock: Clock }): Promise<Inbox>
+  /** Opens the data of an inbox that was closed. Without it durability is not tested. */
+  reopen?(closed: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
+  /**
+   * Ends a live inbox as `kill -9` would, then opens its data: the leases it had given are ended as by a reap. Nothing is
+   * asked of the dead one afterwards; calls that were under way may stay unanswered. Without it crashes are not tested.
+   */
+  crash?(live: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
+}
+
+/** Keeps order, takes every type. */
+export const ordered: HandlerRoute = { name: 'ordered', types: ['*'], order: 'key' }
+/** Keeps no order, takes every type. */
+export const loose: HandlerRoute = { name: 'loose', types: ['*'], order: 'none' }
+
+export const boom: RunError = { name: 'Error', message: 'boom', stack: 'Error: boom\n    at handler.ts:1:1' }
+
+export const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+
+const startOfTests = Date.UTC(2026, 0, 1)
+
+/** An event with bytes of its own and, unless it has a network and an address, its id as key, but for what is given. */
+export function anEvent(id: string, given: Partial<Omit<NewEvent, 'kind' | 'id'>> = {}): NewEvent {
+  const { network, address } = given
+  return {
+    kind: 'event',
+    id,
+    type: 'wallet.large_trade',
+    createdAt: '2026-01-01T00:00:00Z',
+    key: network && address ? `${network}:${address}` : id,
+    network: null,
+    address: null,
+    raw: bytes(JSON.stringify({ id })),
+    receivedAt: startOfTests,
+    secretLabel: 'main',
+    ...given,
+  }
+}
+
+export function aQuarantined(name: string, given: Partial<Omit<NewQuarantined, 'kind'>> = {}): NewQuarantined {
+  return {
+    kind: 'quarantined',
+    id: `sha256:${name}`,
+    reason: 'not_json',
+    raw: bytes(name),
+    receivedAt: startOfTests,
+    secretLabel: 'main',
+    ...given,
+  }
+}
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+export function hex(raw: Uint8Array): string {
+  return Buffer.from(raw).toString('hex')
+}
+
+export function idsOf(leases: readonly Lease[]): string[] {
+  return leases.map((lease) => lease.event.id)
+}
+
+/** One inbox on a test clock, with short words for what tests do all the time. */
+export class Stage implements AsyncDisposable {
+  readonly clock: TestClock
+  inbox: Inbox
+  readonly #harness: ConformanceHarness
+
+  private constructor(harness: ConformanceHarness, clock: TestClock, inbox: Inbox) {
+    this.#harness = harness
+    this.clock = clock
+    this.inbox = inbox
+  }
+
+  static async open(harness: ConformanceHarness, routes: readonly HandlerRoute[] = [ordered]): Promise<Stage> {
+    const clock = createTestClock(startOfTests)
+    const inbox = await harness.open({ clock })
+    await inbox.register(routes)
+    return new Stage(harness, clock, inbox)
+  }
+
+  /** Closes the inbox and opens its data again. */
+  async reopen(routes: readonly HandlerRoute[] = [ordered]): Promise<void> {
+    await this.inbox.close()
+    if (!this.#harness.reopen) throw new Error('this harness cannot reopen')
+    this.inbox = await this.#harness.reopen(this.inbox, { clock: this.clock })
+    await this.inbox.register(routes)
+  }
+
+  async crash(routes: readonly HandlerRoute[] = [ordered]): Promise<void> {
+    if (!this.#harness.crash) throw new Error('this harness cannot crash')
+    this.inbox = await this.#harness.crash(this.inbox, { clock: this.clock })
+    await this.inbox.register(routes)
+  }
+
+  /** Accepts arrivals that are all new. */
+  async accept(...arrivals: readonly Arrival[]): Promise<void> {
+    const results = await this.inbox.accept(arrivals)
+    expect(results).toEqual(arrivals.map(({ kind }) => (kind === 'event' ? 'accepted' : 'quarantined')))
+  }
+
+  claim(given: Partial<ClaimRequest> = {}): Promise<readonly Lease[]> {
+    return this.inbox.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...given })
+  }
+
+  /** Claims, and wants to get exactly one run. */
+  async claimOne(given: Partial<ClaimRequest> = {}): Promise<Lease> {
+    const leases = await this.claim({ max: 1, ...given })
+    expect(leases).toHaveLength(1)
+    return leases[0]!
+  }
+
+  done(...leases: readonly Lease[]): Promise<readonly SettleResult[]> {
+    return this.inbox.settle(leases.map((lease) => ({ ...this.#attempt(lease), kind: 'done' })))
+  }
+
+  retry(lease: Lease, at: number = this.clock.now()): Promise<readonly SettleResult[]> {
+    return this.inbox.settle([{ ...this.#attempt(lease), kind: 'retry', at, error: boom }])
+  }
+
+  dead(...leases: readonly Lease[]): Promise<readonly SettleResult[]> {
+    return this.inbox.settle(leases.map((lease) => ({ ...this.#attempt(lease), kind: 'dead', error: boom })))
+  }
+
+  release(...leases: readonly Lease[]): Promise<void> {
+    return this.inbox.release(leases.map(({ runId, token }) => ({ runId, token })))
+  }
+
+  /** Makes dead letters of all runs that can be claimed now, one after the other. */
+  async killReady(given: Partial<ClaimRequest> = {}): Promise<void> {
+    for (const lease of await this.claim(given)) expect(await this.dead(lease)).toEqual(['applied'])
+  }
+
+  /** Claims a run and lets its owner die, so often. The first time the run must be no suspect. */
+  async crashRun(times: number): Promise<void> {
+    for (let n = 0; n < times; n += 1) {
+      const owner = `victim ${n}`
+      await this.claimOne({ owner, suspects: n > 0 })
+      expect(await this.inbox.reap(owner)).toBe(1)
+    }
+  }
+
+  /** Whether a claim is unanswered after calls that came later were answered. */
+  async isWaiting(claim: Promise<unknown>): Promise<boolean> {
+    const later = async () => {
+      const nobody = { runId: 2 ** 40, token: 2 ** 40, startedAt: 0, endedAt: 0, kind: 'done' } as const
+      for (let round = 0; round < 2; round += 1) await this.inbox.settle([nobody])
+      await this.inbox.stats()
+      return true
+    }
+    return Promise.race([claim.then(() => false), later()])
+  }
+
+  async detail(id: string): Promise<EventDetail> {
+    const detail = await this.inbox.event(id)
+    expect(detail, `event ${id}`).not.toBeNull()
+    return detail!
+  }
+
+  async run(id: string, handler = 'ordered'): Promise<RunRecord> {
+    const { runs } = await this.detail(id)
+    const run = runs.find((candidate) => candidate.handler === handler)
+    expect(run, `run of ${id} for ${handler}`).toBeDefined()
+    return run!
+  }
+
+  async states(...ids: readonly string[]): Promise<string[]> {
+    const runs = await Promise.all(ids.map((id) => this.run(id)))
+    return runs.map(({ state }) => state)
+  }
+
+  async stats(handler = 'ordered'): Promise<Omit<HandlerStats, 'handler'>> {
+    const { handlers } = await this.inbox.stats()
+    const { handler: _, ...counts } = handlers.find((row) => row.handler === handler) ?? { handler, ...noRuns }
+    return counts
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.inbox.close()
+  }
+
+  #attempt({ runId, token }: Lease) {
+    return { runId, token, startedAt: this.clock.now() - 5, endedAt: this.clock.now() }
+  }
+}

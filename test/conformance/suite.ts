@@ -1,0 +1,27 @@
+import { describe } from 'vitest'
+import { describeAccept } from './accept.ts'
+import { describeClaim } from './claim.ts'
+import { describeCrash, describeReopen } from './durability.ts'
+import { describeOperations } from './operations.ts'
+import { describeReap } from './reap.ts'
+import { describeSettle } from './settle.ts'
+import type { ConformanceHarness } from './stage.ts'
+import { describeViews } from './views.ts'
+import { describeWalk } from './walk.ts'
+
+export type { ConformanceHarness } from './stage.ts'
+
+/** Everything that `src/inbox/port.ts` promises, as tests that every adapter must pass. */
+export function describeInboxConformance(name: string, harness: ConformanceHarness): void {
+  describe(name, () => {
+    describeAccept(harness)
+    describeClaim(harness)
+    describeSettle(harness)
+    describeReap(harness)
+    describeViews(harness)
+    describeOperations(harness)
+    if (harness.reopen) describeReopen(harness)
+    if (harness.crash) describeCrash(harness)
+    describeWalk(harness)
+  })
+}

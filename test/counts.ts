@@ -1,0 +1,20 @@
+const long = Boolean(process.env['LONG'])
+
+/** How much the tests that could go on for ever do: in CI, and with LONG=1. */
+export const counts = {
+  killRounds: long ? 200 : 20,
+  /** Of 1 MB each, to a process with a small heap. */
+  largeBodies: long ? 5_000 : 600,
+  overloadConnections: long ? 2_000 : 400,
+  envelopeRuns: long ? 50_000 : 2_000,
+  /** Open runs that a start finds. */
+  backlogRuns: long ? 1_000_000 : 100_000,
+  /** Power cuts, each under load, with a start on what was left. */
+  powerCuts: long ? 40 : 5,
+  /** A kill before the first fsync of a life, before the second, and so on. Some 14 belong to a first start. */
+  killsBeforeFsync: long ? 80 : 18,
+  /** Good events around one that poisons its handler. */
+  innocentsBesidePoison: long ? 2_000 : 60,
+  /** Events that kill the thread of the handlers, one after the other. */
+  poisonedEvents: long ? 60 : 6,
+}

@@ -1,0 +1,150 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
+import { buildImage, type Image } from '../fixtures/dockerfile.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+
+const canContain =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['--mount', '--propagation', 'private', 'setpriv', '--version']).status === 0
+
+// In a mount namespace of its own: everything read-only but the volume, as user 1000 without any capability.
+const contained = `
+  mount --bind "$IMAGE_ROOT" "$IMAGE_ROOT"
+  mount --bind "$IMAGE_VOLUME" "$IMAGE_VOLUME"
+  mount -o remount,bind,ro "$IMAGE_ROOT"
+  mount -o remount,bind,ro /
+  exec setpriv --reuid="$IMAGE_USER" --regid="$IMAGE_USER" --clear-groups --no-new-privs --bounding-set=-all "$@"`
+
+const secret = 'a-secret-of-the-container-test'
+const body = Buffer.from(JSON.stringify(eventSamples['wallet.large_trade']))
+
+describe.skipIf(!canContain)('the container image, its steps done by script (needs root and unshare)', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'inbox-image-'))
+  let image: Image
+
+  beforeAll(() => {
+    chmodSync(dir, 0o755)
+    image = buildImage(join(import.meta.dirname, '../..'), dir)
+    // The node of the base image, where user 1000 can run it.
+    mkdirSync(join(image.root, 'usr/local/bin'), { recursive: true })
+    copyFileSync(process.execPath, join(image.root, 'usr/local/bin/node'))
+  }, 300_000)
+  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+  function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
+    return {
+      ...image.env,
+      PATH: `${join(image.root, 'usr/local/bin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
+      IMAGE_ROOT: image.root,
+      IMAGE_VOLUME: image.volume,
+      IMAGE_USER: String(image.user),
+      ...extra,
+    }
+  }
+
+  function argumentsFor(command: readonly string[]): readonly string[] {
+    return ['--mount', '--propagation', 'private', 'sh', '-ec', contained, 'sh', ...command]
+  }
+
+  /** Runs a command in the image to its end; gives its exit code. */
+  function runInImage(command: readonly string[], extra: Readonly<Record<string, string>> = {}): number | null {
+    return spawnSync('unshare', argumentsFor(command), { cwd: image.workdir, env: environment(extra) }).status
+  }
+
+  /** Starts the image's command; resolves when it listens. */
+  async function startImage() {
+    const env = environment({ INBOX_SECRETS: secret, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' })
+    const child = spawn('unshare', argumentsFor(image.command), {
+      cwd: image.workdir,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = once(child, 'exit').then(([code]: unknown[]) => code)
+    const lines: string[] = []
+    const waiting = new Map<string, (line: string) => void>()
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      for (const [text, resolve] of waiting) if (line.includes(text)) resolve(line)
+    })
+    /** The first line that contains the text. */
+    const line = (text: string) =>
+      Promise.race([
+        new Promise<string>((resolve) => {
+          const seen = lines.find((known) => known.includes(text))
+          if (seen === undefined) waiting.set(text, resolve)
+          else resolve(seen)
+        }),
+        exited.then((code) => Promise.reject(new Error(`it ended with ${String(code)} before "${text}"`))),
+      ])
+    const stop = async () => {
+      child.kill('SIGTERM')
+      return exited
+    }
+    const dispose = async () => {
+      child.kill('SIGKILL')
+      await exited
+    }
+    const listening = await line('"msg":"listening"').catch(async (error: unknown) => {
+      await dispose()
+      throw error
+    })
+    const { url, adminUrl } = JSON.parse(listening) as { url: string; adminUrl: string }
+    const webhook = new URL(url.replace('0.0.0.0', '127.0.0.1'))
+    return { pid: child.pid ?? 0, webhook, adminUrl, line, stop, [Symbol.asyncDispose]: dispose }
+  }
+
+  async function deliver(webhook: URL): Promise<unknown> {
+    const headers = { 'X-Service-Signature': sign(body, secret) }
+    const response = await fetch(webhook, { method: 'POST', body, headers })
+    return { code: response.status, ...((await response.json()) as object) }
+  }
+
+  test('serves as user 1000 on a read-only root, handles an event, and knows it again after a stop', async () => {
+    const { id } = eventSamples['wallet.large_trade']
+    await using first = await startImage()
+    expect(readFileSync(`/proc/${first.pid}/status`, 'utf8')).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m)
+    const health = await fetch(new URL('/healthz', first.webhook))
+    expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }])
+    expect(await deliver(first.webhook)).toEqual({ code: 200, status: 'accepted', id })
+    expect(await first.line('wallet.large_trade ')).toContain('ethereum')
+    expect(await first.stop()).toBe(0)
+
+    await using second = await startImage()
+    expect(await deliver(second.webhook)).toEqual({ code: 200, status: 'duplicate', id })
+    expect(await second.stop()).toBe(0)
+  })
+
+  test('its health check passes while it is alive, and fails when nothing answers', async () => {
+    await using running = await startImage()
+    const port = new URL(running.adminUrl).port
+    expect(runInImage(image.healthcheck, { INBOX_ADMIN_PORT: port })).toBe(0)
+    await running.stop()
+    expect(runInImage(image.healthcheck, { INBOX_ADMIN_PORT: port })).toBe(1)
+  })
+
+  test('nothing but the volume can be written', () => {
+    expect(runInImage(['touch', join(image.volume, 'note')])).toBe(0)
+    expect(runInImage(['touch', join(image.workdir, 'note')])).not.toBe(0)
+    expect(runInImage(['touch', join(dirname(dir), 'note')])).not.toBe(0)
+  })
+
+  test('it holds what runs and nothing of what builds', () => {
+    expect(readdirSync(image.workdir).toSorted()).toEqual([
+      'LICENSE',
+      'dist',
+      'handlers',
+      'node_modules',
+      'package.json',
+    ])
+    const packages = readdirSync(join(image.workdir, 'node_modules'))
+    expect(packages).toContain('better-sqlite3')
+    expect(packages).not.toContain('typescript')
+    expect(execFileSync('find', [image.workdir, '-perm', '/002', '-type', 'f']).toString()).toBe('')
+  })
+})

@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { effectsHandler } from '../support/ledger.ts'
+import { jsonOf, rawRequest } from '../support/raw-http.ts'
+import { Sidecar } from '../support/sidecar.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { canMount } from '../support/tools.ts'
+import { until } from '../support/until.ts'
+import { lossesOf } from './power-loss-check.ts'
+
+const run = promisify(execFile)
+
+/** A disk of its own, unmounted at the end. */
+async function aDisk(options: string) {
+  const path = await mkdtemp(join(tmpdir(), 'inbox-disk-'))
+  await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])
+  return {
+    path,
+    file: join(path, 'inbox.db'),
+    remount: (changed: string) => run('mount', ['-o', `remount,${changed}`, path]),
+    /** Takes what is left. */
+    async fill(): Promise<void> {
+      const { bavail, bsize } = await statfs(path)
+      await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize))
+    },
+    async [Symbol.asyncDispose]() {
+      await run('umount', ['-l', path])
+      await rm(path, { recursive: true })
+    },
+  }
+}
+
+type Disk = Awaited<ReturnType<typeof aDisk>>
+
+function sidecarOn(disk: Disk): Promise<Sidecar> {
+  return Sidecar.create({
+    env: { INBOX_DATABASE_URL: `sqlite:${disk.file}` },
+    handlers: { 'effects.mjs': effectsHandler() },
+  })
+}
+
+function anEvent(n: number, bytes: number): Delivery {
+  const id = `evt_${n}`
+  return toDelivery(eventBytes({ id, data: { note: 'x'.repeat(bytes) } }), { id })
+}
+
+const workers = 8
+const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status
+
+/** Sends events, each once, until so many in a row are refused. Gives those that were refused. */
+async function sendUntilFull(client: RecordingClient): Promise<Delivery[]> {
+  const refused: Delivery[] = []
+  let sent = 0
+  let refusedInARow = 0
+  const work = async () => {
+    while (refusedInARow < 50) {
+      const event = anEvent(sent++, 4_000)
+      if (isAcknowledged(await client.deliver(event))) {
+        refusedInARow = 0
+      } else {
+        refused.push(event)
+        refusedInARow += 1
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, work))
+  return refused
+}
+
+describe.skipIf(!canMount())('a full disk (needs root, to mount a small one)', () => {
+  test('refuses with 503 and takes events again once there is space, without a restart and without a loss', async () => {
+    await using disk = await aDisk('size=2m')
+    await using sidecar = await sidecarOn(disk)
+    await sidecar.start()
+    using client = new RecordingClient({ url: () => sidecar.url })
+
+    const refused = await sendUntilFull(client)
+    expect(client.requests.filter(isAcknowledged).length).toBeGreaterThan(0)
+    expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
+    const port = Number(new URL(sidecar.url).port)
+    const answer = await rawRequest(port, delivery(anEvent(-1, 4_000).raw))
+    expect([answer.status, jsonOf(answer)]).toMatchObject([503, { error: { code: 'store_full' } }])
+    expect(answer.headers.has('retry-after')).toBe(true)
+    expect(await readiness(sidecar)).toBe(503)
+
+    await disk.remount('size=64m')
+    await until(async () => (await readiness(sidecar)) === 200, 'ready again', 5_000)
+    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    expect(sidecar.lives).toHaveLength(1)
+    await sidecar.drained()
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+    expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
+  })
+
+  test('that meets a kill and a start keeps what was acknowledged', async () => {
+    await using disk = await aDisk('size=2m')
+    await using sidecar = await sidecarOn(disk)
+    await sidecar.start()
+    using client = new RecordingClient({ url: () => sidecar.url })
+    const refused = await sendUntilFull(client)
+    await sidecar.kill()
+    await disk.fill()
+
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toMatch(/"code":"store_full","message":".*inbox\.db cannot be opened: its disk is full/)
+
+    await disk.remount('size=64m')
+    await sidecar.start()
+    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    await sidecar.kill()
+    expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
+  })
+})
+
+describe.skipIf(!canMount())('a disk that cannot be written (needs root, to mount one)', () => {
+  test('is named at the start, empty or with a database on it', async () => {
+    await using disk = await aDisk('size=8m')
+    await using sidecar = await sidecarOn(disk)
+    const message = /"code":"store_unavailable","message":".*inbox\.db cannot be opened: .*writable for this user"/
+    await disk.remount('ro')
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toMatch(message)
+
+    await disk.remount('rw')
+    await sidecar.start()
+    using client = new RecordingClient({ url: () => sidecar.url })
+    expect(await client.deliver(anEvent(1, 10))).toMatchObject({ answer: 200 })
+    await sidecar.kill()
+    await disk.remount('ro')
+    const before = sidecar.output.text.length
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text.slice(before)).toMatch(message)
+
+    await disk.remount('rw')
+    await sidecar.start()
+    expect(await client.deliver(anEvent(2, 10))).toMatchObject({ answer: 200 })
+    await sidecar.kill()
+    expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
+  })
+
+  test('is named with its folder when it cannot be made', async () => {
+    await using disk = await aDisk('size=1m')
+    await disk.remount('ro')
+    const file = join(disk.path, 'data', 'inbox.db')
+    await using sidecar = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${file}` } })
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toMatch(/data\/inbox\.db cannot be opened: .*mkdir .*writable for this user/)
+  })
+})

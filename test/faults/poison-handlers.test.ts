@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import type { RunRecord } from '../../src/inbox/port.ts'
+import { counts } from '../counts.ts'
+import { shortTiming, stageRunner, type RunnerStage } from '../integration/runner-stage.ts'
+import { until } from '../support/until.ts'
+
+const innocents = (round: string, count: number = counts.innocentsBesidePoison) =>
+  Array.from({ length: count }, (_, index) => ({ id: `${round}_${index}`, data: { workMs: 20 } }))
+
+const outcomesOf = ({ attempts }: RunRecord) => attempts.map(({ outcome, error }) => error?.name ?? outcome)
+
+/** Innocent runs are done, and charged with no more than the one crash that hit them. */
+async function expectInnocent(stage: RunnerStage, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    for (const handler of ['poison', 'steady']) {
+      const run = await stage.run(id, handler)
+      expect(run.state, `${id} for ${handler}`).toBe('done')
+      const crashes = outcomesOf(run).slice(0, -1)
+      expect(crashes.length, `crashes of ${id} for ${handler}`).toBeLessThanOrEqual(1)
+      expect(new Set(crashes)).toEqual(new Set(crashes.length > 0 ? ['handler_crashed'] : []))
+      expect(run.attempt).toBe(1 + crashes.length)
+    }
+  }
+}
+
+const threeCrashes = ['handler_crashed', 'handler_crashed', 'handler_crashed']
+
+describe('P9: a handler that is poisoned by one event', () => {
+  it.each([
+    // what it does, how its attempts end, how often the thread is replaced
+    ['throw', ['Error', 'Error'], 0],
+    // Two runs that heed no timeout hold both slots of the handler in the end.
+    ['hang', ['handler_timeout', 'handler_timeout'], 1],
+    ['spin', threeCrashes, 3],
+    ['spin later', threeCrashes, 3],
+    ['exit', threeCrashes, 3],
+    ['unhandled rejection', threeCrashes, 3],
+    ['throw from a timer', threeCrashes, 3],
+    ['throw from a timer when done', ['done'], 1],
+    ['fill the heap', threeCrashes, 3],
+    // Buffers lie outside V8's heap: only the memory of the whole process bounds them, and then a crash of it counts.
+    ['fill buffers', ['done'], 0],
+  ] as const)('does no harm beyond that event: %s', async (deed, outcomes, replacements) => {
+    await using stage = await stageRunner(['poison', 'steady'])
+    const before = innocents('before')
+    await stage.accept(...before.slice(0, 20), { id: 'guilty', data: { deed } }, ...before.slice(20))
+
+    // Acknowledgements go on, and so does the work of other keys and handlers, while the guilty run does its worst.
+    const during: string[] = []
+    await until(async () => {
+      const more = innocents(`during_${during.length}`, 2)
+      await stage.accept(...more)
+      during.push(...more.map(({ id }) => id))
+      const { state } = await stage.run('guilty', 'poison')
+      return (state === 'dead' || state === 'done') && stage.replaced.length >= replacements
+    }, `the verdict on ${deed}`)
+    const after = innocents('after', 10)
+    await stage.accept(...after)
+    await stage.drained()
+
+    const guilty = await stage.run('guilty', 'poison')
+    expect(outcomesOf(guilty)).toEqual(outcomes)
+    expect(guilty.attempt).toBe(outcomes.length)
+    const { data: letters } = await stage.inbox.deadLetters({ limit: 10 })
+    expect(letters.map(({ eventId, handler, error }) => [eventId, handler, error.name])).toEqual(
+      outcomes[0] === 'done' ? [] : [['guilty', 'poison', outcomes[0]]],
+    )
+    expect(letters.every(({ crashed }) => crashed === (outcomes[0] === 'handler_crashed' ? 3 : 0))).toBe(true)
+    expect(await stage.run('guilty', 'steady')).toMatchObject({ state: 'done' })
+    await expectInnocent(stage, [...before, ...after].map(({ id }) => id).concat(during))
+    expect(stage.replaced).toHaveLength(replacements)
+  })
+
+  it('leaves one thread that runs handlers, and brings the one for suspects back when it is needed again', async () => {
+    await using stage = await stageRunner(['poison', 'steady'])
+    expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
+    for (const round of [1, 2]) {
+      await stage.accept({ id: `guilty ${round}`, data: { deed: 'exit' } }, ...innocents(`round_${round}`))
+      await until(() => stage.threads().includes('runner-suspects'), 'a thread for suspects')
+      await until(async () => (await stage.run(`guilty ${round}`, 'poison')).state === 'dead', 'the verdict')
+      await stage.drained()
+      await until(() => !stage.threads().includes('runner-suspects'), 'its end')
+      expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
+      expect(stage.replaced).toHaveLength(3 * round)
+    }
+    await stage.runner.stop(0)
+    expect(stage.threads()).toEqual(['reader', 'writer'])
+  })
+
+  it('convicts each of many guilty runs, and none beside them', async () => {
+    await using stage = await stageRunner(['poison', 'steady'], { ...shortTiming, suspectIdleMs: 1_000 })
+    const good = innocents('good')
+    const bad = Array.from({ length: counts.poisonedEvents }, (_, index) => ({
+      id: `bad_${index}`,
+      data: { deed: ['exit', 'unhandled rejection', 'throw from a timer'][index % 3] },
+    }))
+    await stage.accept(...good.slice(0, 30), ...bad, ...good.slice(30))
+    await stage.drained()
+    const { data: letters } = await stage.inbox.deadLetters({ limit: 100 })
+    expect(letters.map(({ eventId }) => eventId).toSorted()).toEqual(bad.map(({ id }) => id).toSorted())
+    for (const { id } of bad) expect(outcomesOf(await stage.run(id, 'poison'))).toEqual(threeCrashes)
+    for (const { id } of good) expect(await stage.run(id, 'steady')).toMatchObject({ state: 'done' })
+  })
+})

@@ -1,0 +1,28 @@
+import { testSecret } from '../support/app.ts'
+import { checkHistory, type Evidence } from '../support/checks.ts'
+import type { RecordingClient } from '../support/history.ts'
+import { readLedger } from '../support/ledger.ts'
+import { testToken, type Sidecar } from '../support/sidecar.ts'
+
+/** What of P1, P2, P6 and P7 does not hold for the file as it is now, with no process on it, whatever has been handled. */
+export async function lossesOf(
+  sidecar: Sidecar,
+  client: RecordingClient,
+  file: string = sidecar.databaseFile,
+): Promise<string[]> {
+  const { stored, missingSeqs } = await readLedger(file)
+  const findings = checkHistory({ ...historyOf(sidecar, client), stored, effects: [] })
+  return [
+    ...findings.filter(({ property }) => property !== 'P3').map(({ property, what }) => `${property}: ${what}`),
+    ...(missingSeqs > 0 ? [`${missingSeqs} numbers of the accept sequence are missing`] : []),
+  ]
+}
+
+export function historyOf(sidecar: Sidecar, client: RecordingClient): Omit<Evidence, 'stored' | 'effects'> {
+  return {
+    requests: client.requests,
+    lives: sidecar.lives,
+    output: sidecar.output.text,
+    secrets: [testSecret, testToken],
+  }
+}

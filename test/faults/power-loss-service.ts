@@ -1,0 +1,50 @@
+import { createSecretKey } from 'node:crypto'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../src/clock.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { createLogger, silentLogger } from '../../src/log.ts'
+import { createGroupCommit } from '../../src/receiver/group-commit.ts'
+import { createIngest } from '../../src/receiver/ingest.ts'
+import { createPressure } from '../../src/receiver/pressure.ts'
+import { createReceiverApp } from '../../src/receiver/server.ts'
+import { testSecret } from '../support/app.ts'
+
+/**
+ * The receiver as in `serve`, over a store whose durability is what SYNCHRONOUS says: `normal` is nothing that `serve` can be
+ * brought to.
+ */
+const env = (name: string) => process.env[name] ?? ''
+const synchronous = env('SYNCHRONOUS') === 'normal' ? 'normal' : 'full'
+const inbox = await createSqliteInbox({ file: env('INBOX_DATABASE_URL').replace('sqlite:', ''), synchronous })
+
+const observer = { stored() {}, rejected() {}, refused() {}, committed() {}, acknowledged() {} }
+const commits = createGroupCommit({
+  accept: (batch) => inbox.accept(batch),
+  clock: systemClock,
+  ackTimeoutMs: 4_000,
+  onBatch: () => {},
+})
+const app = createReceiverApp({
+  path: '/webhooks',
+  signatureHeader: 'x-service-signature',
+  bodyLimitBytes: 1_000_000,
+  ingest: createIngest({
+    commits,
+    secrets: () => [{ label: 'main', key: createSecretKey(Buffer.from(testSecret)) }],
+    clock: systemClock,
+    log: silentLogger,
+    observer,
+    unusableStatus: 200,
+  }),
+  pressure: createPressure(commits.pending),
+  observer,
+  log: silentLogger,
+  logReject() {},
+  state: { stopping: false, health: () => inbox.health() },
+})
+const server = http.createServer(app).listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/webhooks`
+  createLogger({ level: 'info', pretty: false }).info({ url, synchronous: inbox.evidence.synchronous }, 'listening')
+})

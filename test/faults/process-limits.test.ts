@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { counts } from '../counts.ts'
+import { testSecret } from '../support/app.ts'
+import { checkHistory, type Finding } from '../support/checks.ts'
+import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+
+const handlers = { 'effects.mjs': effectsHandler() }
+
+/** `serve` under limits that a shell sets. */
+function under(limits: string): readonly string[] {
+  return ['sh', '-c', `${limits}; exec "$@"`, 'sh', ...serveCommand]
+}
+
+function anEvent(id: string, bytes = 0): Delivery {
+  return toDelivery(eventBytes({ id, data: { note: 'x'.repeat(bytes) } }), { id })
+}
+
+async function examine(sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
+  const { stored } = await readLedger(sidecar.databaseFile)
+  const effects = await readEffects(sidecar.effectsFile)
+  const { requests } = client
+  const { lives, output } = sidecar
+  const secrets = [testSecret, testToken]
+  const findings = checkHistory({ requests, stored, effects, lives, output: output.text, secrets })
+  // At its limits a handler may fail, and a verdict may not be stored: then an attempt is made again without a crash.
+  return findings.filter(({ what }) => !what.includes('was handled again'))
+}
+
+test('out of file descriptors it closes what it cannot take, goes on with what it has, and recovers', async () => {
+  await using sidecar = await Sidecar.start({ command: under('ulimit -n 60'), handlers })
+  const { port } = new URL(sidecar.url)
+  using client = new RecordingClient({ url: () => sidecar.url, connections: 1 })
+  expect(await client.deliver(anEvent('before'))).toMatchObject({ answer: 200 })
+  await sidecar.drained()
+
+  let closed = 0
+  const sockets = Array.from({ length: 200 }, () => connect(Number(port), '127.0.0.1'))
+  try {
+    for (const socket of sockets) socket.on('error', () => {}).on('close', () => closed++)
+    await until(() => closed > 100, 'it runs out of file descriptors')
+    expect(await client.deliver(anEvent('meanwhile'))).toMatchObject({ answer: 200 })
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
+
+  using newcomer = new RecordingClient({ url: () => sidecar.url, connections: 1 })
+  await until(async () => isAcknowledged(await newcomer.deliver(anEvent('after'))), 'a new connection is taken')
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  client.requests.push(...newcomer.requests)
+  expect(await examine(sidecar, client)).toEqual([])
+})
+
+test('when its files may not grow any more it refuses with 503, lives, stops in good order, and keeps what it acknowledged', async () => {
+  const command = under('ulimit -f "$FILE_LIMIT"')
+  await using sidecar = await Sidecar.create({ command, handlers, env: { FILE_LIMIT: 'unlimited' } })
+  await sidecar.start({ FILE_LIMIT: '4096' })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  let sent = 0
+  await until(async () => (await client.deliver(anEvent(`large_${++sent}`, 100_000))).answer === 503, 'a refusal')
+  const health = (path: string) => fetch(new URL(path, sidecar.url)).then(({ status }) => status)
+  expect(await health('/readyz')).toBe(503)
+  expect(await health('/healthz')).toBe(200)
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+
+  await sidecar.start()
+  for (const { delivery } of client.requests.filter((request) => !isAcknowledged(request))) {
+    expect(await client.deliver(delivery)).toMatchObject({ answer: 200 })
+  }
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect(await examine(sidecar, client)).toEqual([])
+})
+
+test(`with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections are stored or refused, in bounded memory`, async () => {
+  const [node = '', ...serve] = serveCommand
+  await using sidecar = await Sidecar.start({ command: [node, '--max-old-space-size=128', ...serve], handlers })
+  using client = new RecordingClient({ url: () => sidecar.url, connections: 128, timeoutMs: 60_000 })
+  let sent = 0
+  const send = async () => {
+    while (sent < counts.largeBodies) await client.deliver(anEvent(`large_${++sent}`, 1_000_000))
+  }
+  await Promise.all(Array.from({ length: 128 }, send))
+  expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
+  expect(await peakMemoryMb(sidecar.pid)).toBeLessThan(1_000)
+
+  expect(await client.deliver(anEvent('afterwards'))).toMatchObject({ answer: 200 })
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
+})
+
+async function peakMemoryMb(pid: number): Promise<number> {
+  const [, kib] = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) / 1024
+}

@@ -1,0 +1,213 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
+import { testSecret } from '../support/app.ts'
+import { checkHistory, type Finding } from '../support/checks.ts'
+import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { Load } from '../support/load.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+
+const effects = { 'effects.mjs': effectsHandler({ busyMs: 4 }) }
+
+/** Begins, and goes on until its signal is aborted, or, as END says, at once or never. */
+const slow = {
+  'slow.mjs': `
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'test.slow',
+  async run(event, ctx) {
+    ctx.log.info({}, 'slow began')
+    if (process.env.END === 'at once') return
+    const ends = process.env.END === 'never' ? [] : [new Promise((_, reject) => ctx.signal.addEventListener('abort', reject))]
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, 600_000)), ...ends])
+  },
+})
+`,
+}
+
+function anEvent(id: string, type = 'test.event'): Delivery {
+  return toDelivery(eventBytes({ id, type }), { id })
+}
+
+/** Checks what a sidecar left behind, after it has stopped. */
+async function examine(sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
+  const { stored } = await readLedger(sidecar.databaseFile)
+  const { requests } = client
+  const { lives, output } = sidecar
+  const secrets = [testSecret, testToken]
+  const traces = await readEffects(sidecar.effectsFile)
+  return checkHistory({ requests, stored, effects: traces, lives, output: output.text, secrets })
+}
+
+test('SIGTERM under load with keep-alive clients and a handler mid-run: exit 0 in time, nothing lost, the run given back uncharged', async () => {
+  const shutdownMs = 6_000
+  await using sidecar = await Sidecar.start({
+    handlers: { ...effects, ...slow },
+    env: { INBOX_SHUTDOWN_MS: String(shutdownMs) },
+  })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  await client.deliver(anEvent('mid-run', 'test.slow'))
+  await sidecar.log('slow began')
+
+  const load = new Load({ client, workers: 32, keys: 100, random: Math.random })
+  const acknowledged = load.acknowledgements(500)
+  const sending = load.run()
+  await acknowledged
+  const askedAt = performance.now()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect(performance.now() - askedAt).toBeLessThan(shutdownMs)
+  await sending
+
+  const { work } = await readLedger(sidecar.databaseFile)
+  expect(work.filter(({ handler }) => handler === 'slow')).toEqual([
+    { id: 'mid-run', handler: 'slow', state: 'ready', attempt: 0, crashed: 0 },
+  ])
+  expect(work.filter(({ crashed }) => crashed > 0)).toEqual([])
+
+  await sidecar.start({ END: 'at once' })
+  await load.heal()
+  await sidecar.drained()
+  await sidecar.stop()
+  expect(await examine(sidecar, client)).toEqual([])
+})
+
+test('a second signal ends it at once, and safely', async () => {
+  await using sidecar = await Sidecar.start({ handlers: slow, env: { END: 'never', INBOX_SHUTDOWN_MS: '60000' } })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  for (let n = 0; n < 20; n++) await client.deliver(anEvent(`event ${n}`))
+  await client.deliver(anEvent('mid-run', 'test.slow'))
+  await sidecar.log('slow began')
+  sidecar.signal('SIGTERM')
+  await sidecar.log('stopping')
+  const askedAt = performance.now()
+  sidecar.signal('SIGINT')
+  expect(await sidecar.exited()).toEqual({ code: 1, signal: null })
+  // The handler alone would have had 30 seconds.
+  expect(performance.now() - askedAt).toBeLessThan(10_000)
+
+  await sidecar.start({ END: 'at once' })
+  await sidecar.drained()
+  await sidecar.stop()
+  const { stored, work, missingSeqs } = await readLedger(sidecar.databaseFile)
+  expect(stored.map(({ id }) => id)).toEqual(client.requests.map(({ id }) => id))
+  expect(missingSeqs).toBe(0)
+  expect(work).toEqual([{ id: 'mid-run', handler: 'slow', state: 'done', attempt: 2, crashed: 1 }])
+})
+
+test('SIGSTOP for longer than clients and the watch over the handlers wait, then SIGCONT: no loss, no thread replaced', async () => {
+  // Looked at by the clock, a thread with these handlers counts as blocked after 6 seconds.
+  const shortTimeout = effects['effects.mjs'].replace("type: '*'", "type: '*', timeoutMs: 1_000")
+  await using sidecar = await Sidecar.start({ handlers: { 'effects.mjs': shortTimeout } })
+  using client = new RecordingClient({ url: () => sidecar.url, timeoutMs: 8_000 })
+  const load = new Load({ client, workers: 32, keys: 100, random: Math.random })
+  const acknowledged = load.acknowledgements(300)
+  const sending = load.run()
+  await acknowledged
+  sidecar.signal('SIGSTOP')
+  load.stop()
+  await sending
+  expect(client.requests.filter(({ answer }) => answer === 'timeout')).not.toEqual([])
+
+  sidecar.signal('SIGCONT')
+  await load.heal()
+  await sidecar.drained()
+  expect(sidecar.lives).toHaveLength(1)
+  expect(sidecar.output.lines.filter(({ level }) => level === 'error')).toEqual([])
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
+})
+
+test('a second instance on the same file ends with 75 and names the first, which goes on', async () => {
+  await using first = await Sidecar.start()
+  using client = new RecordingClient({ url: () => first.url })
+  await client.deliver(anEvent('before'))
+  await using second = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${first.databaseFile}` } })
+  expect(await second.run()).toEqual({ code: 75, signal: null })
+  expect(second.output.text).toContain('database_in_use')
+  expect(second.output.text).toContain(`${first.databaseFile} is in use by the process ${first.pid}.`)
+
+  expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
+  expect(await first.stop()).toEqual({ code: 0, signal: null })
+  expect((await readLedger(first.databaseFile)).stored.map(({ id }) => id)).toEqual(['before', 'after'])
+})
+
+test.each(['INBOX_PORT', 'INBOX_ADMIN_PORT'])(
+  'a port in use, %s, ends the start with 1 and says which',
+  async (name) => {
+    await using first = await Sidecar.start()
+    const { port } = new URL(first.url)
+    await using second = await Sidecar.create({ env: { [name]: port } })
+    expect(await second.run()).toEqual({ code: 1, signal: null })
+    expect(second.output.text).toMatch(new RegExp(`port_unavailable.*127\\.0\\.0\\.1:${port}.*choose another ${name},`))
+  },
+)
+
+test('secrets are rotated by their file and SIGHUP, without a restart', async () => {
+  const [oldSecret, newSecret] = ['the-secret-of-yesterday', 'the-secret-of-tomorrow']
+  await using sidecar = await Sidecar.create({ env: { INBOX_SECRETS: undefined, INBOX_SECRETS_FILE: './secrets' } })
+  const file = join(sidecar.dir, 'secrets')
+  using client = new RecordingClient({ url: () => sidecar.url })
+  let events = 0
+  const answers = async () => {
+    const results: unknown[] = []
+    for (const secret of [oldSecret, newSecret]) {
+      const event = anEvent(`event ${++events}`)
+      results.push((await client.deliver({ ...event, signature: sign(event.raw, secret) })).answer)
+    }
+    return results
+  }
+  /** As a deployment tool does it: a new file, then the signal. */
+  const rotate = async (content: string, message: string) => {
+    const since = sidecar.output.lines.length
+    await writeFile(file, content)
+    sidecar.signal('SIGHUP')
+    await sidecar.output.waitFor(
+      (line) => line.msg === message && sidecar.output.lines.indexOf(line) >= since,
+      message,
+      10_000,
+    )
+  }
+
+  await writeFile(file, JSON.stringify({ old: oldSecret }))
+  await sidecar.start()
+  expect(await answers()).toEqual([200, 401])
+  await rotate(JSON.stringify({ old: oldSecret, new: newSecret }), 'webhook secrets read again')
+  expect(await answers()).toEqual([200, 200])
+  await rotate('{"old":', 'webhook secrets unusable, the old ones stay in use')
+  expect(await answers()).toEqual([200, 200])
+  await rotate(JSON.stringify({ new: newSecret }), 'webhook secrets read again')
+  expect(await answers()).toEqual([401, 200])
+  expect(sidecar.lives).toHaveLength(1)
+  for (const secret of [oldSecret, newSecret]) expect(sidecar.output.text).not.toContain(secret)
+})
+
+test('SIGHUP while it starts does not end it', async () => {
+  await using sidecar = await Sidecar.create()
+  sidecar.launch()
+  await sidecar.log('database opened')
+  sidecar.signal('SIGHUP')
+  await sidecar.ready()
+  using client = new RecordingClient({ url: () => sidecar.url })
+  expect(await client.deliver(anEvent('event'))).toMatchObject({ answer: 200 })
+})
+
+test('a broken configuration ends the start with 1 and names every problem', async () => {
+  const env = { INBOX_PORT: '99999', INBOX_SECRETS: 'short', INBOX_BODY_LIMIT: 'much', INBOX_ACK_TIMEOUT_MS: '-1' }
+  await using sidecar = await Sidecar.create({ env })
+  expect(await sidecar.run()).toEqual({ code: 1, signal: null })
+  for (const name of Object.keys(env)) expect(sidecar.output.text).toContain(`${name}: `)
+  expect(sidecar.output.text).not.toContain(env.INBOX_SECRETS)
+})
+
+test('serve in an empty folder says that there is no handlers folder, and what to do', async () => {
+  await using sidecar = await Sidecar.create({ env: { INBOX_HANDLERS: undefined } })
+  const folder = join(sidecar.dir, 'handlers')
+  await rm(folder, { recursive: true })
+  expect(await sidecar.run()).toEqual({ code: 1, signal: null })
+  expect(sidecar.output.text).toContain('handler_invalid')
+  expect(sidecar.output.text).toContain(`the handlers folder ${folder} cannot be read`)
+  expect(sidecar.output.text).toContain('make it, or name another one in INBOX_HANDLERS')
+})

@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { InboxError } from '../../src/errors.ts'
+import { explain } from '../../src/signature/explain.ts'
+import { parseSecrets, parseSecretsFile } from '../../src/signature/keys.ts'
+import { verify } from '../../src/signature/verify.ts'
+
+const typed = fc.stringMatching(/^[A-Za-z0-9+/=_-]{16,40}$/)
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }),
+  fc.json().map((json) => Buffer.from(json)),
+)
+const reference = (raw: Uint8Array, key: string) => createHmac('sha256', Buffer.from(key)).update(raw).digest('hex')
+
+/** Headers that are right, nearly right, or anything. */
+const headerFor = (raw: Uint8Array, secret: string) => {
+  const good = reference(raw, secret)
+  return fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.stringMatching(/^[0-9a-fA-F]{60,68}$/),
+    fc.constantFrom(
+      good,
+      good.toUpperCase(),
+      `sha256=${good}`,
+      `${good},${good}`,
+      `${good}\n`,
+      good.slice(0, -1),
+      secret,
+    ),
+    fc.nat(63).map((at) => good.slice(0, at) + (good[at] === '0' ? '1' : '0') + good.slice(at + 1)),
+    fc.string().map((junk) => `${secret}=${junk}`),
+  )
+}
+const cases = fc
+  .tuple(bytes, typed)
+  .chain(([raw, secret]) =>
+    fc.record({ raw: fc.constant(raw), secret: fc.constant(secret), header: headerFor(raw, secret) }),
+  )
+
+test('P2 R73 R75 A30 whatever is not HMAC-SHA256 of the raw bytes in 64 hex digits is refused, and nothing throws', () => {
+  fc.assert(
+    fc.property(cases, ({ raw, secret, header }) => {
+      const verdict = verify(raw, header, parseSecrets([secret]))
+      const isRight = /^[0-9a-f]+$/i.test(header) && header.toLowerCase() === reference(raw, secret)
+      expect(verdict.ok).toBe(isRight)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('P8 R75 explain never throws, agrees with verify, and holds neither the secret nor a valid signature', () => {
+  fc.assert(
+    fc.property(cases, ({ raw, secret, header }) => {
+      const secrets = parseSecrets([secret])
+      const explanation = explain(raw, header, secrets)
+      expect(explanation.code === 'valid').toBe(verify(raw, header, secrets).ok)
+      const shown = JSON.stringify(explanation).toLowerCase()
+      expect(shown).not.toContain(secret.toLowerCase())
+      expect(shown).not.toContain(reference(raw, secret))
+      expect(explanation.message).toMatch(/\.$/)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('P8 A30 secrets are either taken or refused with config_invalid, never shown', () => {
+  const odd = fc.string({ maxLength: 3, unit: 'binary' })
+  const secret = fc.tuple(odd, fc.stringMatching(/^\w{8,20}$/), odd).map((parts) => parts.join(''))
+  const text = fc.oneof(
+    fc.array(secret, { maxLength: 3 }).map((items) => items.join(',')),
+    fc.dictionary(fc.string(), secret).map((entries) => JSON.stringify(entries)),
+    secret.map((item) => `{"a": "${item}`),
+  )
+  fc.assert(
+    fc.property(text, fc.constantFrom(parseSecrets, parseSecretsFile), (given, parse) => {
+      try {
+        for (const { key } of parse(given)) expect(key.export().length).toBeGreaterThanOrEqual(16)
+      } catch (error) {
+        if (!(error instanceof InboxError)) throw error
+        expect(error.code).toBe('config_invalid')
+        for (const part of given.match(/\w{8,}/g) ?? []) expect(error.message).not.toContain(part)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,182 @@
+import { mkdtemp, readdir, readFile, rm, stat, chmod, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import supertest from 'supertest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { adminTokenFile, resolveAdminToken } from '../../src/admin/auth.ts'
+import { giveUp } from '../fixtures/stored-events.ts'
+import { adminToken, setUpAdmin } from './admin-app.ts'
+
+const bearer = `Bearer ${adminToken}`
+const requeue = '/api/v1/dead-letters/requeue'
+const protectedPaths = ['/metrics', '/api/v1/events', '/api/v1/events/a/raw', '/api/v1/quarantine', '/api/v1/none']
+
+test.each([
+  ['none', undefined],
+  ['an empty one', 'Bearer '],
+  ['a wrong one of the same length', `Bearer ${'x'.repeat(adminToken.length)}`],
+  ['a longer one', `${bearer}x`],
+  ['its begin', bearer.slice(0, -1)],
+  ['another scheme', `Basic ${Buffer.from(adminToken).toString('base64')}`],
+  ['the token twice', `${bearer} ${adminToken}`],
+  ['the bare token', adminToken],
+])('a request with a token that is not the right one (%s) is refused with 401', async (_what, authorization) => {
+  const { app } = setUpAdmin()
+  for (const path of protectedPaths) {
+    const request = supertest(app).get(path)
+    if (authorization !== undefined) request.set('Authorization', authorization)
+    const { body, text } = await request.expect(401).expect('WWW-Authenticate', 'Bearer')
+    expect(body.error.code).toBe('unauthorized')
+    expect(text).not.toContain(adminToken)
+  }
+})
+
+test('the right token is taken, whatever the case of its scheme', async () => {
+  const { app } = setUpAdmin()
+  await supertest(app).get('/api/v1/events').set('Authorization', bearer).expect(200)
+  await supertest(app).get('/api/v1/events').set('Authorization', `bearer ${adminToken}`).expect(200)
+})
+
+test.each([
+  'evil.example',
+  'localhost.evil.example',
+  'evil.example:8081',
+  '127.0.0.1.evil.example',
+  '[::2]',
+  '',
+  'a@localhost',
+])('the Host %j is refused even with the right token', async (host) => {
+  const { app } = setUpAdmin({ hosts: ['inbox.example', 'proxy.example:8443'] })
+  const { body } = await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', host).expect(403)
+  expect(body.error.code).toBe('forbidden')
+})
+
+test.each([
+  'localhost',
+  'LOCALHOST:1',
+  '127.0.0.1:8081',
+  '127.9.9.9',
+  '[::1]:8081',
+  'inbox.example:99',
+  'proxy.example:8443',
+])('the Host %j is allowed', async (host) => {
+  const { app } = setUpAdmin({ hosts: ['Inbox.example', 'proxy.example:8443'] })
+  await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', host).expect(200)
+})
+
+test('a name that is allowed with one port is refused with another', async () => {
+  const { app } = setUpAdmin({ hosts: ['proxy.example:8443'] })
+  await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', 'proxy.example:99').expect(403)
+})
+
+test('a repeated Host header is refused', async () => {
+  const { app } = setUpAdmin()
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nAuthorization: ${bearer}\r\n\r\n`)
+  const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve))
+  socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 40[03] /)
+})
+
+test.each([
+  { Origin: 'https://evil.example' },
+  { Origin: 'null' },
+  { Origin: 'http://localhost:9999' },
+  { Origin: 'http://127.0.0.1:8081' },
+  { 'Sec-Fetch-Site': 'cross-site' },
+  { 'Sec-Fetch-Site': 'same-site' },
+  { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'cross-site' },
+])('a page of another origin (%j) cannot change anything', async (headers) => {
+  const { app, inbox } = setUpAdmin()
+  await giveUp(inbox, ['a'])
+  const request = supertest(app).post(requeue).set('Authorization', bearer).set('Host', 'localhost:8081').set(headers)
+  const { body } = await request.send({ all: true }).expect(403)
+  expect(body.error.code).toBe('forbidden')
+  expect((await inbox.stats()).handlers[0]).toMatchObject({ dead: 1 })
+})
+
+test.each([{}, { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'same-origin' }, { 'Sec-Fetch-Site': 'none' }])(
+  'the own page and clients that are no browser (%j) can',
+  async (headers) => {
+    const { app } = setUpAdmin()
+    const request = supertest(app).post(requeue).set('Authorization', bearer).set('Host', 'localhost:8081').set(headers)
+    await request.send({ all: true }).expect(200)
+  },
+)
+
+test('every answer carries the security headers, and none allows other origins', async () => {
+  const { app } = setUpAdmin()
+  for (const path of ['/healthz', '/none', ...protectedPaths]) {
+    const { headers } = await supertest(app).get(path).set('Origin', 'https://evil.example')
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    })
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control') || name === 'x-powered-by')).toEqual(
+      [],
+    )
+  }
+})
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'admin-auth-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const configOf = (host: string, token?: string) => ({
+  admin: { host, port: 0, hosts: [], ...(token === undefined ? {} : { token }) },
+  database: { kind: 'sqlite' as const, file: join(dir, 'data', 'inbox.db') },
+})
+
+test('a token is made on loopback, kept beside the database for its owner only, and used again', async () => {
+  const config = configOf('127.0.0.1')
+  const file = adminTokenFile(config.database.file)
+  const first = await resolveAdminToken(config)
+  expect(first.file).toBe(file)
+  expect(first.token).toMatch(/^[\w-]{43}$/)
+  expect(await readFile(file, 'utf8')).toBe(`${first.token}\n`)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await chmod(file, 0o644)
+  expect(await resolveAdminToken(config)).toEqual(first)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(await readdir(join(dir, 'data'))).toEqual(['inbox.db.admin-token'])
+})
+
+test('starts at the same moment agree on one token', async () => {
+  const made = await Promise.all(Array.from({ length: 20 }, () => resolveAdminToken(configOf('localhost'))))
+  expect(new Set(made.map(({ token }) => token)).size).toBe(1)
+})
+
+test('a token that is set is used and written nowhere', async () => {
+  expect(await resolveAdminToken(configOf('0.0.0.0', 'a-token-that-is-set'))).toEqual({ token: 'a-token-that-is-set' })
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('beyond loopback no token is made', async () => {
+  await expect(resolveAdminToken(configOf('0.0.0.0'))).rejects.toMatchObject({ code: 'config_invalid' })
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('a file that holds no token is refused, never taken for one', async () => {
+  const config = configOf('::1')
+  await resolveAdminToken(config)
+  for (const text of ['short\n', 'two words of a token\n', '']) {
+    await writeFile(adminTokenFile(config.database.file), text)
+    await expect(resolveAdminToken(config)).rejects.toMatchObject({ code: 'config_invalid' })
+  }
+})
+
+test('with the database in memory each start has a token of its own', async () => {
+  const config = { ...configOf('127.0.0.1'), database: { kind: 'memory' as const } }
+  const [one, other] = [await resolveAdminToken(config), await resolveAdminToken(config)]
+  expect(one.token).not.toBe(other.token)
+  expect(one.file).toBeUndefined()
+})

@@ -1,0 +1,330 @@
+import { request as httpRequest, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import supertest from 'supertest'
+import { expect, test } from 'vitest'
+import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
+import { InboxError } from '../../src/errors.ts'
+import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { RawConnection } from '../support/raw-http.ts'
+import { adminToken, setUpAdmin } from './admin-app.ts'
+
+const get = (app: Server, path: string) => supertest(app).get(path).set('Authorization', `Bearer ${adminToken}`)
+const post = (app: Server, path: string) => supertest(app).post(path).set('Authorization', `Bearer ${adminToken}`)
+const rawUrl = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/raw`
+
+test('events are listed newest first, in pages, with the filters applied', async () => {
+  const { app, inbox } = setUpAdmin()
+  await inbox.accept([arrivalOf('a'), arrivalOf('b', 'token.price_alert'), arrivalOf('c')])
+
+  const first = await get(app, '/api/v1/events?limit=2').expect(200).expect('Content-Type', 'application/json')
+  expect(first.body.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b'])
+  const rest = await get(app, `/api/v1/events?limit=2&cursor=${first.body.next_cursor}`).expect(200)
+  expect(rest.body).toEqual({
+    data: [
+      {
+        seq: 1,
+        id: 'a',
+        type: 'wallet.large_trade',
+        created_at: '2026-01-31T13:59:59Z',
+        received_at: '2026-01-31T14:00:00.000Z',
+        network: 'ethereum',
+        address: '0xabc',
+        status: 'unhandled',
+      },
+    ],
+    next_cursor: null,
+  })
+  const count = async (query: string) => (await get(app, `/api/v1/events?${query}`).expect(200)).body.data.length
+  expect(await count('type=token.price_alert')).toBe(1)
+  expect(await count('status=done')).toBe(0)
+  expect(await count('network=ethereum&address=0xabc')).toBe(3)
+  expect(await count('network=base')).toBe(0)
+  expect(await count('from=2026-01-31T14:00:00Z')).toBe(3)
+  expect(await count('from=2026-01-31T15:00:00%2B01:00')).toBe(3)
+  expect(await count('to=2026-01-31T14:00:00Z')).toBe(0)
+})
+
+test('an EVM address is found however its letters are written', async () => {
+  const { app, inbox } = setUpAdmin()
+  const address = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
+  await inbox.accept([{ ...arrivalOf('a'), address }])
+  const { body } = await get(app, `/api/v1/events?address=0x${address.slice(2).toUpperCase()}`).expect(200)
+  expect(body.data).toHaveLength(1)
+})
+
+test.each([
+  ['limit=0', 'limit: got "0", expected a whole number from 1 to 200'],
+  ['limit=201', 'limit: got "201", expected a whole number from 1 to 200'],
+  ['limit=1e2', 'limit: got "1e2", expected a whole number from 1 to 200'],
+  ['status=lost', 'status: got "lost", expected one of pending, running,'],
+  ['from=yesterday', 'from: got "yesterday", expected a time in ISO 8601'],
+  ['type=a&type=b', 'type: got ["a","b"], expected an event type'],
+  ['limt=1', 'limt is no parameter here, expected type, network,'],
+  ['type=', 'type: got "", expected an event type'],
+  ['to=2026-13-01&limit=x', 'limit: got "x", expected a whole number from 1 to 200'],
+  ['cursor=zzz', 'cursor is not valid'],
+])('the query %s is refused with what came and what was expected', async (query, message) => {
+  const { app } = setUpAdmin()
+  const { body } = await get(app, `/api/v1/events?${query}`).expect(400)
+  expect(body.error.code).toBe('bad_request')
+  expect(body.error.message).toContain(message)
+})
+
+test('an event is shown with its envelope, its receipt and the timeline of its attempts', async () => {
+  const { app, inbox } = setUpAdmin()
+  const [runId] = await giveUp(inbox, ['evt_1'])
+  await inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
+  const { body } = await get(app, '/api/v1/events/evt_1').expect(200)
+  expect(body).toMatchObject({ id: 'evt_1', seq: 1, status: 'dead', key: 'ethereum:0xabc' })
+  expect(body.envelope).toEqual(JSON.parse(Buffer.from(arrivalOf('evt_1').raw).toString()))
+  expect(body.receipt).toEqual({
+    received_at: '2026-01-31T14:00:00.000Z',
+    secret_label: 'main',
+    size_bytes: arrivalOf('evt_1').raw.length,
+    duplicates: 1,
+    conflicts: 1,
+  })
+  expect(body.runs).toEqual([{ run_id: runId, handler: 'trades', state: 'dead', attempt: 1, crashed: 0, run_at: null }])
+  expect(body.timeline).toEqual([
+    {
+      run_id: runId,
+      handler: 'trades',
+      attempt: 1,
+      started_at: '2026-01-31T14:00:00.005Z',
+      ended_at: '2026-01-31T14:00:00.025Z',
+      outcome: 'dead',
+      error: { name: 'TerminalError', message: 'no such pair', stack: null },
+    },
+  ])
+})
+
+test('numbers of an event are shown with every digit they came with', async () => {
+  const { app, inbox } = setUpAdmin()
+  await inbox.accept([arrivalOf('big', 'wallet.large_trade', '[18446744073709551615,0.1000,1e-18,5]')])
+  const { text } = await get(app, '/api/v1/events/big').expect(200)
+  expect(text).toContain('{"amount":[18446744073709551615,0.1000,1e-18,5]}')
+})
+
+test('the exact bytes come as an attachment that no browser renders', async () => {
+  const { app, inbox } = setUpAdmin()
+  const raw = Buffer.from('{ "id":"x",\t"data":{"html":"<script>alert(1)</script>","é":1} }')
+  await inbox.accept([{ ...arrivalOf('x'), raw }])
+  const response = await get(app, rawUrl('x')).buffer(true).expect(200)
+  expect(Buffer.compare(response.body as Buffer, raw)).toBe(0)
+  expect(response.headers).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment; filename="event.json"',
+    'x-content-type-options': 'nosniff',
+    'content-length': String(raw.length),
+  })
+})
+
+test.each(['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f', "';--", '__proto__', 'x'.repeat(255)])(
+  'an event with the id %j is found by it',
+  async (id) => {
+    const { app, inbox } = setUpAdmin()
+    await inbox.accept([arrivalOf('other'), arrivalOf(id)])
+    const shown = await get(app, `/api/v1/events/${encodeURIComponent(id)}`).expect(200)
+    expect(shown.body.id).toBe(id)
+    const response = await get(app, rawUrl(id)).buffer(true).expect(200)
+    expect(JSON.parse((response.body as Buffer).toString()).id).toBe(id)
+  },
+)
+
+test('an id of dots is found by clients that send a path as it is', async () => {
+  const { app, inbox } = setUpAdmin()
+  await inbox.accept([arrivalOf('..')])
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const status = await new Promise((resolve) => {
+    const headers = { Authorization: `Bearer ${adminToken}` }
+    const path = '/api/v1/events/..'
+    httpRequest({ host: '127.0.0.1', port, path, headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).end()
+  })
+  await new Promise((resolve) => server.close(resolve))
+  expect(status).toBe(200)
+})
+
+test('a target that is no URL gets constant JSON', async () => {
+  const { app } = setUpAdmin()
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  using connection = await RawConnection.open((server.address() as AddressInfo).port)
+  const answer = await connection.request({ method: 'GET', target: 'http://[' })
+  expect(answer.status).toBe(404)
+  expect(JSON.parse(answer.body.toString())).toEqual({
+    error: { code: 'not_found', message: 'there is nothing at this path' },
+  })
+  expect(answer.headers.get('x-content-type-options')).toEqual(['nosniff'])
+  server.close()
+})
+
+test('an unknown event, an unknown path and broken percent-encoding get constant JSON', async () => {
+  const { app } = setUpAdmin()
+  const expectError = async (path: string, status: number, code: string) => {
+    const { body, text } = await get(app, path).expect(status).expect('Content-Type', 'application/json')
+    expect(body.error.code).toBe(code)
+    expect(text).not.toMatch(/nothing-here|node_modules/)
+  }
+  await expectError('/api/v1/events/nothing-here', 404, 'not_found')
+  await expectError('/api/v1/events/nothing-here/raw', 404, 'not_found')
+  await expectError('/api/v1/nothing-here', 404, 'not_found')
+  await expectError('/nothing-here', 404, 'not_found')
+  await expectError('/api/v1/events/', 404, 'not_found')
+  await expectError('/HEALTHZ', 404, 'not_found')
+  await expectError('/api/v1/events/%E0%A4%A', 400, 'bad_request')
+})
+
+test('other methods are answered 405 with what the path takes', async () => {
+  const { app } = setUpAdmin()
+  await post(app, '/api/v1/events').expect(405).expect('Allow', 'GET, HEAD')
+  await get(app, '/api/v1/dead-letters/requeue').expect(405).expect('Allow', 'POST')
+  await supertest(app).options('/healthz').expect(405).expect('Allow', 'GET, HEAD')
+})
+
+test('dead letters are listed and requeued, by number or all of them, and a second time there is nothing to do', async () => {
+  const { app, inbox } = setUpAdmin()
+  const runs = await giveUp(inbox, ['a', 'b', 'c'])
+  const listed = await get(app, '/api/v1/dead-letters?limit=2').expect(200)
+  expect(listed.body.data).toHaveLength(2)
+  expect(listed.body.next_cursor).toEqual(expect.any(String))
+  expect(listed.body.data[0]).toMatchObject({
+    handler: 'trades',
+    type: 'wallet.large_trade',
+    attempt: 1,
+    crashed: 0,
+    died_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    error: { name: 'TerminalError', message: 'no such pair' },
+  })
+  const requeue = (body: object) => post(app, '/api/v1/dead-letters/requeue').send(body).expect(200)
+  expect((await requeue({ run_ids: [runs[0]] })).body).toEqual({ requeued: 1 })
+  expect((await inbox.stats()).handlers[0]).toMatchObject({ ready: 1, dead: 2 })
+  expect((await requeue({ all: true })).body).toEqual({ requeued: 2 })
+  expect((await requeue({ all: true })).body).toEqual({ requeued: 0 })
+  expect((await get(app, '/api/v1/dead-letters')).body).toEqual({ data: [], next_cursor: null })
+})
+
+test('a request to requeue that is not understood changes nothing', async () => {
+  const { app, inbox } = setUpAdmin()
+  await giveUp(inbox, ['a'])
+  const path = '/api/v1/dead-letters/requeue'
+  const wrong = [
+    {},
+    { all: false },
+    { all: true, run_ids: [1] },
+    { run_ids: [] },
+    { run_ids: ['1'] },
+    { run_ids: [0.5] },
+    [],
+  ]
+  for (const body of wrong) await post(app, path).send(body).expect(400)
+  await post(app, path).set('Content-Type', 'application/json').send('{"all":tru').expect(400)
+  await post(app, path).set('Content-Type', 'application/json').expect(400)
+  await post(app, path).set('Content-Type', 'text/plain').send('{"all":true}').expect(415)
+  await post(app, path).set('Content-Type', 'application/x-www-form-urlencoded').send('all=true').expect(415)
+  await post(app, path).set('Content-Encoding', 'gzip').send({ all: true }).expect(415)
+  await post(app, path)
+    .send({ run_ids: Array.from({ length: 20_000 }, (_, i) => i + 1) })
+    .expect(413)
+  expect((await inbox.stats()).handlers[0]).toMatchObject({ dead: 1 })
+})
+
+test('a body in quarantine is shown as exact bytes and as text that is safe to look at', async () => {
+  const { app, inbox } = setUpAdmin()
+  const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
+  await inbox.accept([quarantinedOf(raw), quarantinedOf(raw)])
+  const { body } = await get(app, '/api/v1/quarantine').expect(200)
+  expect(body.next_cursor).toBeNull()
+  expect(body.data).toEqual([
+    {
+      id: quarantinedOf(raw).id,
+      reason: 'not_json',
+      received_at: '2026-01-31T14:00:00.000Z',
+      secret_label: 'main',
+      size_bytes: raw.length,
+      count: 2,
+      preview: '\ufffd\\u001b[31m{"id": \\u202e',
+      raw_base64: raw.toString('base64'),
+    },
+  ])
+  await get(app, '/api/v1/quarantine?limit=51').expect(400)
+})
+
+test('handlers are listed with their settings and their runs, those that are gone with their runs only', async () => {
+  const info: HandlerInfo = {
+    name: 'alerts',
+    types: ['token.*'],
+    order: 'key',
+    concurrency: 8,
+    timeoutMs: 30_000,
+    retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
+    file: '/handlers/alerts.ts',
+  }
+  const { app, inbox } = setUpAdmin({ handlers: [info] })
+  await giveUp(inbox, ['a'])
+  const { body } = await get(app, '/api/v1/handlers').expect(200)
+  expect(body.data).toEqual([
+    {
+      name: 'alerts',
+      loaded: true,
+      settings: {
+        types: ['token.*'],
+        order: 'key',
+        concurrency: 8,
+        timeout_ms: 30_000,
+        retry: { attempts: 10, base_ms: 1000, cap_ms: 600_000 },
+        file: '/handlers/alerts.ts',
+      },
+      waiting: 0,
+      ready: 0,
+      suspect: 0,
+      running: 0,
+      dead: 0,
+    },
+    { name: 'trades', loaded: false, settings: null, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 1 },
+  ])
+})
+
+test('health and readiness need no token, and readiness follows the store and the stop', async () => {
+  const { app, state } = setUpAdmin()
+  const probe = (path: string) => supertest(app).get(path).set('Host', '10.1.2.3:8081').set('Connection', 'keep-alive')
+  await probe('/healthz').expect(200, { status: 'alive' })
+  await probe('/readyz').expect(200, { status: 'ready' }).expect('Connection', 'keep-alive')
+  state.healthy = false
+  const unhealthy = await probe('/readyz').expect(503).expect('Connection', 'keep-alive').expect('Retry-After', '5')
+  expect(unhealthy.body.error.code).toBe('store_unavailable')
+  state.stopping = true
+  const stopping = await probe('/readyz').expect(503).expect('Connection', 'close')
+  expect(stopping.body.error.code).toBe('shutting_down')
+  await probe('/healthz').expect(200)
+})
+
+test('metrics are given in the text format of Prometheus', async () => {
+  const { app, inbox } = setUpAdmin()
+  await giveUp(inbox, ['a'])
+  const { text } = await get(app, '/metrics')
+    .expect(200)
+    .expect('Content-Type', /^text\/plain; version=0\.0\.4/)
+  expect(text).toContain('inbox_dead_letters{handler="trades"} 1\n')
+})
+
+test('a failure inside is answered without its details', async () => {
+  const { app, inbox } = setUpAdmin()
+  const failures = [
+    new Error('SELECT secret FROM inbox.db'),
+    new InboxError('not_durable', 'SELECT secret FROM inbox.db'),
+  ]
+  for (const failure of failures) {
+    inbox.event = () => Promise.reject(failure)
+    const { body, text } = await get(app, '/api/v1/events/a').expect(500)
+    expect(body.error.code).toBe('internal')
+    expect(text).not.toMatch(/SELECT|inbox\.db|\.ts/)
+  }
+  await inbox.close()
+  const closed = await get(app, '/api/v1/events').expect(503).expect('Retry-After', '5')
+  expect(closed.body.error.code).toBe('shutting_down')
+})

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+
+const bodyLimit = 64 * 1024
+let app: TestApp
+beforeAll(async () => {
+  app = await startTestApp({ settings: { INBOX_BODY_LIMIT: String(bodyLimit) } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+let ids = 0
+const nextEvent = () => eventBytes({ id: `evt_${++ids}` })
+const stored = async () => (await app.inbox.stats()).lastSeq
+
+/** A usable event of exactly so many bytes. */
+function eventOfSize(id: string, size: number): Buffer {
+  const empty = eventBytes({ id, data: { text: '' } })
+  return eventBytes({ id, data: { text: 'a'.repeat(size - empty.length) } })
+}
+
+async function expectGood(connection: RawConnection): Promise<void> {
+  expect((await connection.request(delivery(nextEvent()))).status).toBe(200)
+}
+
+function expectError(answer: RawAnswer, status: number, code: string): void {
+  expect(answer.status).toBe(status)
+  expect(headerOf(answer, 'content-type')).toBe('application/json')
+  expect(jsonOf(answer)).toEqual({ error: { code, message: expect.any(String) } })
+  for (const name of ['x-powered-by', 'etag', 'server']) expect(headerOf(answer, name)).toBeUndefined()
+}
+
+describe('a body over the limit', () => {
+  const chunk = Buffer.alloc(16 * 1024, 'a')
+  const framed = Buffer.concat([Buffer.from('4000\r\n'), chunk, Buffer.from('\r\n')])
+  const manyChunks = 2_000
+
+  test('of exactly the limit is taken, of one byte more it gets 413', async () => {
+    using connection = await RawConnection.open(app.port)
+    const whole = eventOfSize('evt_whole', bodyLimit)
+    expect(whole).toHaveLength(bodyLimit)
+    expect((await connection.request(delivery(whole))).status).toBe(200)
+    const more = eventOfSize('evt_more', bodyLimit + 1)
+    expectError(await connection.request(delivery(more)), 413, 'body_too_large')
+    expect(await connection.closed()).toBe('end')
+    expect(await app.inbox.event('evt_more')).toBeNull()
+  })
+
+  test('by its Content-Length gets 413 before any of it is sent, and the connection is closed', async () => {
+    using connection = await RawConnection.open(app.port)
+    const answer = await connection.request({ headers: { 'Content-Length': String(bodyLimit + 1) } })
+    expectError(answer, 413, 'body_too_large')
+    expect(headerOf(answer, 'connection')).toBe('close')
+    expect(await connection.closed()).toBe('end')
+  })
+
+  test('that is sent chunked gets 413 as soon as it is too long, and the connection is closed', async () => {
+    using connection = await RawConnection.open(app.port)
+    connection.send(requestBytes({ headers: { 'Transfer-Encoding': 'chunked' } }))
+    for (let sent = 0; sent <= bodyLimit; sent += chunk.length) connection.send(framed)
+    const answer = await connection.answer()
+    expectError(answer, 413, 'body_too_large')
+    expect(headerOf(answer, 'connection')).toBe('close')
+    expect(await connection.closed()).toBe('end')
+  })
+
+  test.each([
+    ['by its Content-Length', { 'Content-Length': String(manyChunks * chunk.length) }, chunk],
+    ['chunked', { 'Transfer-Encoding': 'chunked' }, framed],
+  ])('that is still being sent, %s, does not lose its 413', async (_, headers, part) => {
+    using connection = await RawConnection.open(app.port)
+    connection.send(requestBytes({ headers }))
+    for (let count = 0; count < manyChunks; count++) connection.send(part)
+    expectError(await connection.answer(), 413, 'body_too_large')
+    expect(await connection.closed()).toBe('end')
+  })
+
+  test('P6 whose sender goes on sending after its 413 is not read to its end, and is cut off', async () => {
+    using connection = await RawConnection.open(app.port, { allowHalfOpen: true })
+    expect((await connection.request({ headers: { 'Content-Length': '1000000000' } })).status).toBe(413)
+    expect(await connection.closed()).toBe('end')
+    let takenBytes = 0
+    const { socket } = connection
+    for (let count = 0; count < 4 * manyChunks; count++) {
+      socket.write(chunk, (error) => (takenBytes += error ? 0 : chunk.length))
+    }
+    await until(() => socket.destroyed, 'the connection is cut', 10_000)
+    // What is thrown away has its limit; beyond that, only the buffers of the two sockets are filled.
+    expect(takenBytes).toBeLessThan(2 * manyChunks * chunk.length)
+  })
+})
+
+test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'x'])(
+  'Content-Encoding %s gets 415 and is never inflated',
+  async (encoding) => {
+    const before = await stored()
+    using connection = await RawConnection.open(app.port)
+    const answer = await connection.request(delivery(nextEvent(), { headers: { 'Content-Encoding': encoding } }))
+    expectError(answer, 415, 'content_encoding_unsupported')
+    expect(await connection.closed()).toBe('end')
+    expect(await stored()).toBe(before)
+  },
+)
+
+test('Content-Encoding identity is taken', async () => {
+  const answer = await rawRequest(app.port, delivery(nextEvent(), { headers: { 'Content-Encoding': 'Identity' } }))
+  expect(answer.status).toBe(200)
+})
+
+test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'QUERY'])(
+  '%s on the path gets 405 with Allow: POST',
+  async (method) => {
+    using connection = await RawConnection.open(app.port)
+    const answer = await connection.request({ method })
+    expect(answer.status).toBe(405)
+    expect(headerOf(answer, 'allow')).toBe('POST')
+    if (method === 'HEAD') expect(answer.body).toHaveLength(0)
+    else expectError(answer, 405, 'method_not_allowed')
+    await expectGood(connection)
+  },
+)
+
+test.each([
+  ['unknown', '/elsewhere'],
+  ['the root', '/'],
+  ['of another case', '/Webhooks'],
+  ['with a slash at its end', '/webhooks/'],
+  ['with two slashes', '//webhooks'],
+  ['percent-encoded', '/%77ebhooks'],
+  ['wrongly percent-encoded', '/%zz'],
+  ['longer', '/webhooks/1'],
+  ['that is no path', '*'],
+  ['that is no URL', 'http://['],
+  ['of Express', '/__proto__'],
+])('a path that is %s gets 404, and a good delivery after it 200', async (_, target) => {
+  using connection = await RawConnection.open(app.port)
+  const before = await stored()
+  for (const method of ['POST', 'GET']) {
+    const answer = await connection.request({ ...delivery(nextEvent()), method, target })
+    expectError(answer, 404, 'not_found')
+    expect(jsonOf(answer)).toEqual({ error: { code: 'not_found', message: 'there is nothing at this path' } })
+  }
+  expect(await stored()).toBe(before)
+  await expectGood(connection)
+})
+
+test.each([[undefined], ['text/plain'], ['application/json; charset=utf-16'], ['multipart/form-data'], ['%%']])(
+  'Content-Type %s makes no difference',
+  async (type) => {
+    const body = nextEvent()
+    const headers = type === undefined ? {} : { 'Content-Type': type }
+    const answer = await rawRequest(app.port, delivery(body, { headers }))
+    expect(answer.status).toBe(200)
+  },
+)
+
+describe('HTTP that is malformed by', () => {
+  const body = nextEvent()
+  test.each([
+    [
+      'Content-Length beside Transfer-Encoding',
+      requestBytes(delivery(body, { headers: { 'Content-Length': '5', 'Transfer-Encoding': 'chunked' } })),
+    ],
+    ['two values of Content-Length', requestBytes(delivery(body, { headers: { 'Content-Length': ['5', '6'] } }))],
+    ['a negative Content-Length', requestBytes(delivery(body, { headers: { 'Content-Length': '-1' } }))],
+    [
+      'a transfer coding other than chunked',
+      requestBytes(delivery(body, { headers: { 'Transfer-Encoding': 'gzip' } })),
+    ],
+    [
+      'a bad chunk size',
+      Buffer.concat([requestBytes({ headers: { 'Transfer-Encoding': 'chunked' } }), Buffer.from('xyz\r\n')]),
+    ],
+    ['a repeated Host', requestBytes(delivery(body, { headers: { Host: ['127.0.0.1', 'example.com'] } }))],
+    ['no Host', Buffer.from('POST /webhooks HTTP/1.1\r\n\r\n')],
+    ['a header with a space in its name', requestBytes({ headers: { 'X Y': '1' } })],
+    ['a bare line feed', Buffer.from('POST /webhooks HTTP/1.1\nHost: a\n\n')],
+    ['no HTTP at all', Buffer.from('hello\r\n\r\n')],
+  ])('%s gets 400 and the connection is closed', async (_, bytes) => {
+    const before = await stored()
+    using connection = await RawConnection.open(app.port)
+    connection.send(bytes)
+    const answer = await connection.answer()
+    expect(answer.status).toBe(400)
+    expect(headerOf(answer, 'connection')).toBe('close')
+    expect(answer.body.toString()).not.toMatch(/Error|at .*\.[jt]s/)
+    await connection.closed()
+    expect(await stored()).toBe(before)
+    expect((await rawRequest(app.port, delivery(nextEvent()))).status).toBe(200)
+  })
+
+  test('too many bytes of headers gets 431 and the connection is closed', async () => {
+    using connection = await RawConnection.open(app.port)
+    const answer = await connection.request({ headers: { 'X-Long': 'a'.repeat(9 * 1024) } })
+    expect(answer.status).toBe(431)
+    await connection.closed()
+  })
+})
+
+test('a client that waits for 100 Continue gets it, then its answer', async () => {
+  using connection = await RawConnection.open(app.port)
+  const body = nextEvent()
+  const bytes = requestBytes(delivery(body, { headers: { Expect: '100-continue' } }))
+  connection.send(bytes.subarray(0, -body.length))
+  expect((await connection.answer()).status).toBe(100)
+  connection.send(body)
+  expect((await connection.answer()).status).toBe(200)
+  await expectGood(connection)
+})
+
+test('a body sent in chunks of one byte, over many packets, is taken as its bytes', async () => {
+  using connection = await RawConnection.open(app.port)
+  const body = eventBytes({ id: 'evt_chunks' })
+  const { headers = {} } = delivery(body)
+  connection.send(requestBytes({ headers: { ...headers, 'Transfer-Encoding': 'chunked' } }))
+  for (const byte of body) connection.send(Buffer.from([0x31, 13, 10, byte, 13, 10]))
+  connection.send('0\r\n\r\n')
+  expect(jsonOf(await connection.answer())).toEqual({ status: 'accepted', id: 'evt_chunks' })
+})
+
+test('pipelined requests are answered in their order', async () => {
+  using connection = await RawConnection.open(app.port)
+  const events = Array.from({ length: 20 }, (_, index) => eventBytes({ id: `evt_pipe_${index}` }))
+  const requests = events.map((body, index) =>
+    index % 5 === 4 ? requestBytes({ body, target: '/elsewhere' }) : requestBytes(delivery(body)),
+  )
+  connection.send(Buffer.concat(requests))
+  for (const index of events.keys()) {
+    const answer = await connection.answer()
+    if (index % 5 === 4) expectError(answer, 404, 'not_found')
+    else expect(jsonOf(answer)).toEqual({ status: 'accepted', id: `evt_pipe_${index}` })
+  }
+})
+
+test('an answer has only the headers it needs', async () => {
+  const answer = await rawRequest(app.port, delivery(nextEvent()))
+  expect([...answer.headers.keys()].toSorted()).toEqual([
+    'connection',
+    'content-length',
+    'content-type',
+    'date',
+    'keep-alive',
+  ])
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { startTestApp } from '../support/app.ts'
+import { headerOf, RawConnection, requestBytes } from '../support/raw-http.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+
+/** What a machine under load may take beyond a timeout, and how much earlier a timer may fire. */
+const slackMs = 6_000
+const earlyMs = 50
+
+const slow = [
+  { name: 'nothing at all', sent: '', limitMs: 5_000 },
+  { name: 'half of its headers', sent: 'POST /webhooks HTTP/1.1\r\nHost: a\r\nX-Serv', limitMs: 5_000 },
+  { name: 'no body after its headers', sent: requestBytes({ headers: { 'Content-Length': '100' } }), limitMs: 10_000 },
+  {
+    name: 'half of its body',
+    sent: requestBytes(delivery(eventBytes({ id: 'evt_slow' }))).subarray(0, -10),
+    limitMs: 10_000,
+  },
+  {
+    name: 'one chunk of its body',
+    sent: `${requestBytes({ headers: { 'Transfer-Encoding': 'chunked' } }).toString('latin1')}1\r\n{\r\n`,
+    limitMs: 10_000,
+  },
+]
+
+test('P6 a client that is too slow gets 408 within 5 s for its headers, 10 s for its body, and is closed', async () => {
+  await using app = await startTestApp()
+  const results = await Promise.all(
+    slow.map(async ({ name, sent, limitMs }) => {
+      using connection = await RawConnection.open(app.port)
+      const startedAt = performance.now()
+      connection.send(sent)
+      const answer = await connection.answer()
+      const afterMs = performance.now() - startedAt
+      await connection.closed()
+      const inTime = afterMs > limitMs - earlyMs && afterMs < limitMs + slackMs
+      return { name, status: answer.status, connection: headerOf(answer, 'connection'), inTime }
+    }),
+  )
+  expect(results).toEqual(slow.map(({ name }) => ({ name, status: 408, connection: 'close', inTime: true })))
+  expect((await app.inbox.stats()).lastSeq).toBe(0)
+
+  using after = await RawConnection.open(app.port)
+  expect((await after.request(delivery(eventBytes({ id: 'evt_1' })))).status).toBe(200)
+}, 60_000)

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { InboxError, type ErrorCode } from '../../src/errors.ts'
+import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+import { createGate, startTestReceiver } from '../support/receiver.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+
+const event = delivery(eventBytes({ id: 'evt_1' }))
+const forged = { body: eventBytes({ id: 'evt_1' }), headers: { 'X-Service-Signature': '0'.repeat(64) } }
+
+function expectLater(answer: RawAnswer, code: ErrorCode): void {
+  expect(answer.status).toBe(503)
+  expect(jsonOf(answer)).toEqual({ error: { code, message: expect.any(String) } })
+  expect(Number(headerOf(answer, 'retry-after'))).toBeGreaterThan(0)
+}
+
+/** A receiver whose commits wait for the gate. */
+async function startGated(options: { readonly ackTimeoutMs?: number } = {}) {
+  let gate: ReturnType<typeof createGate> | undefined
+  const receiver = await startTestReceiver({
+    ...options,
+    accept: (inbox) => (gate = createGate(inbox)).accept,
+  })
+  if (gate === undefined) throw new Error('the receiver has no gate')
+  return { receiver, gate }
+}
+
+test('P5 no byte of an answer is written before its commit is durable, for a duplicate neither', async () => {
+  const { receiver, gate } = await startGated()
+  await using _ = receiver
+  using connection = await RawConnection.open(receiver.port)
+  for (const [round, status] of ['accepted', 'duplicate'].entries()) {
+    connection.send(requestBytes(event))
+    await until(() => gate.arrived.batches === round + 1, 'the event waits for its commit')
+    // Answered by the same event loop: had there been an answer before, it would have come.
+    expect((await rawRequest(receiver.port, forged)).status).toBe(401)
+    expect(connection.unread).toHaveLength(0)
+    gate.open()
+    expect(jsonOf(await connection.answer())).toEqual({ status, id: 'evt_1' })
+    gate.shut()
+  }
+})
+
+test('an event that is not committed in time gets 503, and is a duplicate when it comes again', async () => {
+  const { receiver, gate } = await startGated({ ackTimeoutMs: 200 })
+  await using _ = receiver
+  using connection = await RawConnection.open(receiver.port)
+  expectLater(await connection.request(event), 'not_committed_in_time')
+  expect(receiver.pending.rows).toBe(1)
+  gate.open()
+  expect(jsonOf(await connection.request(event))).toEqual({ status: 'duplicate', id: 'evt_1' })
+  expect(receiver.pending).toMatchObject({ rows: 0, bytes: 0, oldestMs: 0 })
+})
+
+describe.each<[string, () => Error, ErrorCode]>([
+  ['is full', () => new InboxError('store_full', 'secret detail'), 'store_full'],
+  ['is unavailable', () => new InboxError('store_unavailable', 'secret detail'), 'store_unavailable'],
+  ['is closing', () => new InboxError('shutting_down', 'secret detail'), 'shutting_down'],
+  ['fails in a way nobody thought of', () => new TypeError('secret detail'), 'store_unavailable'],
+])('while the store %s', (_, failure, code) => {
+  test('a delivery gets 503 with Retry-After, a forged one 401, and all is well once the store is', async () => {
+    let isDown = true
+    await using receiver = await startTestReceiver({
+      accept: (inbox) => async (batch) => {
+        if (isDown) throw failure()
+        return inbox.accept(batch)
+      },
+    })
+    using connection = await RawConnection.open(receiver.port)
+    const answer = await connection.request(event)
+    expectLater(answer, code)
+    expect(answer.body.toString()).not.toContain('secret detail')
+    expect((await connection.request(forged)).status).toBe(401)
+    expectLater(await connection.request(delivery(Buffer.from('unusable'))), code)
+    expect((await receiver.inbox.stats()).lastSeq).toBe(0)
+
+    isDown = false
+    expect(jsonOf(await connection.request(event))).toEqual({ status: 'accepted', id: 'evt_1' })
+  })
+})
+
+describe('overload', () => {
+  test('P6 for more than 2 s without a commit is seen before the signature: 503 for everyone, until it commits', async () => {
+    const { receiver, gate } = await startGated({ ackTimeoutMs: 60_000 })
+    await using _ = receiver
+    using waiting = await RawConnection.open(receiver.port)
+    waiting.send(requestBytes(event))
+    await until(() => gate.arrived.batches === 1, 'the event waits for its commit')
+
+    using connection = await RawConnection.open(receiver.port)
+    let answer = await connection.request(forged)
+    expect(answer.status).toBe(401)
+    await until(async () => (answer = await connection.request(forged)).status !== 401, 'the load is shed')
+    expectLater(answer, 'overloaded')
+    expectLater(await connection.request(delivery(eventBytes({ id: 'evt_2' }))), 'overloaded')
+
+    gate.open()
+    expect(jsonOf(await waiting.answer())).toEqual({ status: 'accepted', id: 'evt_1' })
+    expect((await connection.request(forged)).status).toBe(401)
+    expect(jsonOf(await connection.request(event))).toEqual({ status: 'duplicate', id: 'evt_1' })
+  })
+
+  test('P6 goes on when those who waited have their 503: what the store still holds counts', async () => {
+    const { receiver, gate } = await startGated({ ackTimeoutMs: 100 })
+    await using _ = receiver
+    using connection = await RawConnection.open(receiver.port)
+    expectLater(await connection.request(event), 'not_committed_in_time')
+    let answer = await connection.request(forged)
+    await until(async () => (answer = await connection.request(forged)).status !== 401, 'the load is shed')
+    expectLater(answer, 'overloaded')
+    gate.open()
+    expect((await connection.request(event)).status).toBe(200)
+  })
+
+  test('P6 by bytes that wait for their commit: no more of them are taken than there is room for', async () => {
+    const { receiver, gate } = await startGated({ ackTimeoutMs: 60_000 })
+    await using _ = receiver
+    const text = 'a'.repeat(1024 * 1024 - 1024)
+    const roomFor = 64
+    const bodies = Array.from({ length: 2.5 * roomFor }, (_, index) =>
+      eventBytes({ id: `evt_large_${index}`, data: { text } }),
+    )
+    await using opened = new AsyncDisposableStack()
+    const answers: Promise<RawAnswer>[] = []
+    for (const body of bodies) {
+      const connection = opened.use(await RawConnection.open(receiver.port))
+      answers.push(connection.request(delivery(body)))
+    }
+    await until(async () => (await rawRequest(receiver.port, event)).status === 503, 'the load is shed')
+    // As much as is stored at once, and what was being read when that was reached.
+    expect(receiver.pending.bytes).toBeLessThanOrEqual(2 * roomFor * 1024 * 1024)
+
+    gate.open()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(new Set(statuses)).toEqual(new Set([200, 503]))
+    expect((await receiver.inbox.stats()).lastSeq).toBe(statuses.filter((status) => status === 200).length)
+    expect((await rawRequest(receiver.port, event)).status).toBe(200)
+  })
+})
+
+test('an instance that is told to stop answers 503 and closes; it is alive, but not ready', async () => {
+  await using receiver = await startTestReceiver()
+  using connection = await RawConnection.open(receiver.port)
+  expect((await connection.request({ method: 'GET', target: '/readyz' })).status).toBe(200)
+  receiver.state.stopping = true
+  const answer = await connection.request(event)
+  expectLater(answer, 'shutting_down')
+  expect(headerOf(answer, 'connection')).toBe('close')
+  expect(await connection.closed()).toBe('end')
+  expectLater(await rawRequest(receiver.port, { method: 'GET', target: '/readyz' }), 'shutting_down')
+  expect((await rawRequest(receiver.port, { method: 'GET', target: '/healthz' })).status).toBe(200)
+})
+
+test('an instance whose store cannot commit is alive, but not ready', async () => {
+  await using receiver = await startTestReceiver()
+  await receiver.inbox.close()
+  expectLater(await rawRequest(receiver.port, { method: 'GET', target: '/readyz' }), 'store_unavailable')
+  expectLater(await rawRequest(receiver.port, event), 'shutting_down')
+  expect((await rawRequest(receiver.port, forged)).status).toBe(401)
+  const alive = await rawRequest(receiver.port, { method: 'GET', target: '/healthz' })
+  expect([alive.status, jsonOf(alive)]).toEqual([200, { status: 'alive' }])
+})

@@ -1,0 +1,265 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { resolveAdminToken } from '../../src/admin/auth.ts'
+import { createMetrics } from '../../src/admin/metrics.ts'
+import { createAdminApp } from '../../src/admin/server.ts'
+import { systemClock } from '../../src/clock.ts'
+import { startHttpServer } from '../../src/http-server.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { silentLogger } from '../../src/log.ts'
+import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
+
+const program = fileURLToPath(new URL('../fixtures/event-commands.ts', import.meta.url))
+
+let dir: string
+let file: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cli-events-'))
+  file = join(dir, 'inbox.db')
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+  readonly errors: string
+}
+
+/** Runs a command in a process of its own, with no settings but the given ones. */
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  // A port where nothing listens, so that a sidecar of this machine is not taken for the one of the test.
+  const settings = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env }
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, errors] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, errors })))
+}
+
+/** A file with two dead letters, of `evt_1` and `evt_2`, and an event of another type. Gives the run ids. */
+async function fill(): Promise<number[]> {
+  const inbox = await createSqliteInbox({ file })
+  const runs = await giveUp(inbox, ['evt_1', 'evt_2'], 'no \u001b[31m pair')
+  await inbox.register([])
+  await inbox.accept([arrivalOf('evt_3', 'token.price_alert', '18446744073709551615')])
+  await inbox.close()
+  return runs
+}
+
+/** The inbox of the file and its admin server in this process, which holds the file as a sidecar does. */
+async function startSidecar(setToken?: string) {
+  const inbox = await createSqliteInbox({ file })
+  const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
+  const { token } = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
+  const state = { stopping: false, health: () => inbox.health() }
+  const metrics = createMetrics({ inbox, clock: systemClock })
+  const handler = createAdminApp({ inbox, metrics, handlers: () => [], token, hosts: [], state, log: silentLogger })
+  const limits = { maxConnections: 10, keepAliveMs: 1000, portSetting: 'INBOX_ADMIN_PORT' }
+  const server = await startHttpServer({ host: '127.0.0.1', port: 0, handler, ...limits })
+  return {
+    inbox,
+    url: server.url,
+    env: { INBOX_ADMIN_PORT: String(server.port) },
+    async [Symbol.asyncDispose]() {
+      await server.close(0)
+      await inbox.close()
+    },
+  }
+}
+
+const idsOf = (out: string) => (JSON.parse(out) as { data: { id: string }[] }).data.map(({ id }) => id)
+
+test('with no process on the file, events are read from it', async () => {
+  const runs = await fill()
+  const list = await run(['events', 'list', '--json'])
+  expect(list).toMatchObject({ code: 0, errors: '' })
+  expect(idsOf(list.out)).toEqual(['evt_3', 'evt_2', 'evt_1'])
+
+  const filtered = await run(['events', 'list', '--status', 'dead', '--type', 'wallet.large_trade'])
+  expect(filtered.code).toBe(0)
+  expect(filtered.out.trim().split('\n')).toHaveLength(3)
+  expect(filtered.out).toMatch(/^received +status +type +network +address +id\n2026-01-31T14:00:00.000Z +dead /)
+
+  const shown = await run(['events', 'show', 'evt_1'])
+  expect(shown.code).toBe(0)
+  expect(shown.out).toMatch(/^status +dead$/m)
+  expect(shown.out).toMatch(new RegExp(`^${runs[0]} +trades +dead +1 +-$`, 'm'))
+  expect(shown.out).toContain('TerminalError: no \\u001b[31m pair')
+  expect(shown.out).toContain('"amount": 1')
+
+  const raw = await run(['events', 'show', 'evt_3', '--raw'])
+  expect(raw.out).toBe(Buffer.from(arrivalOf('evt_3', 'token.price_alert', '18446744073709551615').raw).toString())
+  const json = await run(['events', 'show', 'evt_3', '--json'])
+  expect(json.out).toContain('"amount":18446744073709551615')
+})
+
+test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
+  await fill()
+  const commands = [
+    ['events', 'list', '--json'],
+    ['events', 'list', '--limit', '2'],
+    ['events', 'show', 'evt_1'],
+    ['events', 'show', 'evt_3', '--json'],
+    ['events', 'show', 'evt_3', '--raw'],
+    ['events', 'show', 'none'],
+    ['events', 'list', '--status', 'lost', '--json'],
+    ['dead', 'list'],
+    ['dead', 'list', '--json'],
+  ]
+  const direct: Run[] = []
+  for (const args of commands) direct.push(await run(args))
+  await using sidecar = await startSidecar()
+  const remote = await Promise.all(commands.map((args) => run(args, sidecar.env)))
+  expect(remote).toEqual(direct)
+  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 0, 0])
+})
+
+test('a long list stops at --limit and says how to go on', async () => {
+  const inbox = await createSqliteInbox({ file })
+  await inbox.accept(Array.from({ length: 450 }, (_, index) => arrivalOf(`e${index}`)))
+  await inbox.close()
+  const first = await run(['events', 'list', '--limit', '440'])
+  const [, cursor = ''] = /\n\nmore: --cursor (\S+)\n$/.exec(first.out) ?? []
+  expect(first.out.split('\n')).toHaveLength(1 + 440 + 3)
+  const rest = await run(['events', 'list', '--limit', '440', '--cursor', cursor, '--json'])
+  expect(idsOf(rest.out)).toEqual(Array.from({ length: 10 }, (_, index) => `e${9 - index}`))
+})
+
+test('dead letters are requeued from the file, by number and then all of them', async () => {
+  const [first] = await fill()
+  expect(await run(['dead', 'requeue', String(first)])).toEqual({
+    code: 0,
+    out: '1 run will be tried again\n',
+    errors: '',
+  })
+  const left = await run(['dead', 'list'])
+  expect(left.out).toContain('TerminalError: no \\u001b[31m pair')
+  expect(left.out).toContain('evt_2')
+  expect(left.out).not.toContain('evt_1')
+  expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1}\n')
+  expect((await run(['dead', 'list'])).out).toBe('no dead letters\n')
+})
+
+test('dead letters are requeued in the sidecar that runs', async () => {
+  await fill()
+  await using sidecar = await startSidecar()
+  expect((await run(['dead', 'requeue', '--all'], sidecar.env)).out).toBe('2 runs will be tried again\n')
+  expect((await sidecar.inbox.stats()).handlers[0]).toMatchObject({ dead: 0, ready: 2 })
+})
+
+test('a token that was set is taken from the settings, a wrong one is explained', async () => {
+  await fill()
+  await using sidecar = await startSidecar('a-token-that-is-set')
+  const right = await run(['events', 'list', '--json', '--admin-url', sidecar.url], {
+    INBOX_ADMIN_TOKEN: 'a-token-that-is-set',
+  })
+  expect(idsOf(right.out)).toHaveLength(3)
+  const wrong = await run(['events', 'list'], { ...sidecar.env, INBOX_ADMIN_TOKEN: 'another-token-than-that' })
+  expect(wrong).toMatchObject({ code: 1, out: '' })
+  expect(wrong.errors).toMatch(/^unauthorized: .*set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE/)
+  const none = await run(['events', 'list'], sidecar.env)
+  expect(none).toMatchObject({ code: 1, out: '' })
+  expect(none.errors).toMatch(/^unauthorized: .*set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE/)
+})
+
+test('if a process holds the file and its admin API does not answer, try again later: exit code 75', async () => {
+  await fill()
+  await using _sidecar = await startSidecar()
+  const { code, out, errors } = await run(['events', 'list'])
+  expect({ code, out }).toEqual({ code: 75, out: '' })
+  expect(errors).toMatch(
+    /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1: give its address by --admin-url/,
+  )
+  const named = await run(['events', 'list', '--admin-url', 'http://127.0.0.1:1', '--json'])
+  expect(named.code).toBe(75)
+  expect(JSON.parse(named.errors)).toMatchObject({ error: { code: 'admin_unreachable' } })
+})
+
+test('another program at the address is not taken for the admin API, and no redirect of it is followed', async () => {
+  const paths: (string | undefined)[] = []
+  const stranger = createServer((request, response) => {
+    paths.push(request.url)
+    if (paths.length === 1) response.writeHead(302, { Location: '/elsewhere' }).end()
+    else response.writeHead(404).end('<h1>not here</h1>')
+  })
+  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+  const env = { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' }
+  const redirected = await run(['events', 'list', '--admin-url', url], env)
+  const other = await run(['events', 'list', '--admin-url', url], env)
+  await new Promise((resolve) => stranger.close(resolve))
+  expect(redirected).toMatchObject({ code: 75, errors: expect.stringMatching(/^admin_unreachable: no answer/) })
+  expect(other).toMatchObject({
+    code: 75,
+    errors: expect.stringMatching(/^admin_unreachable: what answers at .* \(status 404\)/),
+  })
+  expect(paths).toEqual(['/api/v1/events?limit=50', '/api/v1/events?limit=50'])
+})
+
+test('a database that is not there is not made', async () => {
+  const { code, errors } = await run(['dead', 'list'])
+  expect(code).toBe(1)
+  expect(errors).toMatch(/^not_found: there is no database at .*inbox\.db/)
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('the token beside the database is not sent to another program at the port while no process holds the file', async () => {
+  await fill()
+  await using sidecar = await startSidecar()
+  await sidecar[Symbol.asyncDispose]()
+  const seen: (string | undefined)[] = []
+  const stranger = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    response.end('{"status":"alive"}')
+  })
+  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+  const env = { INBOX_ADMIN_PORT: String((stranger.address() as AddressInfo).port) }
+  const list = await run(['events', 'list', '--json'], env)
+  await new Promise((resolve) => stranger.close(resolve))
+  expect(idsOf(list.out)).toHaveLength(3)
+  expect(seen.filter((header) => header !== undefined)).toEqual([])
+})
+
+test.each([
+  [['dead', 'requeue'], 'usage: expected either the numbers of runs'],
+  [['dead', 'requeue', '1', '--all'], 'usage: expected either the numbers of runs'],
+  [['dead', 'requeue', '7', 'evt_1'], "error: command-argument value 'evt_1' is invalid"],
+  [['events', 'list', '--limit', 'many'], "error: option '--limit <number>' argument 'many' is invalid"],
+  [['events', 'list', '--admin-url', 'nowhere'], 'usage: --admin-url: expected a URL'],
+])('%j ends with exit code 1 and says what was expected, before anything is opened', async (args, message) => {
+  const { code, out, errors } = await run(args, { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' })
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toContain(message)
+})
+
+test('a filter and an id that nothing can be found by are explained', async () => {
+  await fill()
+  const filter = await run(['events', 'list', '--from', 'yesterday'])
+  expect(filter).toMatchObject({ code: 1, out: '' })
+  expect(filter.errors).toMatch(/^bad_request: from: got "yesterday", expected a time in ISO 8601/)
+  const id = await run(['events', 'show', 'evt_9'])
+  expect(id).toEqual({ code: 1, out: '', errors: 'not_found: there is no event with this id\n' })
+})
+
+test('each command shows an example in its help', async () => {
+  for (const args of [
+    ['events', 'list'],
+    ['events', 'show'],
+    ['dead', 'list'],
+    ['dead', 'requeue'],
+  ]) {
+    const { code, out } = await run([...args, '--help'])
+    expect(code).toBe(0)
+    expect(out).toContain(`Example:\n  $ onchain-inbox ${args.join(' ')}`)
+  }
+})

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest'
+import { counts } from '../counts.ts'
+import { sqliteUrl, startTestApp } from '../support/app.ts'
+import { jsonOf, RawConnection } from '../support/raw-http.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+
+/** How long the sender waits for an answer. */
+const senderTimeoutMs = 5_000
+const databases = [['memory:'], [sqliteUrl]]
+
+const statusOf = (answer: Parameters<typeof jsonOf>[0]) => (jsonOf(answer) as { readonly status: string }).status
+
+test.each(databases)(
+  'over %s, 50 deliveries of one event at once: all get 200, one of them is the first',
+  async (url) => {
+    await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: url } })
+    using opened = new DisposableStack()
+    const connections = await Promise.all(Array.from({ length: 50 }, () => RawConnection.open(app.port)))
+    for (const connection of connections) opened.use(connection)
+
+    const body = eventBytes({ id: 'evt_one' })
+    const answers = await Promise.all(connections.map((connection) => connection.request(delivery(body))))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const results = answers.map(statusOf)
+    expect(results.filter((result) => result === 'accepted')).toHaveLength(1)
+    expect(results.filter((result) => result === 'duplicate')).toHaveLength(49)
+    expect((await app.inbox.stats()).lastSeq).toBe(1)
+    expect((await app.inbox.event('evt_one'))?.duplicates).toBe(49)
+  },
+)
+
+test('P6 10x overload: every request is answered or closed within 5 s, and then all is as before', async () => {
+  const clients = counts.overloadConnections
+  const eventsEach = 5
+  await using app = await startTestApp({
+    settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_MAX_CONNECTIONS: String(clients / 10) },
+  })
+  let longestMs = 0
+  const acknowledged: string[] = []
+  const outcomes: string[] = []
+
+  /** Sends its events on one connection until that is closed, or 503 tells it to stop. */
+  async function runClient(client: number): Promise<void> {
+    using connection = await RawConnection.open(app.port)
+    for (let count = 0; count < eventsEach; count++) {
+      const id = `evt_${client}_${count}`
+      const startedAt = performance.now()
+      const outcome = await connection.request(delivery(eventBytes({ id }))).then(
+        ({ status }) => String(status),
+        () => 'closed',
+      )
+      longestMs = Math.max(longestMs, performance.now() - startedAt)
+      outcomes.push(outcome)
+      if (outcome === '200') acknowledged.push(id)
+      else return
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, (_, client) => runClient(client)))
+
+  expect(longestMs).toBeLessThan(senderTimeoutMs)
+  expect(new Set(outcomes)).toContain('200')
+  expect(new Set(outcomes)).toContain('closed')
+  expect([...new Set(outcomes)].filter((outcome) => !['200', '503', 'closed'].includes(outcome))).toEqual([])
+  for (const id of acknowledged) expect(await app.inbox.event(id)).not.toBeNull()
+
+  using connection = await RawConnection.open(app.port)
+  expect(statusOf(await connection.request(delivery(eventBytes({ id: 'evt_after' }))))).toBe('accepted')
+})
+
+/** Takes 30 s, unless it is told to stop. */
+const slowHandler = `
+import { setTimeout as delay } from 'node:timers/promises'
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: '*',
+  order: 'none',
+  timeoutMs: 60_000,
+  run: (event, ctx) => delay(30_000, undefined, { signal: ctx.signal }),
+})
+`
+
+test('R79 a burst of 1,000 events with a handler of 30 s: each is acknowledged within 5 s', async () => {
+  const events = 1_000
+  const senders = 50
+  await using app = await startTestApp({
+    settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_SHUTDOWN_MS: '1000' },
+    handlers: { 'slow.ts': slowHandler },
+  })
+  let longestMs = 0
+  const statuses: number[] = []
+  async function runSender(sender: number): Promise<void> {
+    using connection = await RawConnection.open(app.port)
+    for (let count = sender; count < events; count += senders) {
+      const startedAt = performance.now()
+      const answer = await connection.request(delivery(eventBytes({ id: `evt_${count}` })))
+      longestMs = Math.max(longestMs, performance.now() - startedAt)
+      statuses.push(answer.status)
+    }
+  }
+  await Promise.all(Array.from({ length: senders }, (_, sender) => runSender(sender)))
+
+  expect(statuses).toEqual(Array.from({ length: events }, () => 200))
+  expect(longestMs).toBeLessThan(senderTimeoutMs)
+  const { lastSeq, handlers } = await app.inbox.stats()
+  expect(lastSeq).toBe(events)
+  const [slow] = handlers
+  expect(slow!.ready + slow!.running).toBe(events)
+})

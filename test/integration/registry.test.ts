@@ -1,0 +1,238 @@
+import { existsSync } from 'node:fs'
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkHandlers } from '../../src/dispatch/check-handlers.ts'
+import { InboxError } from '../../src/errors.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+
+/** A folder of handlers far from this package, with these files. */
+async function folderOf(files: Readonly<Record<string, string>>): Promise<TempDir> {
+  const dir = await createTempDir()
+  for (const [name, source] of Object.entries(files)) {
+    await mkdir(dirname(join(dir.path, name)), { recursive: true })
+    await writeFile(join(dir.path, name), source)
+  }
+  return dir
+}
+
+async function namesIn(dir: TempDir, folder = ''): Promise<string[]> {
+  return (await checkHandlers(join(dir.path, folder))).map((handler) => handler.name)
+}
+
+async function refusalOf(files: Readonly<Record<string, string>>, limitMs?: number): Promise<InboxError> {
+  await using dir = await folderOf(files)
+  const error = await checkHandlers(dir.path, limitMs).catch((thrown: unknown) => thrown)
+  if (error instanceof InboxError) return error
+  throw new Error('it was accepted', { cause: error })
+}
+
+const plain = `export default { type: '*', run() {} }`
+
+describe('a folder of handlers', () => {
+  it('is loaded from anywhere without a build, with nothing near it', async () => {
+    await using dir = await folderOf({
+      'wallet.large_trade.ts': `
+        import { defineHandler, type HandlerContext } from 'onchain-inbox'
+        export default defineHandler({
+          type: 'wallet.large_trade',
+          concurrency: 3,
+          async run(event, ctx: HandlerContext): Promise<void> {
+            ctx.log.info({ amountUsd: event.data.amount_usd }, 'large trade')
+          },
+        })`,
+      'script.js': plain,
+      'module.mjs': plain,
+    })
+    const [module, script, trades] = await checkHandlers(dir.path)
+    expect([module?.name, script?.name, trades?.name]).toEqual(['module', 'script', 'wallet.large_trade'])
+    expect(trades).toEqual({
+      name: 'wallet.large_trade',
+      types: ['wallet.large_trade'],
+      order: 'key',
+      concurrency: 3,
+      timeoutMs: 30_000,
+      retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
+      file: join(dir.path, 'wallet.large_trade.ts'),
+    })
+  })
+
+  it('may be empty', async () => {
+    await using dir = await folderOf({})
+    expect(await checkHandlers(dir.path)).toEqual([])
+  })
+
+  it('leaves helpers, tests, declarations, subfolders and other files alone', async () => {
+    const broken = 'this is no code'
+    await using dir = await folderOf({
+      'one.ts': plain,
+      '_helper.ts': broken,
+      'one.test.ts': broken,
+      'one.spec.mjs': broken,
+      'types.d.ts': broken,
+      'old.cjs': broken,
+      'notes.md': broken,
+      'one.ts.bak': broken,
+      'more/two.ts': broken,
+      'folder.ts/three.ts': broken,
+    })
+    expect(await namesIn(dir)).toEqual(['one'])
+  })
+
+  it('is not run by a check', async () => {
+    await using dir = await folderOf({
+      'one.mjs': `
+        import { writeFileSync } from 'node:fs'
+        export default { type: '*', run() { writeFileSync(new URL('ran', import.meta.url), '') } }`,
+    })
+    expect(await namesIn(dir)).toEqual(['one'])
+    expect(existsSync(join(dir.path, 'ran'))).toBe(false)
+  })
+})
+
+describe('a handler file', () => {
+  it('is an ES module, whatever package.json is near', async () => {
+    await using dir = await folderOf({
+      'package.json': '{"type":"commonjs"}',
+      'a.js': `import './_b.js'; export default { type: '*', run() {} }; await null`,
+      '_b.js': 'export {}; await null',
+      'c.ts': `export default { type: '*' as string, run(): void {} }; await null`,
+    })
+    expect(await namesIn(dir)).toEqual(['a', 'c'])
+  })
+
+  it('is an ES module also where the folder, or the file in it, is a link', async () => {
+    await using dir = await folderOf({
+      'package.json': '{"type":"commonjs"}',
+      'real/a.js': `${plain}; await null`,
+      'elsewhere/b.js': `${plain}; await null`,
+      // As Kubernetes mounts a ConfigMap.
+      'mounted/..2026_01_31/c.js': `${plain}; await null`,
+    })
+    await symlink(join(dir.path, 'real'), join(dir.path, 'link'))
+    await symlink(join(dir.path, 'elsewhere/b.js'), join(dir.path, 'real/b.js'))
+    await symlink('..2026_01_31', join(dir.path, 'mounted/..data'))
+    await symlink('..data/c.js', join(dir.path, 'mounted/c.js'))
+    expect(await namesIn(dir, 'link')).toEqual(['a', 'b'])
+    expect(await namesIn(dir, 'mounted')).toEqual(['c'])
+  })
+
+  it('may import its neighbours, from subfolders too', async () => {
+    await using dir = await folderOf({
+      'one.ts': `
+        import { name } from './_names.ts'
+        import { type } from './lib/types.mjs'
+        export default { name, type, run() {} }`,
+      '_names.ts': `export const name: string = 'from-neighbour'`,
+      'lib/types.mjs': `export const type = 'wallet.*'`,
+    })
+    expect(await checkHandlers(dir.path)).toMatchObject([{ name: 'from-neighbour', types: ['wallet.*'] }])
+  })
+
+  it('may import the public names of this package', async () => {
+    await using dir = await folderOf({
+      'one.ts': `
+        import { defineHandler, InboxError, RetryableError, TerminalError } from 'onchain-inbox'
+        import { formatEvent } from 'onchain-inbox/format'
+        import { eventTypes } from 'onchain-inbox/schema'
+        for (const value of [InboxError, RetryableError, TerminalError, formatEvent]) {
+          if (typeof value !== 'function') throw new Error('not a function')
+        }
+        export default defineHandler({ type: eventTypes, run() {} })`,
+    })
+    const [one] = await checkHandlers(dir.path)
+    expect(one?.types).toHaveLength(10)
+  })
+
+  it('gets other packages from its own folder', async () => {
+    await using dir = await folderOf({
+      'app/handlers/one.ts': `
+        import { name } from 'tiny'
+        import old from 'old'
+        export default { name: name + old.suffix, type: '*', run() {} }`,
+      'app/node_modules/tiny/package.json': '{"name":"tiny","type":"module","exports":"./index.js"}',
+      'app/node_modules/tiny/index.js': `export const name = 'tiny'`,
+      'app/handlers/node_modules/old/package.json': '{"name":"old"}',
+      'app/handlers/node_modules/old/index.js': `module.exports = { suffix: '-old' }`,
+    })
+    expect(await namesIn(dir, 'app/handlers')).toEqual(['tiny-old'])
+  })
+
+  it('is found under the same name after the folder has moved', async () => {
+    await using dir = await folderOf({ 'one/a.ts': plain })
+    await rename(join(dir.path, 'one'), join(dir.path, 'other'))
+    expect(await namesIn(dir, 'other')).toEqual(['a'])
+  })
+})
+
+describe('a folder that cannot be used', () => {
+  it('is refused with both paths when two handlers have one name', async () => {
+    const named = `export default { name: 'same', type: '*', run() {} }`
+    const { code, message } = await refusalOf({ 'a.ts': named, 'same.mjs': plain })
+    expect(code).toBe('handler_duplicate')
+    expect(message).toMatch(/two handlers are called same: \/\S+\/a\.ts and \/\S+\/same\.mjs; give one/)
+  })
+
+  it.each([
+    ['an enum', 'enum Side { Buy, Sell }'],
+    ['a namespace', 'namespace Sides { export const buy = 1 }'],
+    ['a parameter property', 'class Side { constructor(readonly name: string) {} }'],
+  ])('is refused because of %s, which is explained', async (_what, source) => {
+    const { code, message } = await refusalOf({ 'a.ts': `${source}\n${plain}` })
+    expect(code).toBe('handler_invalid')
+    expect(message).toMatch(
+      /\/a\.ts cannot be loaded: it uses TypeScript that cannot simply be erased \(enum, namespace/,
+    )
+  })
+
+  it.each([
+    [
+      'a syntax error in JavaScript',
+      'a.mjs',
+      'export default {',
+      /a\.mjs cannot be loaded: SyntaxError: Unexpected end of input$/,
+    ],
+    ['a syntax error in TypeScript', 'a.ts', 'const a: = 1', /a\.ts cannot be loaded: it is not valid TypeScript/],
+    [
+      'a file that throws',
+      'a.js',
+      `throw new Error('no database')`,
+      /a\.js cannot be loaded: Error: no database\s+at /,
+    ],
+    ['no default export', 'a.ts', 'export const x = 1', /a\.ts is not a usable handler: .* received no default export/],
+    ['an unknown option', 'a.js', `export default { type: '*', run() {}, conc: 1 }`, /a\.js .* unknown option `conc`/],
+    ['a package that is not there', 'a.js', `import 'nowhere'`, /a\.js .*'nowhere'.*from the handler's own folder/],
+    ['an import without extension', 'a.ts', `import './_b'`, /a\.ts .*relative imports need their extension/],
+    ['CommonJS', 'a.js', `module.exports = {}`, /a\.js cannot be loaded: .*module is not defined in ES module scope/s],
+    [
+      'a name that the package has not',
+      'a.js',
+      `import { x } from 'onchain-inbox'`,
+      /a\.js .*provide an export named 'x'/s,
+    ],
+  ])('is refused, with path and reason, because of %s', async (_what, name, source, expected) => {
+    const { code, message } = await refusalOf({ [name]: source })
+    expect(code).toBe('handler_invalid')
+    expect(message).toMatch(expected)
+  })
+
+  it('is refused when it is not there, or is a file', async () => {
+    await using dir = await folderOf({ file: '' })
+    for (const name of ['nowhere', 'file']) {
+      await expect(checkHandlers(join(dir.path, name))).rejects.toMatchObject({
+        code: 'handler_invalid',
+        message: expect.stringMatching(new RegExp(`${name} cannot be read .*INBOX_HANDLERS`)),
+      })
+    }
+  })
+
+  it.each([
+    ['ends its process', 'process.exit(3)', /ended its thread with code 3/],
+    ['waits for what never comes', 'await new Promise(() => {})', /waits for what never comes/],
+    ['never comes to an end', 'for (;;);', /takes longer than 2000 ms/],
+  ])('is refused when a file %s', async (_what, source, expected) => {
+    const { code, message } = await refusalOf({ 'a.mjs': source }, 2_000)
+    expect(code).toBe('handler_invalid')
+    expect(message).toMatch(expected)
+  })
+})

@@ -1,0 +1,120 @@
+import { cp, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { systemClock } from '../../src/clock.ts'
+import type { RunnerTiming } from '../../src/dispatch/runner-protocol.ts'
+import { startRunner, type Runner } from '../../src/dispatch/runner.ts'
+import type { NewEvent, RunRecord } from '../../src/inbox/port.ts'
+import { createSqliteInbox, type SqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { silentLogger } from '../../src/log.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+/** Short, but longer than a machine under load holds up a thread that is well. */
+export const shortTiming: Partial<RunnerTiming> = {
+  overrunGraceMs: 300,
+  blockedGraceMs: 1_500,
+  watchMs: 50,
+  restartDelayMs: 20,
+  longestRestartDelayMs: 100,
+  suspectIdleMs: 300,
+}
+
+export interface RunnerStage extends AsyncDisposable {
+  readonly inbox: SqliteInbox
+  readonly runner: Runner
+  readonly handlersDir: string
+  /** Why threads were replaced, so far. */
+  readonly replaced: readonly string[]
+  /** Attempts by handler and kind, as they were reported. */
+  readonly settled: ReadonlyMap<string, number>
+  /** One more over the same inbox and handlers. */
+  startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
+  /** The names of the threads that live now. */
+  threads(): string[]
+  /** How many threads were started so far. */
+  started(): number
+  accept(...events: readonly { readonly id: string; readonly type?: string; readonly data?: object }[]): Promise<void>
+  run(id: string, handler: string): Promise<RunRecord>
+  /** Waits until no run is open. */
+  drained(): Promise<void>
+}
+
+/** The real threads over a real file, with handlers of test/fixtures/handlers copied to a folder of their own. */
+export async function stageRunner(
+  handlers: readonly string[],
+  timing: Partial<RunnerTiming> = shortTiming,
+): Promise<RunnerStage> {
+  await using opened = new AsyncDisposableStack()
+  const dir = opened.use(await createTempDir()).path
+  const handlersDir = join(dir, 'handlers')
+  await mkdir(handlersDir)
+  for (const name of handlers) {
+    await cp(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), join(handlersDir, `${name}.ts`))
+  }
+
+  const threads = new Map<Worker, string>()
+  let started = 0
+  const noteThread = (worker: Worker) => {
+    threads.set(worker, worker.threadName ?? '')
+    started++
+    worker.once('exit', () => threads.delete(worker))
+  }
+  process.on('worker', noteThread)
+  opened.defer(() => void process.off('worker', noteThread))
+
+  const inbox = await createSqliteInbox({ file: join(dir, 'inbox.db') })
+  opened.defer(() => inbox.close())
+  const replaced: string[] = []
+  const settled = new Map<string, number>()
+  const start = (timing: Partial<RunnerTiming>) =>
+    startRunner({
+      inbox,
+      openWorkPort: () => inbox.workPort(),
+      handlersDir,
+      concurrency: 16,
+      logLevel: 'silent',
+      prettyLog: false,
+      clock: systemClock,
+      log: silentLogger,
+      timing,
+      onReplaced: (reason) => replaced.push(reason),
+      onSettled(counts) {
+        for (const { handler, kind, count } of counts) {
+          const name = `${handler} ${kind}`
+          settled.set(name, (settled.get(name) ?? 0) + count)
+        }
+      },
+    })
+  const runner = await start(timing)
+  opened.defer(() => runner.stop(0))
+  const owned = opened.move()
+
+  return {
+    inbox,
+    runner,
+    handlersDir,
+    replaced,
+    settled,
+    startAnother: start,
+    threads: () => [...threads.values()].toSorted(),
+    started: () => started,
+    async accept(...events) {
+      await inbox.accept(events.map((event): NewEvent => toArrival(event)))
+    },
+    async run(id, handler) {
+      const run = (await inbox.event(id))?.runs.find((candidate) => candidate.handler === handler)
+      if (run === undefined) throw new Error(`there is no run of ${id} for ${handler}`)
+      return run
+    },
+    drained: () => until(async () => (await inbox.stats()).oldestOpenAt === null, 'all runs ended', 300_000),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function toArrival(event: { readonly id: string; readonly type?: string; readonly data?: object }): NewEvent {
+  const { id, type = 'wallet.large_trade', data = {} } = event
+  return { ...anEvent(id, { type }), raw: eventBytes({ id, type, data: { ...data } }) }
+}

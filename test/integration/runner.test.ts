@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs'
+import { cp, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { until } from '../support/until.ts'
+import { shortTiming, stageRunner, type RunnerStage } from './runner-stage.ts'
+
+const events = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `evt_${index + 1}` }))
+
+/** The lines that the patient handler wrote: event and attempt. */
+function startedRuns(stage: RunnerStage): string[] {
+  try {
+    return readFileSync(join(stage.handlersDir, 'started'), 'utf8').split('\n').slice(0, -1)
+  } catch {
+    return []
+  }
+}
+
+const waitForStart = (stage: RunnerStage, line: string) =>
+  until(() => startedRuns(stage).includes(line), `the start of ${line}`)
+
+it('runs handlers in a thread of their own, tells which, and counts what it settles', async () => {
+  await using stage = await stageRunner(['steady', 'poison'])
+  expect(stage.runner.handlers.map(({ name, file }) => [name, file])).toEqual(
+    ['poison', 'steady'].map((name) => [name, join(stage.handlersDir, `${name}.ts`)]),
+  )
+  await stage.accept(...events(100))
+  await stage.drained()
+  await until(() => stage.settled.size === 2, 'the report')
+  await stage.runner.stop(1_000)
+  expect(Object.fromEntries(stage.settled)).toEqual({ 'poison done': 100, 'steady done': 100 })
+  expect(stage.replaced).toEqual([])
+})
+
+it('P9: counts an attempt, durably, before it runs', async () => {
+  await using stage = await stageRunner(['patient'])
+  await stage.accept({ id: 'evt_1' })
+  await waitForStart(stage, 'evt_1 1')
+  expect(await stage.run('evt_1', 'patient')).toMatchObject({ state: 'running', attempt: 1 })
+})
+
+it('gives back what is in mid-run when it stops, uncharged, and ends its thread', async () => {
+  await using stage = await stageRunner(['patient'])
+  await stage.accept({ id: 'evt_1' }, { id: 'evt_2', type: 'test.deaf' }, ...events(40).slice(2))
+  await waitForStart(stage, 'evt_1 1')
+  await waitForStart(stage, 'evt_2 1')
+  await stage.runner.stop(100)
+  expect(stage.threads()).toEqual(['reader', 'writer'])
+  for (const { id } of events(40)) {
+    expect(await stage.run(id, 'patient')).toMatchObject({ state: 'ready', attempt: 0, crashed: 0, attempts: [] })
+  }
+  expect(stage.replaced).toEqual([])
+})
+
+it('stores the verdicts of runs that end while it stops', async () => {
+  await using stage = await stageRunner(['steady'])
+  await stage.accept(...events(40).map(({ id }) => ({ id, data: { workMs: 150 } })))
+  await until(async () => (await stage.run('evt_4', 'steady')).state === 'running', 'the first runs')
+  await stage.runner.stop(10_000)
+  const runs = await Promise.all(events(40).map(({ id }) => stage.run(id, 'steady')))
+  const done = runs.filter(({ state }) => state === 'done')
+  expect(done.length).toBeGreaterThan(0)
+  for (const { state, attempt, attempts } of runs) {
+    const outcomes = attempts.map(({ outcome }) => outcome)
+    expect([state, attempt, outcomes]).toEqual(state === 'done' ? ['done', 1, ['done']] : ['ready', 0, []])
+  }
+})
+
+it('stops only once, and starts nothing after that', async () => {
+  await using stage = await stageRunner(['steady', 'poison'])
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  await until(() => stage.replaced.length === 1, 'the replacement')
+  await Promise.all([stage.runner.stop(0), stage.runner.stop(0)])
+  expect(stage.threads()).toEqual(['reader', 'writer'])
+  const started = stage.started()
+  await stage.accept(...events(3))
+  await stage.inbox.stats()
+  expect(stage.started()).toBe(started)
+})
+
+it('lets other runs finish where a handler ignores its timeout in all its slots, and replaces the thread', async () => {
+  await using stage = await stageRunner(['poison', 'steady'])
+  const hang = { deed: 'hang' }
+  await stage.accept({ id: 'evt_1', data: hang }, { id: 'evt_2', data: hang }, ...events(100).slice(2))
+  await stage.drained()
+  expect(stage.replaced.length).toBeGreaterThan(0)
+  expect(new Set(stage.replaced)).toEqual(new Set(['handler poison ignores its timeout and holds all its slots']))
+  for (const id of ['evt_1', 'evt_2']) {
+    const { state, attempts } = await stage.run(id, 'poison')
+    expect(state).toBe('dead')
+    expect(attempts.map(({ outcome, error }) => [outcome, error?.name])).toEqual([
+      ['retry', 'handler_timeout'],
+      ['dead', 'handler_timeout'],
+    ])
+  }
+  for (const { id } of events(100)) {
+    expect(await stage.run(id, 'steady')).toMatchObject({ state: 'done', attempts: [{ outcome: 'done' }] })
+  }
+})
+
+it('keeps trying while the handlers cannot be loaded any more, one thread at a time, and goes on when they can', async () => {
+  await using stage = await stageRunner(['poison', 'steady'])
+  const marker = join(stage.handlersDir, 'poisoned-import')
+  await writeFile(marker, '')
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  const started = stage.started()
+  await until(() => stage.started() > started + 5, 'five vain starts')
+  expect(stage.threads().filter((name) => name === 'runner').length).toBeLessThanOrEqual(1)
+  expect(stage.threads().length).toBeLessThanOrEqual(4)
+  await stage.accept({ id: 'evt_2' })
+  expect(stage.replaced).toHaveLength(1)
+
+  await rm(marker)
+  await stage.drained()
+  expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', crashed: 3 })
+  expect(await stage.run('evt_2', 'poison')).toMatchObject({ state: 'done' })
+})
+
+it('does not start where a file cannot be loaded, and leaves no thread behind', async () => {
+  await using stage = await stageRunner(['steady'])
+  await stage.runner.stop(0)
+  const broken = join(stage.handlersDir, 'broken.mjs')
+  for (const [source, expected] of [
+    ['export default {', 'broken.mjs cannot be loaded'],
+    ['process.exit(5)', 'ended while it loaded them: it ended with code 5'],
+    ['for (;;);', 'did not load within 1000 ms'],
+  ] as const) {
+    await writeFile(broken, source)
+    await expect(stage.startAnother({ ...shortTiming, startMs: 1_000 })).rejects.toMatchObject({
+      code: 'handler_invalid',
+      message: expect.stringContaining(expected),
+    })
+    expect(stage.threads()).toEqual(['reader', 'writer'])
+  }
+})
+
+it('tells of the handlers that the present thread has loaded', async () => {
+  await using stage = await stageRunner(['steady', 'poison'])
+  await rename(join(stage.handlersDir, 'steady.ts'), join(stage.handlersDir, 'renamed.ts'))
+  await cp(join(stage.handlersDir, 'renamed.ts'), join(stage.handlersDir, 'second.ts'))
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  await until(() => stage.runner.handlers.length === 3, 'the new thread')
+  expect(stage.runner.handlers.map(({ name }) => name)).toEqual(['poison', 'renamed', 'second'])
+})
+
+it('does not wait for suspects of a handler that is gone', async () => {
+  await using stage = await stageRunner(['steady', 'poison'])
+  await stage.inbox.accept([])
+  await stage.inbox.register([{ name: 'gone', types: ['*'], order: 'key' }])
+  await stage.accept({ id: 'evt_1' })
+  await stage.inbox.claim({ handlers: ['gone'], max: 1, owner: 'dead', suspects: false })
+  await stage.inbox.reap('dead')
+  await stage.inbox.register(stage.runner.handlers)
+  await stage.accept({ id: 'evt_2', data: { deed: 'exit' } })
+  await until(async () => (await stage.run('evt_2', 'poison')).state === 'dead', 'the verdict')
+  await until(() => !stage.threads().includes('runner-suspects'), 'the end of the thread for suspects')
+  const started = stage.started()
+  await stage.accept({ id: 'evt_3' })
+  await until(async () => (await stage.run('evt_3', 'steady')).state === 'done', 'the run')
+  expect(stage.started()).toBe(started)
+})

@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { sqliteUrl, startTestApp, type TestApp } from '../support/app.ts'
+import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes } from '../support/raw-http.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+const get = (port: number, target: string) => rawRequest(port, { method: 'GET', target })
+
+/** Sends events one after the other on one connection until it is closed. Gives the ids that were acknowledged. */
+async function sendUntilClosed(app: TestApp, client: number, acknowledged: string[]): Promise<void> {
+  using connection = await RawConnection.open(app.port)
+  for (let count = 0; ; count++) {
+    const id = `evt_${client}_${count}`
+    const answer = await connection.request(delivery(eventBytes({ id }))).catch(() => null)
+    if (answer?.status === 200) acknowledged.push(id)
+    if (answer === null || headerOf(answer, 'connection') === 'close') return
+  }
+}
+
+/** A request on its way: all but its last byte is sent. */
+async function beginRequest(port: number, bytes: Buffer) {
+  const connection = await RawConnection.open(port)
+  connection.send(bytes.subarray(0, -1))
+  return {
+    connection,
+    finish: () => {
+      connection.send(bytes.subarray(-1))
+      return connection.answer()
+    },
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
+  }
+}
+
+async function connectError(port: number): Promise<unknown> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  try {
+    await once(socket, 'connect')
+    return null
+  } catch (error) {
+    return error
+  } finally {
+    socket.destroy()
+  }
+}
+
+test('a stop under load loses nothing that was acknowledged, and ends in time', async () => {
+  await using dir = await createTempDir()
+  const settings = { INBOX_DATABASE_URL: sqliteUrl, INBOX_SHUTDOWN_MS: '20000' }
+  const acknowledged: string[] = []
+  {
+    await using app = await startTestApp({ dir: dir.path, settings })
+    const clients = Array.from({ length: 20 }, (_, client) => sendUntilClosed(app, client, acknowledged))
+    await until(() => acknowledged.length >= 500, 'there is load')
+    const startedAt = performance.now()
+    await Promise.all([app.stop(), ...clients])
+    expect(performance.now() - startedAt).toBeLessThan(app.config.shutdownMs)
+  }
+
+  await using again = await startTestApp({ dir: dir.path, settings })
+  for (const id of acknowledged) {
+    expect(Buffer.from((await again.inbox.event(id))?.raw ?? [])).toEqual(eventBytes({ id }))
+  }
+  expect((await again.inbox.stats()).missingSeqs).toBe(0)
+})
+
+describe('during a stop', () => {
+  test('it is not ready, takes no new connections, and closes those it has with their answers', async () => {
+    await using dir = await createTempDir()
+    const settings = { INBOX_DATABASE_URL: sqliteUrl }
+    {
+      await using app = await startTestApp({ dir: dir.path, settings })
+      using idle = await RawConnection.open(app.port)
+      expect((await idle.request(delivery(eventBytes({ id: 'evt_before' })))).status).toBe(200)
+      using inFlight = await beginRequest(app.port, requestBytes(delivery(eventBytes({ id: 'evt_in_flight' }))))
+      using late = await beginRequest(app.port, requestBytes({ headers: { 'Content-Length': '1' } }))
+      using ready = await beginRequest(app.port, requestBytes({ method: 'GET', target: '/readyz' }))
+      using alive = await beginRequest(app.port, requestBytes({ method: 'GET', target: '/healthz' }))
+      // Its answer shows that what was sent before it has arrived.
+      expect((await get(app.port, '/readyz')).status).toBe(200)
+
+      const stopped = app.stop()
+      await until(async () => (await get(app.adminPort, '/readyz')).status === 503, 'the admin side is not ready')
+      expect((await get(app.adminPort, '/healthz')).status).toBe(200)
+      expect(await connectError(app.port)).toMatchObject({ code: 'ECONNREFUSED' })
+      await idle.closed()
+      const unready = await ready.finish()
+      expect([unready.status, headerOf(unready, 'connection')]).toEqual([503, 'close'])
+      const healthy = await alive.finish()
+      expect([healthy.status, headerOf(healthy, 'connection')]).toEqual([200, 'close'])
+      const refused = await late.finish()
+      expect([refused.status, headerOf(refused, 'connection')]).toEqual([503, 'close'])
+      expect(jsonOf(refused)).toMatchObject({ error: { code: 'shutting_down' } })
+      expect(Number(headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
+
+      const answer = await inFlight.finish()
+      expect(jsonOf(answer)).toEqual({ status: 'accepted', id: 'evt_in_flight' })
+      expect(headerOf(answer, 'connection')).toBe('close')
+      expect(await inFlight.connection.closed()).toBe('end')
+      await stopped
+      expect(await connectError(app.adminPort)).toMatchObject({ code: 'ECONNREFUSED' })
+    }
+
+    await using again = await startTestApp({ dir: dir.path, settings })
+    const { data } = await again.inbox.events({ limit: 10 })
+    expect(data.map(({ id }) => id)).toEqual(['evt_in_flight', 'evt_before'])
+  })
+
+  test('a client that never finishes its request, and a handler that never ends, hold it up no longer than allowed', async () => {
+    const endless = `
+      import { defineHandler } from 'onchain-inbox'
+      export default defineHandler({ type: '*', run: () => new Promise(() => {}) })
+    `
+    await using app = await startTestApp({
+      settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_SHUTDOWN_MS: '6000' },
+      handlers: { 'endless.ts': endless },
+    })
+    using stubborn = await beginRequest(app.port, requestBytes(delivery(eventBytes({ id: 'evt_stubborn' }))))
+    using silent = await RawConnection.open(app.port)
+    expect((await rawRequest(app.port, delivery(eventBytes({ id: 'evt_endless' })))).status).toBe(200)
+    await until(async () => (await app.inbox.event('evt_endless'))?.status === 'running', 'the handler runs')
+
+    const startedAt = performance.now()
+    await app.stop()
+    expect(performance.now() - startedAt).toBeLessThan(app.config.shutdownMs)
+    await Promise.all([stubborn.connection.closed(), silent.closed()])
+  })
+})
+
+test('healthz and readyz answer on both ports', async () => {
+  await using app = await startTestApp()
+  for (const port of [app.port, app.adminPort]) {
+    const [alive, ready] = [await get(port, '/healthz'), await get(port, '/readyz')]
+    expect([alive.status, jsonOf(alive)]).toEqual([200, { status: 'alive' }])
+    expect([ready.status, jsonOf(ready)]).toEqual([200, { status: 'ready' }])
+    expect((await rawRequest(port, { method: 'HEAD', target: '/readyz' })).status).toBe(200)
+  }
+})

@@ -1,0 +1,192 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { NewEvent } from '../../src/inbox/port.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
+import { counts } from '../counts.ts'
+import { Sidecar } from '../support/sidecar.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const body = Buffer.from(JSON.stringify({ padding: 'x'.repeat(480) }))
+const keys = 50_000
+
+const backlogEvent = (n: number): NewEvent => anEvent(`evt_${n}`, { key: `solana:${n % keys}`, raw: body })
+
+/** A file with so many open runs of the handler `ordered`. It is not under test how it gets there, so without fsyncs. */
+async function fillBacklog(file: string, runs: number): Promise<void> {
+  const opened = await openFileStore(file, { clock: systemClock, synchronous: 'normal' })
+  try {
+    const { store } = opened
+    store.transact([], () => store.register([ordered]))
+    for (let from = 0; from < runs; from += 5_000) {
+      const batch = Array.from({ length: Math.min(5_000, runs - from) }, (_, n) => backlogEvent(from + n))
+      store.transact([], () => store.accept(batch))
+    }
+    opened.committed()
+  } finally {
+    opened.close()
+  }
+}
+
+async function anInbox(file: string, options: { synchronous?: 'full' | 'normal' } = {}) {
+  const inbox = await createSqliteInbox({ file, ...options })
+  return { ...inbox, [Symbol.asyncDispose]: () => inbox.close() }
+}
+
+describe('the inbox in its threads', () => {
+  test('commits with FULL, read back, unless its internal option says otherwise', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const full = await anInbox(file)
+    expect(full.evidence).toEqual({ synchronous: 2, cleanStop: true, lastSeq: 0, missingSeqs: 0 })
+    await full.close()
+    await using normal = await anInbox(file, { synchronous: 'normal' })
+    expect(normal.evidence.synchronous).toBe(1)
+  })
+
+  test('ends when its writer thread dies: told once, calls that wait and later ones reject, views still answer', async () => {
+    await using dir = await createTempDir()
+    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    await inbox.register([ordered])
+    await inbox.accept([anEvent('a')])
+    await inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    const failures: Error[] = []
+    const told = new Promise<void>((resolve) =>
+      inbox.onFailure((error) => {
+        failures.push(error)
+        resolve()
+      }),
+    )
+    const waiting = inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    const rejected = expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+    const port = await inbox.workPort()
+    // No list of calls: it throws where nothing catches it.
+    port.postMessage(0)
+    await told
+    await rejected
+    port.close()
+    expect(failures).toMatchObject([
+      { code: 'store_unavailable', message: expect.stringMatching(/^the writer thread died: /) },
+    ])
+    await expect(inbox.accept([anEvent('b')])).rejects.toBe(failures[0])
+    expect(inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('the writer thread died') })
+    expect(await inbox.event('a')).toMatchObject({ seq: 1 })
+    await inbox.close()
+    await using again = await anInbox(join(dir.path, 'inbox.db'))
+    expect(again.evidence).toMatchObject({ lastSeq: 1, missingSeqs: 0, cleanStop: false })
+    expect(failures).toHaveLength(1)
+  })
+
+  test('refuses calls after its close, which can be called twice', async () => {
+    await using dir = await createTempDir()
+    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    const late = inbox.accept([anEvent('a')])
+    await Promise.all([inbox.close(), inbox.close()])
+    expect(await late).toEqual(['accepted'])
+    await expect(inbox.accept([anEvent('b')])).rejects.toMatchObject({ code: 'shutting_down' })
+    await expect(inbox.stats()).rejects.toMatchObject({ code: 'shutting_down' })
+  })
+
+  test('finds a damaged page by the check of its structure', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    await fillBacklog(file, 500)
+    await using sound = await anInbox(file)
+    expect(await sound.quickCheck()).toBe('ok')
+    await sound.close()
+    const bytes = readFileSync(file)
+    bytes.fill(0xa5, bytes.length - 2 * 4096, bytes.length - 2 * 4096 + 200)
+    writeFileSync(file, bytes)
+    await using damaged = await anInbox(file)
+    expect(await damaged.quickCheck()).toMatch(/Tree|page|malformed/i)
+  })
+
+  test('answers views on a large file while it is written to', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const runs = counts.backlogRuns
+    await fillBacklog(file, runs)
+    await using inbox = await anInbox(file)
+    await inbox.register([ordered])
+    let accepted = 0
+    let isDone = false
+    const write = async () => {
+      while (!isDone) {
+        await inbox.accept(Array.from({ length: 20 }, (_, n) => anEvent(`fresh${accepted + n}`)))
+        accepted += 20
+      }
+    }
+    const writing = write()
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const stats = await inbox.stats()
+        expect(stats.lastSeq).toBeGreaterThanOrEqual(runs)
+        expect(stats.handlers[0]?.waiting).toBe(runs - Math.min(runs, keys))
+        const { data } = await inbox.events({ limit: 50 })
+        expect(data).toHaveLength(50)
+        expect(await inbox.event('evt_0')).toMatchObject({ seq: 1, status: 'pending' })
+        expect((await inbox.events({ limit: 50, type: 'pump.graduation' })).data).toEqual([])
+      }
+    } finally {
+      isDone = true
+      await writing
+    }
+    expect(accepted).toBeGreaterThan(0)
+    expect(await inbox.stats()).toMatchObject({ lastSeq: runs + accepted, missingSeqs: 0 })
+  }, 120_000)
+})
+
+describe('one process at a time', () => {
+  test('has a file: a second one is told which, and gets it when the first one is closed or killed', async () => {
+    await using sidecar = await Sidecar.start()
+    const file = sidecar.databaseFile
+    await expect(anInbox(file)).rejects.toMatchObject({
+      code: 'database_in_use',
+      message: expect.stringContaining(`in use by the process ${sidecar.pid}.`),
+    })
+    await sidecar.kill()
+    const taken = await anInbox(file)
+    expect(taken.evidence).toMatchObject({ cleanStop: false, missingSeqs: 0 })
+
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toContain(`in use by the process ${process.pid}.`)
+
+    await taken.close()
+    await sidecar.start()
+    expect(await sidecar.log('database opened')).toMatchObject({ cleanStop: true, synchronous: 2 })
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+    await using closed = await anInbox(file)
+    expect(closed.evidence.cleanStop).toBe(true)
+  }, 60_000)
+})
+
+describe('a start on a large backlog', () => {
+  const handler = `
+    let count = 0
+    export default {
+      type: '*',
+      name: 'ordered',
+      run(event, ctx) { if (++count === 1000) ctx.log.info({}, 'a thousand done') },
+    }`
+
+  test(`of ${counts.backlogRuns} open runs is ready soon, in bounded memory, and works on it`, async () => {
+    await using sidecar = await Sidecar.create({ handlers: { 'ordered.js': handler } })
+    await fillBacklog(sidecar.databaseFile, counts.backlogRuns)
+    await sidecar.start()
+    await sidecar.log('a thousand done')
+    const memoryMb = peakMemoryMb(sidecar.pid)
+    const readyMs = sidecar.lives[0]?.readyMs ?? Infinity
+    expect(readyMs).toBeLessThan(10_000)
+    expect(memoryMb).toBeLessThan(450)
+    expect(sidecar.output.text).not.toContain('"level":"error"')
+    console.log(`backlog of ${counts.backlogRuns}: ready in ${Math.round(readyMs)} ms, peak memory ${memoryMb} MB`)
+    await sidecar.kill()
+  }, 300_000)
+})
+
+function peakMemoryMb(pid: number): number {
+  return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
+}

@@ -1,0 +1,72 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startApp, type App } from '../../src/app.ts'
+import { systemClock, type Clock } from '../../src/clock.ts'
+import { loadConfig, type Config } from '../../src/config.ts'
+import type { SettingName } from '../../src/config/settings.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+import { createTempDir } from './temp-dir.ts'
+
+export const testSecret = 'the-secret-of-the-tests'
+
+export interface TestAppOptions {
+  /** Settings by their names, over those of a test: one secret, free ports, `memory:`, a silent log. */
+  readonly settings?: Readonly<Partial<Record<SettingName, string>>>
+  /** Handler files by name, as source text. They run in their own thread, as in production. */
+  readonly handlers?: Readonly<Record<string, string>>
+  /** The folder that relative paths start at; without it one of the app's own, removed at the end. */
+  readonly dir?: string
+  readonly log?: Logger
+  readonly clock?: Clock
+}
+
+export interface TestApp extends App, AsyncDisposable {
+  readonly config: Config
+  readonly dir: string
+  /** Of the webhook endpoint. */
+  readonly port: number
+  readonly adminPort: number
+  /** What `onFailure` was called with. */
+  readonly failures: readonly Error[]
+}
+
+/** As a setting: a file that outlives the app when `dir` is given. */
+export const sqliteUrl = 'sqlite:./inbox.db'
+
+/** Starts the whole app as `serve` does. `await using app = await startTestApp()` stops it and removes its folder. */
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { settings = {}, handlers = {}, log = silentLogger, clock = systemClock } = options
+  await using opened = new AsyncDisposableStack()
+  const dir = options.dir ?? opened.use(await createTempDir()).path
+
+  const handlersDir = join(dir, 'handlers')
+  await mkdir(handlersDir, { recursive: true })
+  for (const [name, source] of Object.entries(handlers)) await writeFile(join(handlersDir, name), source)
+
+  const config = await loadConfig({ env: { ...defaultsFor(settings), ...settings }, cwd: dir })
+  const failures: Error[] = []
+  const app = await startApp({ config, log, clock, prettyLog: false, onFailure: (error) => failures.push(error) })
+  opened.defer(() => app.stop())
+
+  const owned = opened.move()
+  return {
+    ...app,
+    config,
+    dir,
+    failures,
+    port: Number(new URL(app.url).port),
+    adminPort: Number(new URL(app.adminUrl).port),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function defaultsFor(settings: NonNullable<TestAppOptions['settings']>): Partial<Record<SettingName, string>> {
+  return {
+    ...(settings.INBOX_SECRETS_FILE === undefined && { INBOX_SECRETS: `main:${testSecret}` }),
+    INBOX_PORT: '0',
+    INBOX_ADMIN_PORT: '0',
+    INBOX_DATABASE_URL: 'memory:',
+    INBOX_HANDLERS: './handlers',
+    INBOX_LOG_LEVEL: 'silent',
+  }
+}

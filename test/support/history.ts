@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import http from 'node:http'
+import { sign } from '../../src/signature/sign.ts'
+import { testSecret } from './app.ts'
+
+/** One delivery as a sender makes it: an id, and exact bytes with a signature. */
+export interface Delivery {
+  readonly id: string
+  /** Order is kept within it; null if the event has none. */
+  readonly key: string | null
+  readonly raw: Buffer
+  readonly signature: string
+}
+
+/** `forge`: not what the secret signs. It must be refused and leave nothing. */
+export type Operation = 'deliver' | 'forge'
+
+/** What a client knows of one request. A timeout, a reset and any 5xx say nothing about whether the event is stored. */
+export interface RecordedRequest {
+  readonly op: Operation
+  readonly delivery: Delivery
+  readonly id: string
+  readonly digest: string
+  /** Milliseconds on the client's clock. */
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly answer: number | 'timeout' | 'reset' | 'refused'
+}
+
+/** A request is answered or closed within this time (P6). */
+export const answerLimitMs = 5_000
+
+export function toDelivery(raw: Buffer, given: { readonly id: string; readonly key?: string | null }): Delivery {
+  return { id: given.id, key: given.key ?? null, raw, signature: sign(raw, testSecret) }
+}
+
+export function digestOf(raw: Uint8Array): string {
+  return createHash('sha256').update(raw).digest('hex')
+}
+
+export function isAcknowledged(request: Pick<RecordedRequest, 'answer'>): boolean {
+  return typeof request.answer === 'number' && request.answer >= 200 && request.answer < 300
+}
+
+/** A client that writes down everything it does. It keeps its connections alive, as the service does. */
+export class RecordingClient implements Disposable {
+  readonly requests: RecordedRequest[] = []
+  readonly #url: () => string
+  readonly #timeoutMs: number
+  readonly #agent: http.Agent
+
+  /** `url` is asked before each request: it changes with each start. */
+  constructor(options: { readonly url: () => string; readonly connections?: number; readonly timeoutMs?: number }) {
+    this.#url = options.url
+    this.#timeoutMs = options.timeoutMs ?? answerLimitMs
+    this.#agent = new http.Agent({ keepAlive: true, maxSockets: options.connections ?? 64 })
+  }
+
+  deliver(delivery: Delivery): Promise<RecordedRequest> {
+    return this.#send('deliver', delivery)
+  }
+
+  /** Sends what nobody has signed: these bytes under the signature of others. */
+  forge(delivery: Delivery): Promise<RecordedRequest> {
+    return this.#send('forge', delivery)
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+
+  async #send(op: Operation, delivery: Delivery): Promise<RecordedRequest> {
+    const { id, raw, signature } = delivery
+    const startedAt = performance.now()
+    const answer = await this.#post(raw, signature)
+    const request = { op, delivery, id, digest: digestOf(raw), startedAt, endedAt: performance.now(), answer }
+    this.requests.push(request)
+    return request
+  }
+
+  #post(raw: Buffer, signature: string): Promise<RecordedRequest['answer']> {
+    const { promise, resolve } = Promise.withResolvers<RecordedRequest['answer']>()
+    const headers = { 'X-Service-Signature': signature, 'Content-Length': raw.length }
+    const request = http.request(this.#url(), { method: 'POST', agent: this.#agent, headers }, (response) => {
+      // An answer counts once all of it is there.
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      response.on('error', () => resolve('reset'))
+    })
+    const timer = setTimeout(() => {
+      resolve('timeout')
+      request.destroy()
+    }, this.#timeoutMs)
+    request.on('error', (error) => resolve('code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'reset'))
+    request.on('close', () => clearTimeout(timer))
+    request.end(raw)
+    return promise
+  }
+}

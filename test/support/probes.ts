@@ -1,0 +1,177 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sign } from '../../src/signature/sign.ts'
+import { testSecret } from './app.ts'
+import { checkHistory, type Finding } from './checks.ts'
+import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from './history.ts'
+import { readEffects, type StoredCopy } from './ledger.ts'
+import { Sidecar, testToken, type SidecarOptions } from './sidecar.ts'
+
+/** A receiver of any make, to be examined from outside. */
+export interface Subject {
+  readonly command: readonly string[]
+  readonly options: Omit<SidecarOptions, 'command'>
+  /** Lets all work be done, then stops it. */
+  finish(sidecar: Sidecar): Promise<unknown>
+  /** What it has stored, read while it does not run. */
+  readStored(sidecar: Sidecar): Promise<readonly StoredCopy[]>
+}
+
+const address = '0x00000000000000000000000000000000000000a1'
+
+/** Signatures right and wrong, duplicates, late events, kills and restarts; then everything is sent again and checked. */
+export async function probe(subject: Subject): Promise<Finding[]> {
+  const { command, options } = subject
+  await using sidecar = await Sidecar.start({ ...options, command })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  await probeSignatures(client)
+  await restart(sidecar)
+  await probeDuplicates(client)
+  await probeLateEvent(client)
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < 5; n++) await client.deliver(anEvent(`kill_${round}_${n}`, { key: address }))
+    await restart(sidecar)
+  }
+  await sidecar.stop()
+  await sidecar.start()
+  await probeDuplicates(client)
+  return await conclude(subject, sidecar, client)
+}
+
+/** Of several secrets one is empty: it must not start, or not take what is signed with nothing. */
+export async function probeEmptySecret({ command, options }: Subject): Promise<Finding[]> {
+  const env = { ...options.env, INBOX_SECRETS: `${testSecret},` }
+  await using sidecar = await Sidecar.create({ ...options, command, env })
+  sidecar.launch()
+  const refused = sidecar.exited().then(() => true)
+  if (await Promise.race([refused, sidecar.ready().then(() => false)])) return []
+  using client = new RecordingClient({ url: () => sidecar.url })
+  const event = anEvent('empty_secret')
+  const { answer } = await client.forge({ ...event, signature: sign(event.raw, '') })
+  return answer === 401
+    ? []
+    : [{ property: 'P2', what: `a signature made with an empty secret was answered ${answer}` }]
+}
+
+/** Files may not grow beyond a few MB, and more than that is sent. Then the limit is gone. */
+export async function probeFileLimit(subject: Subject): Promise<Finding[]> {
+  const { command, options } = subject
+  const limited = ['sh', '-c', 'ulimit -f "$FILE_LIMIT"; exec "$@"', 'sh', ...command]
+  await using sidecar = await Sidecar.create({ ...options, command: limited })
+  await sidecar.start({ FILE_LIMIT: '4096' })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  for (let n = 0; n < 200; n++) await client.deliver(anEvent(`large_${n}`, { note: 'x'.repeat(50_000) }))
+  await sidecar.kill()
+  await sidecar.start({ FILE_LIMIT: 'unlimited' })
+  return await conclude(subject, sidecar, client)
+}
+
+/** P5, by the system calls of a traced process: before each 2xx for a new event an fsync has returned since the last one. */
+export async function probeHonestAck({ command, options }: Subject): Promise<Finding[]> {
+  const calls = 'trace=fsync,fdatasync,write,writev,sendto,sendmsg'
+  const traced = ['strace', '-f', '--seccomp-bpf', '-e', calls, '-o', 'trace', ...command]
+  await using sidecar = await Sidecar.start({ ...options, command: traced })
+  using client = new RecordingClient({ url: () => sidecar.url, timeoutMs: 30_000 })
+  const findings: Finding[] = []
+  for (let n = 0; n < 20; n++) {
+    const { answer } = await client.deliver(anEvent(`traced_${n}`))
+    if (answer !== 200) findings.push({ property: 'P5', what: `traced_${n} was answered ${answer}` })
+  }
+  await sidecar.kill()
+  let synced = false
+  for (const line of (await readFile(join(sidecar.dir, 'trace'), 'utf8')).split('\n')) {
+    if (/(?:fsync|fdatasync)(?:\(\d+| resumed>)\)\s+= 0$/.test(line)) synced = true
+    if (!line.includes('"HTTP/1.1 200')) continue
+    if (!synced)
+      findings.push({ property: 'P5', what: 'a 2xx was written, and no fsync had returned since the last one' })
+    synced = false
+  }
+  return findings
+}
+
+async function probeSignatures(client: RecordingClient): Promise<void> {
+  const { raw } = anEvent('forged', { amount_usd: 1.5 })
+  const good = sign(raw, testSecret)
+  const pretty = Buffer.from(JSON.stringify(JSON.parse(raw.toString()), null, 2))
+  const forgeries: readonly (readonly [Buffer, string])[] = [
+    [raw, ''],
+    [raw, good.slice(0, 63)],
+    [raw, `${good}0`],
+    [raw, good.replace(/^./, 'g')],
+    [raw, `sha256=${good}`],
+    [raw, Buffer.from(good, 'hex').toString('base64')],
+    [raw, sign(raw, `${testSecret}!`)],
+    [raw, sign(raw, '')],
+    [pretty, good],
+    [raw, sign(pretty, testSecret)],
+  ]
+  for (const [index, [bytes, signature]] of forgeries.entries()) {
+    await client.forge({ id: 'forged', key: null, raw: bytes, signature })
+    await client.deliver(anEvent(`after_forgery_${index}`))
+  }
+  const plain = anEvent('form_0', { amount_usd: 1000 }).raw.toString()
+  const forms = [
+    (text: string) => JSON.stringify(JSON.parse(text), null, 2),
+    (text: string) => text.replace('1000', '1.0e3'),
+    (text: string) => text.replace('ethereum', '\\u0065thereum'),
+    (text: string) => `${text}\n`,
+  ]
+  for (const [index, form] of forms.entries()) {
+    const id = `form_${index}`
+    await client.deliver(toDelivery(Buffer.from(form(plain.replace('form_0', id))), { id }))
+  }
+}
+
+async function probeDuplicates(client: RecordingClient): Promise<void> {
+  const event = anEvent('at_once')
+  await Promise.all(Array.from({ length: 50 }, () => client.deliver(event)))
+  for (let n = 0; n < 3; n++) await client.deliver(event)
+}
+
+async function probeLateEvent(client: RecordingClient): Promise<void> {
+  await client.deliver(anEvent('newer', { key: address, createdAt: '2026-02-01T00:00:00Z' }))
+  await client.deliver(anEvent('older', { key: address, createdAt: '2026-01-01T00:00:00Z' }))
+}
+
+async function restart(sidecar: Sidecar): Promise<void> {
+  await sidecar.kill()
+  await sidecar.start()
+}
+
+/** Sends what is not known to be stored once more, waits for all work, reads and checks. What is acknowledged is left to itself. */
+async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
+  const unsure = new Map<string, Delivery>()
+  for (const { op, id, delivery } of client.requests) if (op === 'deliver') unsure.set(id, delivery)
+  for (const request of client.requests) if (isAcknowledged(request)) unsure.delete(request.id)
+  const findings: Finding[] = []
+  for (const delivery of unsure.values()) {
+    const again = await client.deliver(delivery)
+    if (!isAcknowledged(again))
+      findings.push({ property: 'P7', what: `${again.id} was answered ${again.answer} in the end` })
+  }
+  await subject.finish(sidecar)
+  const stored = await subject.readStored(sidecar)
+  const effects = await readEffects(sidecar.effectsFile)
+  const secrets = [testSecret, testToken]
+  const { requests } = client
+  const evidence = { requests, stored, effects, lives: sidecar.lives, output: sidecar.output.text, secrets }
+  return [...findings, ...checkHistory(evidence)]
+}
+
+interface EventParts {
+  readonly key?: string
+  readonly createdAt?: string
+  readonly amount_usd?: number
+  readonly note?: string
+}
+
+function anEvent(id: string, { key, createdAt = '2026-01-31T14:03:22.123Z', ...data }: EventParts = {}): Delivery {
+  const about = key === undefined ? {} : { wallet_address: key }
+  const envelope = {
+    id,
+    type: 'wallet.large_trade',
+    created_at: createdAt,
+    data: { ...about, network: 'ethereum', ...data },
+  }
+  return toDelivery(Buffer.from(JSON.stringify(envelope)), { id, key: key ?? null })
+}

@@ -1,0 +1,102 @@
+import { systemClock } from '../../src/clock.ts'
+import { startHttpServer, type HttpServer } from '../../src/http-server.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import type { AcceptPort, Inbox } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import { createGroupCommit, type GroupCommit } from '../../src/receiver/group-commit.ts'
+import { createIngest } from '../../src/receiver/ingest.ts'
+import { createPressure } from '../../src/receiver/pressure.ts'
+import { createReceiverApp, type ReceiverObserver } from '../../src/receiver/server.ts'
+import { parseSecrets } from '../../src/signature/keys.ts'
+import { testSecret } from './app.ts'
+
+export interface TestReceiverOptions {
+  /** What stands between the receiver and the inbox. */
+  readonly accept?: (inbox: Inbox) => AcceptPort['accept']
+  readonly ackTimeoutMs?: number
+  readonly maxConnections?: number
+}
+
+export interface TestReceiver extends AsyncDisposable {
+  readonly inbox: Inbox
+  readonly port: number
+  readonly pending: GroupCommit['pending']
+  /** To be turned by the test. */
+  readonly state: { stopping: boolean }
+}
+
+const nothing: ReceiverObserver = {
+  stored() {},
+  rejected() {},
+  refused() {},
+  committed() {},
+  acknowledged() {},
+}
+
+/** The receiver alone, wired as in `startApp`, with a store in memory that a test can hold back or break. */
+export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
+  const clock = systemClock
+  const inbox = createMemoryInbox({ clock })
+  const secrets = parseSecrets(testSecret)
+  const state = { stopping: false, health: () => inbox.health() }
+  const commits = createGroupCommit({
+    accept: options.accept?.(inbox) ?? ((batch) => inbox.accept(batch)),
+    clock,
+    ackTimeoutMs: options.ackTimeoutMs ?? 4_000,
+    onBatch() {},
+  })
+  const pressure = createPressure(commits.pending)
+  const server: HttpServer = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: 'INBOX_PORT',
+    maxConnections: options.maxConnections ?? 1000,
+    keepAliveMs: 15_000,
+    handler: createReceiverApp({
+      path: '/webhooks',
+      signatureHeader: 'x-service-signature',
+      bodyLimitBytes: 1024 * 1024,
+      ingest: createIngest({
+        commits,
+        secrets: () => secrets,
+        clock,
+        log: silentLogger,
+        observer: nothing,
+        unusableStatus: 200,
+      }),
+      pressure,
+      observer: nothing,
+      log: silentLogger,
+      logReject() {},
+      state,
+    }),
+  })
+  return {
+    inbox,
+    port: server.port,
+    pending: commits.pending,
+    state,
+    async [Symbol.asyncDispose]() {
+      await server.close(0)
+      pressure.close()
+      await inbox.close()
+    },
+  }
+}
+
+/** An accept that waits for `open()`, and can be shut again. */
+export function createGate(inbox: Pick<AcceptPort, 'accept'>) {
+  let gate = Promise.withResolvers<void>()
+  const arrived = { batches: 0 }
+  const accept: AcceptPort['accept'] = async (batch) => {
+    arrived.batches++
+    await gate.promise
+    return inbox.accept(batch)
+  }
+  return {
+    accept,
+    arrived,
+    open: () => gate.resolve(),
+    shut: () => void (gate = Promise.withResolvers()),
+  }
+}

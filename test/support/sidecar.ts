@@ -1,0 +1,232 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { testSecret } from './app.ts'
+import { ProcessOutput, type LogLine } from './process-output.ts'
+import { until } from './until.ts'
+
+export const testToken = 'admin-token-of-the-process-tests'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+/** `node src/cli.ts serve`. A test may put something before it: `['strace', '-f', ...serveCommand]`. */
+export const serveCommand: readonly string[] = [process.execPath, cli, 'serve']
+
+export interface SidecarOptions {
+  /** What is started, `serve` by default. It must print a JSON line with `msg: 'listening'` and its `url`. */
+  readonly command?: readonly string[]
+  /** Added to the settings that make it work in its folder; `undefined` takes one of those away. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** The handlers folder: file name and source. */
+  readonly handlers?: Readonly<Record<string, string>>
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** One process from its start to its end. */
+export interface Life {
+  readonly pid: number
+  /** Milliseconds from its start to the line that says that it listens; undefined if it never did. */
+  readyMs: number | undefined
+  /** Undefined while it lives. */
+  exit: Exit | undefined
+}
+
+interface HandlerCounts {
+  readonly waiting: number
+  readonly ready: number
+  readonly suspect: number
+  readonly running: number
+}
+
+const readyDeadlineMs = 30_000
+const goodbyeMs = 10_000
+
+/**
+ * A service in a process of its own, on a folder of its own, that can be killed and started again on the same files. Disposing
+ * of it ends the process and removes the folder.
+ */
+export class Sidecar implements AsyncDisposable {
+  readonly dir: string
+  readonly databaseFile: string
+  /** Named by EFFECTS in the environment: where handlers may leave traces. */
+  readonly effectsFile: string
+  readonly output = new ProcessOutput()
+  readonly #options: SidecarOptions
+  readonly #lives: Life[] = []
+  #child: ChildProcess | undefined
+  #exited: Promise<Exit> = Promise.resolve({ code: 0, signal: null })
+  #startedAt = 0
+  #listening: LogLine | undefined
+
+  private constructor(dir: string, options: SidecarOptions) {
+    this.dir = dir
+    this.databaseFile = join(dir, 'inbox.db')
+    this.effectsFile = join(dir, 'effects')
+    this.#options = options
+  }
+
+  /** Makes the folder and what belongs into it; nothing is started yet. */
+  static async create(options: SidecarOptions = {}): Promise<Sidecar> {
+    const dir = await mkdtemp(join(tmpdir(), 'inbox-process-'))
+    const handlers = join(dir, 'handlers')
+    await mkdir(handlers)
+    for (const [name, source] of Object.entries(options.handlers ?? {})) await writeFile(join(handlers, name), source)
+    return new Sidecar(dir, options)
+  }
+
+  static async start(options: SidecarOptions = {}): Promise<Sidecar> {
+    const sidecar = await Sidecar.create(options)
+    try {
+      await sidecar.start()
+      return sidecar
+    } catch (error) {
+      await sidecar[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** Where events are delivered to; another port after each start. */
+  get url(): string {
+    return String(this.#ready().url)
+  }
+
+  get adminUrl(): string {
+    return String(this.#ready().adminUrl)
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Every process so far, the present one last. */
+  get lives(): readonly Life[] {
+    return this.#lives
+  }
+
+  /** Starts the process and waits until it listens. `env` is added for this life only. */
+  async start(env: SidecarOptions['env'] = {}): Promise<void> {
+    this.launch(env)
+    await this.ready()
+  }
+
+  /** Starts the process without waiting. */
+  launch(env: SidecarOptions['env'] = {}): void {
+    const [program = '', ...args] = this.#options.command ?? serveCommand
+    this.#listening = undefined
+    this.#startedAt = performance.now()
+    // A group of its own, so that `kill` also reaches what a wrapper such as strace has started.
+    const child = spawn(program, args, { cwd: this.dir, env: this.#environment(env), detached: true })
+    const life: Life = { pid: child.pid ?? 0, readyMs: undefined, exit: undefined }
+    const killGroup = () => killAll(child)
+    process.once('exit', killGroup)
+    this.#child = child
+    this.#lives.push(life)
+    this.output.attach(child)
+    this.#exited = new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code, signal) => {
+        process.off('exit', killGroup)
+        life.exit = { code, signal }
+        resolve(life.exit)
+      })
+    })
+    this.#exited.catch(() => {})
+  }
+
+  /** Waits until the process listens; throws, with what it printed, if it ends before. */
+  async ready(): Promise<void> {
+    const life = this.#lives.at(-1)
+    this.#listening = await this.log('listening', readyDeadlineMs)
+    if (life !== undefined) life.readyMs = performance.now() - this.#startedAt
+  }
+
+  /** Starts the process, which is expected to end by itself, and gives how it ended. */
+  async run(env: SidecarOptions['env'] = {}): Promise<Exit> {
+    this.launch(env)
+    return this.exited()
+  }
+
+  /** The first log line of this life with that message; waits for it. */
+  log(message: string, deadlineMs = goodbyeMs): Promise<LogLine> {
+    return this.output.waitFor((line) => line.msg === message, `a log line "${message}"`, deadlineMs)
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name)
+  }
+
+  /** Resolves with how the process ended, once its last output has been read. */
+  exited(): Promise<Exit> {
+    return this.#exited
+  }
+
+  /** Asks the process to stop and gives how it ended. */
+  async stop(): Promise<Exit> {
+    this.signal('SIGTERM')
+    return this.exited()
+  }
+
+  /** `kill -9` */
+  async kill(): Promise<void> {
+    if (this.#child) killAll(this.#child)
+    await this.#exited
+  }
+
+  /** A request to the admin API, such as `events?limit=10`. */
+  admin(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.adminUrl}/api/v1/${path}`, { ...init, headers: { Authorization: `Bearer ${testToken}` } })
+  }
+
+  /** Resolves when no run is open any more. */
+  async drained(deadlineMs = 120_000): Promise<void> {
+    await until(async () => (await this.#openRuns()) === 0, 'no run is open', deadlineMs)
+  }
+
+  async #openRuns(): Promise<number> {
+    const response = await this.admin('handlers')
+    if (!response.ok)
+      throw new Error(`the admin API answered ${response.status}: ${await response.text()}\n${this.output.text}`)
+    const { data } = (await response.json()) as { data: readonly HandlerCounts[] }
+    return data.reduce((sum, { waiting, ready, suspect, running }) => sum + waiting + ready + suspect + running, 0)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill().catch(() => {})
+    await rm(this.dir, { recursive: true, force: true })
+  }
+
+  #ready(): LogLine {
+    if (this.#listening === undefined) throw new Error('it was not started, or is not ready')
+    return this.#listening
+  }
+
+  #environment(env: SidecarOptions['env']): NodeJS.ProcessEnv {
+    return {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:INBOX_|VITEST|NODE_)/.test(name))),
+      INBOX_SECRETS: testSecret,
+      INBOX_ADMIN_TOKEN: testToken,
+      INBOX_PORT: '0',
+      INBOX_ADMIN_PORT: '0',
+      INBOX_DATABASE_URL: `sqlite:${this.databaseFile}`,
+      INBOX_HANDLERS: join(this.dir, 'handlers'),
+      EFFECTS: this.effectsFile,
+      ...this.#options.env,
+      ...env,
+    }
+  }
+}
+
+function killAll(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It ended in this very moment.
+  }
+}

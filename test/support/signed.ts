@@ -1,0 +1,22 @@
+import { sign } from '../../src/signature/sign.ts'
+import { testSecret } from './app.ts'
+import type { RequestParts } from './raw-http.ts'
+
+export interface EventParts {
+  readonly id: string
+  readonly type?: string
+  readonly data?: Readonly<Record<string, unknown>>
+}
+
+/** The bytes of a usable event. */
+export function eventBytes({ id, type = 'wallet.large_trade', data = { amount_usd: 1 } }: EventParts): Buffer {
+  return Buffer.from(JSON.stringify({ id, type, created_at: '2026-01-31T14:03:22.123Z', data }))
+}
+
+/** The request that delivers these bytes, signed; `headers` come on top. */
+export function delivery(
+  body: Uint8Array,
+  { secret = testSecret, headers = {} }: { readonly secret?: string; readonly headers?: RequestParts['headers'] } = {},
+): RequestParts {
+  return { headers: { 'X-Service-Signature': sign(body, secret), ...headers }, body }
+}

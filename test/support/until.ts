@@ -1,0 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Looks until `condition` holds, for what has no event to wait for; throws when it does not within `deadlineMs`. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  deadlineMs = 20_000,
+): Promise<void> {
+  const deadline = performance.now() + deadlineMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${deadlineMs} ms`)
+    await delay(10)
+  }
+}

@@ -1,0 +1,24 @@
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** Ends a run with one plain line, `N passed, N failed`, so that an empty run is seen as one. */
+export default class TotalsReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    let passed = 0
+    let failed = unhandledErrors.length
+    let skipped = 0
+    for (const module of modules) {
+      const before = passed + failed + skipped
+      for (const test of module.children.allTests()) {
+        const { state } = test.result()
+        if (state === 'passed') passed++
+        else if (state === 'failed') failed++
+        else skipped++
+      }
+      const ranNothing = passed + failed + skipped === before
+      if (ranNothing && module.state() === 'failed') failed++
+    }
+    const tail = skipped > 0 ? `, ${skipped} skipped` : ''
+    // The default reporter prints its summary in the same phase; this line must be the last one.
+    setImmediate(() => process.stdout.write(`\n${passed} passed, ${failed} failed${tail}\n`))
+  }
+}

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { startAttempt } from '../../src/dispatch/attempt.ts'
+import { handlerDefaults, type HandlerContext, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import { type InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
+import type { Lease, RunError } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import { eventBytes } from '../support/signed.ts'
+
+const timeoutMs = 1_000
+const overrunGraceMs = 5_000
+
+/** Starts an attempt on a clock that stands still. */
+function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
+  const clock = createTestClock()
+  const startedAt = clock.now()
+  const handler: ResolvedHandler = { ...handlerDefaults, name: 'h', types: ['*'], timeoutMs, file: 'h.ts', run }
+  const raw = eventBytes({ id: 'evt_1' })
+  const event = { seq: 1, id: 'evt_1', type: 'x', createdAt: '', receivedAt: 0, key: 'evt_1', raw }
+  const lease: Lease = { runId: 7, token: 3, handler: 'h', attempt: 1, crashed: 0, event, ...given }
+  return { clock, startedAt, attempt: startAttempt({ handler, lease, clock, log: silentLogger, overrunGraceMs }) }
+}
+
+async function errorOf(run: ResolvedHandler['run']): Promise<RunError> {
+  const outcome = await attemptOf(run).attempt.outcome
+  if (outcome === 'interrupted' || outcome.kind === 'done') throw new Error('it did not fail')
+  return outcome.error
+}
+
+const forever = () => new Promise<never>(() => {})
+const untilAborted = (ctx: HandlerContext) =>
+  new Promise<never>((_resolve, reject) =>
+    ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)),
+  )
+const fail = (thrown: unknown) => () => {
+  throw thrown
+}
+
+describe('an attempt', () => {
+  it('is done when the handler ends, and tells when it started and ended', async () => {
+    const handler = Promise.withResolvers<void>()
+    const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
+    await clock.advance(300)
+    handler.resolve()
+    expect(await attempt.outcome).toEqual({ kind: 'done', runId: 7, token: 3, startedAt, endedAt: startedAt + 300 })
+    expect(clock.nextTimerAt()).toBeNull()
+  })
+
+  it('gives the handler its number and a key that is the same on every attempt', async () => {
+    const seen: unknown[] = []
+    const look = (_event: unknown, ctx: HandlerContext) => void seen.push([ctx.attempt, ctx.idempotencyKey])
+    await attemptOf(look).attempt.ended
+    await attemptOf(look, { attempt: 2 }).attempt.ended
+    expect(seen).toEqual([
+      [1, 'h:evt_1'],
+      [2, 'h:evt_1'],
+    ])
+  })
+
+  it('is repeated by the policy when the handler throws, at once or later', async () => {
+    for (const run of [fail(new TypeError('boom')), () => Promise.reject(new TypeError('boom'))]) {
+      const { startedAt, attempt } = attemptOf(run)
+      const outcome = await attempt.outcome
+      expect(outcome).toMatchObject({ kind: 'retry', error: { name: 'TypeError', message: 'boom' } })
+      expect(outcome).toHaveProperty('error.stack', expect.stringContaining('attempt.test.ts'))
+      expect(outcome !== 'interrupted' && outcome.kind === 'retry' && outcome.at - startedAt).toSatisfy(
+        (ms: number) => ms >= 500 && ms <= 1_000,
+      )
+    }
+  })
+
+  it('is a dead letter when its attempts are used up, and at once after a TerminalError', async () => {
+    expect(await attemptOf(fail(new Error('x')), { attempt: 9 }).attempt.outcome).toMatchObject({ kind: 'retry' })
+    expect(await attemptOf(fail(new Error('x')), { attempt: 10 }).attempt.outcome).toMatchObject({ kind: 'dead' })
+    const { attempt } = attemptOf(fail(new TerminalError('no such pair')))
+    expect(await attempt.outcome).toMatchObject({
+      kind: 'dead',
+      error: { name: 'handler_terminal', message: 'no such pair' },
+    })
+  })
+
+  it('waits as long as a RetryableError asks', async () => {
+    const { startedAt, attempt } = attemptOf(fail(new RetryableError('busy', { retryAfterMs: 123_456 })))
+    expect(await attempt.outcome).toMatchObject({ kind: 'retry', at: startedAt + 123_456 })
+  })
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['an object without a prototype', Object.create(null)],
+    ['an error whose name is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
+    ['an error whose message is an object', Object.assign(new Error(''), { message: { deep: true } })],
+    ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 1 })],
+    ['an error whose message cannot be read', Object.defineProperty(new Error('x'), 'message', { get: fail('no') })],
+    ['an error whose message has half a character', new Error('\ud800')],
+    ['an error of a megabyte', new Error('x'.repeat(1_000_000))],
+  ])('P9: has a verdict that can be stored when %s is thrown', async (_what, thrown) => {
+    const error = await errorOf(fail(thrown))
+    expect(Object.values(error).every((text) => typeof text === 'string' && text.isWellFormed())).toBe(true)
+    expect(JSON.stringify(error).length).toBeLessThan(30_000)
+    expect(error.name).not.toBe('')
+  })
+})
+
+describe('an attempt that takes too long', () => {
+  it('has its signal aborted, and is settled as a timeout as soon as the handler ends', async () => {
+    const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
+    await clock.advance(timeoutMs)
+    const outcome = await attempt.outcome
+    expect(outcome).toMatchObject({ kind: 'retry', endedAt: startedAt + timeoutMs, error: { name: 'handler_timeout' } })
+    expect(outcome).toHaveProperty('error.message', expect.stringContaining('handler h took longer than 1000 ms'))
+    expect(attempt.hasOverrun).toBe(false)
+    expect(clock.nextTimerAt()).toBeNull()
+  })
+
+  it('is a timeout also if the handler returns because of its signal: its work is not done', async () => {
+    const { clock, attempt } = attemptOf(async (_event, ctx) => untilAborted(ctx).catch(() => {}))
+    await clock.advance(timeoutMs)
+    expect(await attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
+  })
+
+  it('is settled 5 s later if the handler ignores its signal, and has ended only when the handler has', async () => {
+    const handler = Promise.withResolvers<void>()
+    const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
+    let hasOutcome = false
+    let hasEnded = false
+    void attempt.outcome.then(() => (hasOutcome = true))
+    void attempt.ended.then(() => (hasEnded = true))
+    await clock.advance(timeoutMs + overrunGraceMs - 1)
+    expect(hasOutcome).toBe(false)
+    await clock.advance(1)
+    const endedAt = startedAt + timeoutMs + overrunGraceMs
+    expect(await attempt.outcome).toMatchObject({ kind: 'retry', endedAt, error: { name: 'handler_timeout' } })
+    expect([attempt.hasOverrun, hasEnded]).toEqual([true, false])
+    handler.resolve()
+    await attempt.ended
+  })
+
+  it('finds its signal aborted also if it asks for it only then', async () => {
+    const slow = Promise.withResolvers<void>()
+    const { clock, attempt } = attemptOf(async (_event, ctx) => {
+      await slow.promise
+      seen.push(ctx.signal.aborted, (ctx.signal.reason as InboxError).code)
+    })
+    const seen: unknown[] = []
+    await clock.advance(timeoutMs)
+    slow.resolve()
+    await attempt.ended
+    expect(seen).toEqual([true, 'handler_timeout'])
+  })
+})
+
+describe('an attempt that is stopped', () => {
+  it('is interrupted, whether its handler throws or returns', async () => {
+    for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
+      const { attempt } = attemptOf((_event, ctx) => run(ctx))
+      attempt.stop('shutdown')
+      expect(await attempt.outcome).toBe('interrupted')
+    }
+  })
+
+  it('is given up when its handler goes on, and then what ended it first counts', async () => {
+    const stopped = attemptOf(forever)
+    stopped.attempt.stop('shutdown')
+    stopped.attempt.giveUp()
+    expect(await stopped.attempt.outcome).toBe('interrupted')
+    expect(stopped.attempt.hasOverrun).toBe(true)
+
+    const late = attemptOf(forever)
+    await late.clock.advance(timeoutMs)
+    late.attempt.stop('shutdown')
+    late.attempt.giveUp()
+    expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
+  })
+})

@@ -1,0 +1,167 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+
+interface Import {
+  readonly specifier: string
+  /** `import type` or `export type`: gone at run time. */
+  readonly isType: boolean
+}
+
+interface Rule {
+  readonly area: string
+  /** Files of the area: a folder with a slash at its end, or one file. */
+  readonly files: readonly string[]
+  /** Areas it may import beside itself, and packages. `node:*` stands for all of Node's. */
+  readonly may: readonly string[]
+}
+
+const leaves = ['errors', 'log', 'clock', 'leaf']
+const inboxParts = ['inbox/port', 'inbox/bridge', 'inbox']
+const parts = ['config', 'secrets', 'signature', 'schema', ...inboxParts, 'inbox/sqlite', 'http', 'node:*']
+
+/** Who may import whom: design.md, and what the tree has beyond it. The first rule that names a file is its rule. */
+const rules: readonly Rule[] = [
+  { area: 'schema/generate', files: ['schema/generate.ts'], may: ['schema', 'zod', 'node:*'] },
+  { area: 'schema', files: ['schema/'], may: ['zod'] },
+  // By its public names only, as a user's handlers.
+  { area: 'handlers', files: ['handlers/'], may: ['onchain-inbox', 'onchain-inbox/format', 'onchain-inbox/schema'] },
+
+  { area: 'errors', files: ['src/errors.ts'], may: [] },
+  { area: 'clock', files: ['src/clock.ts'], may: [] },
+  { area: 'log', files: ['src/log.ts'], may: ['pino', 'pino-pretty'] },
+  // Small things without a subject of their own.
+  {
+    area: 'leaf',
+    files: [
+      'src/batcher.ts',
+      'src/demo-credentials.ts',
+      'src/secret-file.ts',
+      'src/sibling-module.ts',
+      'src/version.ts',
+    ],
+    may: ['errors', 'node:*'],
+  },
+  // What receiver and admin side have in common.
+  { area: 'http', files: ['src/bare-express.ts', 'src/http-server.ts'], may: ['errors', 'express', 'node:*'] },
+  // No I/O.
+  { area: 'signature', files: ['src/signature/'], may: ['errors', 'node:crypto'] },
+
+  { area: 'config', files: ['src/config.ts', 'src/config/'], may: [...leaves, 'schema', 'signature', 'zod', 'node:*'] },
+  { area: 'secrets', files: ['src/secrets.ts'], may: [...leaves, 'signature', 'node:*'] },
+
+  { area: 'inbox/port', files: ['src/inbox/port.ts'], may: ['schema', 'errors'] },
+  // The adapters, and beside them the bridge between threads (rpc, wire, remote-work).
+  {
+    area: 'inbox/sqlite',
+    files: ['src/inbox/sqlite/'],
+    may: [...leaves, ...inboxParts, 'better-sqlite3', 'kysely', 'kysely/migration', 'node:*'],
+  },
+  {
+    area: 'inbox/bridge',
+    files: ['src/inbox/remote-work.ts', 'src/inbox/rpc.ts', 'src/inbox/wire.ts'],
+    may: [...leaves, 'inbox/port', 'node:*'],
+  },
+  { area: 'inbox', files: ['src/inbox/'], may: [...leaves, 'inbox/port', 'node:*'] },
+
+  {
+    area: 'receiver',
+    files: ['src/receiver/'],
+    may: [...leaves, 'signature', 'inbox/port', 'schema', 'http', 'raw-body', 'node:*'],
+  },
+  // It works in a thread of its own and reaches the inbox by the bridge, whatever store is behind it.
+  {
+    area: 'dispatch',
+    files: ['src/dispatch/'],
+    may: [...leaves, 'inbox/port', 'inbox/bridge', 'schema', 'p-queue', 'zod', 'node:*'],
+  },
+  {
+    area: 'admin',
+    files: ['src/admin/'],
+    may: [...leaves, 'inbox/port', 'signature', 'schema', 'http', 'prom-client', 'raw-body', 'zod', 'node:*'],
+  },
+  { area: 'emulator', files: ['src/emulator/'], may: [...leaves, 'schema', 'signature', 'node:*'] },
+
+  { area: 'index', files: ['src/index.ts'], may: ['app', 'dispatch', 'errors'] },
+  {
+    area: 'app',
+    files: ['src/app.ts'],
+    may: [...leaves, ...parts, 'receiver', 'dispatch', 'admin'],
+  },
+  {
+    area: 'cli',
+    files: ['src/cli.ts', 'src/cli/'],
+    may: [...leaves, ...parts, 'app', 'receiver', 'dispatch', 'admin', 'emulator', 'commander'],
+  },
+]
+
+/** These two meet in the inbox only, not even by a type. */
+const strangers: readonly (readonly [string, string])[] = [
+  ['receiver', 'dispatch'],
+  ['dispatch', 'receiver'],
+]
+const drivers = ['better-sqlite3', 'kysely', 'kysely/migration']
+
+function ruleOf(file: string): Rule | undefined {
+  return rules.find(({ files }) => files.some((own) => (own.endsWith('/') ? file.startsWith(own) : file === own)))
+}
+
+/** Static imports and re-exports begin a line; a dynamic import may stand anywhere. */
+function importsOf(source: string): Import[] {
+  const fromClauses = source.matchAll(/^(?:import|export)\s+(type\s)?[^'"`;=()]*?\sfrom\s+['"]([^'"]+)['"]/gm)
+  const bare = source.matchAll(/^import\s+['"]([^'"]+)['"]/gm)
+  const dynamic = source.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)
+  return [
+    ...[...fromClauses].map(([, type, specifier = '']) => ({ specifier, isType: type !== undefined })),
+    ...[...bare, ...dynamic].map(([, specifier = '']) => ({ specifier, isType: false })),
+  ]
+}
+
+/** One line per import of the file that no rule allows. */
+function violationsOf(file: string, source: string): string[] {
+  const rule = ruleOf(file)
+  if (rule === undefined) return [`${file}: no rule of this test is about it`]
+  return importsOf(source).flatMap(({ specifier, isType }) => {
+    const target = specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
+    const area = target === undefined ? specifier : (ruleOf(target)?.area ?? target)
+    const isStranger = strangers.some(([from, to]) => from === rule.area && to === area)
+    const isDriver = drivers.includes(specifier) && rule.area !== 'inbox/sqlite'
+    if (isStranger || isDriver) return [`${file}: ${specifier} (not even as a type)`]
+    const isNode = specifier.startsWith('node:') && rule.may.includes('node:*')
+    const isAllowed = isType || isNode || area === rule.area || rule.may.includes(area)
+    return isAllowed ? [] : [`${file}: ${specifier}`]
+  })
+}
+
+const root = join(import.meta.dirname, '../..')
+const files = globSync('{src,handlers,schema}/**/*.ts', { cwd: root }).toSorted()
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+test('every file imports only what the design lets its part import', () => {
+  expect(files.flatMap((file) => violationsOf(file, read(file)))).toEqual([])
+})
+
+test('every import statement of every file was read', () => {
+  for (const file of files) {
+    const begun = read(file).match(/^import\b|^export\s+(?:type\s+)?[{*][^}]*}?\s*from\b/gm)?.length ?? 0
+    const dynamic = read(file).match(/\bimport\(\s*['"]/g)?.length ?? 0
+    expect(importsOf(read(file)), file).toHaveLength(begun + dynamic)
+  }
+})
+
+test.each([
+  ['src/receiver/a.ts', `import type { B } from '../dispatch/define.ts'`],
+  ['src/dispatch/a.ts', `import type { B } from '../receiver/server.ts'`],
+  ['src/receiver/a.ts', `import { b } from '../inbox/memory.ts'`],
+  ['src/dispatch/a.ts', `import { b } from '../inbox/sqlite/inbox.ts'`],
+  ['src/signature/a.ts', `import { readFile } from 'node:fs/promises'`],
+  ['src/admin/a.ts', `import type { Database } from 'better-sqlite3'`],
+  ['src/emulator/a.ts', `export { b } from '../app.ts'`],
+  ['src/app.ts', `const b = await import('./emulator/emulator.ts')`],
+  ['src/app.ts', `import './cli/serve.ts'`],
+  ['schema/a.ts', `import {\n  b,\n  type C,\n} from '../src/errors.ts'`],
+  ['handlers/a.ts', `import { defineHandler } from '../src/dispatch/define.ts'`],
+  ['src/new-part/a.ts', ''],
+])('%s with %j is found', (file, source) => {
+  expect(violationsOf(file, source)).toHaveLength(1)
+})

@@ -1,0 +1,352 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { describeConfig, loadConfig, type LoadConfigOptions } from '../../src/config.ts'
+import { demoCredentials } from '../../src/demo-credentials.ts'
+import { InboxError } from '../../src/errors.ts'
+
+const secret = '0123456789abcdef'
+const root = await mkdtemp(join(tmpdir(), 'inbox-config-'))
+afterAll(() => rm(root, { recursive: true }))
+
+let cwd = root
+// A folder of its own for each test: Node keeps an imported config file for as long as it runs.
+beforeEach(async () => {
+  cwd = await mkdtemp(join(root, 'case-'))
+})
+
+const load = (env: Record<string, string> = {}, options: Partial<LoadConfigOptions> = {}) =>
+  loadConfig({ env: { INBOX_SECRETS: secret, ...env }, cwd, ...options })
+
+async function problemsOf(loading: Promise<unknown>): Promise<string> {
+  const error: unknown = await loading.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof InboxError)) throw new Error('expected an InboxError', { cause: error })
+  expect(error.code).toBe('config_invalid')
+  expect(inspect(error, { depth: null })).not.toContain(secret)
+  return error.message
+}
+
+async function file(name: string, content: string): Promise<string> {
+  await writeFile(join(cwd, name), content)
+  return join(cwd, name)
+}
+
+describe('defaults and values', () => {
+  test('only a secret is needed; the rest has the defaults of the design', async () => {
+    const { secretsSource, ...config } = await load()
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      path: '/webhooks',
+      admin: { host: '127.0.0.1', port: 8081, hosts: [] },
+      database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
+      handlersDir: join(cwd, 'handlers'),
+      bodyLimitBytes: 1_048_576,
+      ackTimeoutMs: 4000,
+      maxConnections: 1000,
+      keepAliveMs: 15_000,
+      shutdownMs: 20_000,
+      concurrency: 16,
+      signatureHeader: 'x-service-signature',
+      unusableStatus: 200,
+      trustedProxies: [],
+      logLevel: 'info',
+      warnings: [],
+    })
+    expect(secretsSource).toMatchObject({ kind: 'inline', secrets: [{ label: 'secret-1' }] })
+  })
+
+  test('every setting is taken from the environment', async () => {
+    const cert = await file('tls.crt', '-')
+    const key = await file('tls.key', '-')
+    const config = await load({
+      INBOX_HOST: '[::1]',
+      INBOX_PORT: '0',
+      INBOX_PATH: '/hooks/in',
+      INBOX_ADMIN_HOST: '0.0.0.0',
+      INBOX_ADMIN_PORT: '9001',
+      INBOX_ADMIN_HOSTS: 'Inbox.Example.com, localhost:9001,[::1]:9001',
+      INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
+      INBOX_DATABASE_URL: 'sqlite:///var/lib/inbox.db',
+      INBOX_HANDLERS: '/srv/handlers',
+      INBOX_BODY_LIMIT: '500kb',
+      INBOX_ACK_TIMEOUT_MS: '3000',
+      INBOX_MAX_CONNECTIONS: '50',
+      INBOX_KEEPALIVE_MS: '65000',
+      INBOX_SHUTDOWN_MS: '0',
+      INBOX_CONCURRENCY: '4',
+      INBOX_SIGNATURE_HEADER: 'X-Signature',
+      INBOX_UNUSABLE_STATUS: '422',
+      INBOX_TLS_CERT_FILE: 'tls.crt',
+      INBOX_TLS_KEY_FILE: 'tls.key',
+      INBOX_TRUSTED_PROXIES: '10.0.0.0/8,::1',
+      INBOX_LOG_LEVEL: 'debug',
+    })
+    expect(config).toMatchObject({
+      host: '::1',
+      port: 0,
+      path: '/hooks/in',
+      admin: {
+        host: '0.0.0.0',
+        port: 9001,
+        hosts: ['inbox.example.com', 'localhost:9001', '[::1]:9001'],
+        token: 'a-token-of-the-operator',
+      },
+      database: { kind: 'sqlite', file: '/var/lib/inbox.db' },
+      handlersDir: '/srv/handlers',
+      bodyLimitBytes: 512_000,
+      ackTimeoutMs: 3000,
+      maxConnections: 50,
+      keepAliveMs: 65_000,
+      shutdownMs: 0,
+      concurrency: 4,
+      signatureHeader: 'x-signature',
+      unusableStatus: 422,
+      tls: { certFile: cert, keyFile: key },
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      logLevel: 'debug',
+    })
+  })
+
+  test.each([
+    ['1048576', 1_048_576],
+    ['2MB', 2_097_152],
+    ['10 kb', 10_240],
+    ['64b', 64],
+  ])('a body limit of %s is %i bytes', async (text, bytes) => {
+    expect((await load({ INBOX_BODY_LIMIT: text })).bodyLimitBytes).toBe(bytes)
+  })
+
+  test('memory: is a database, an empty variable is not set', async () => {
+    const config = await load({ INBOX_DATABASE_URL: 'memory:', INBOX_PORT: '', INBOX_ADMIN_TOKEN: '' })
+    expect(config.database).toEqual({ kind: 'memory' })
+    expect(config.port).toBe(8080)
+    expect(config.admin).not.toHaveProperty('token')
+  })
+
+  test('the result is frozen through and through', async () => {
+    const config = await load({ INBOX_ADMIN_HOSTS: 'a.example' })
+    for (const part of [
+      config,
+      config.admin,
+      config.admin.hosts,
+      config.database,
+      config.secretsSource,
+      config.warnings,
+    ]) {
+      expect(Object.isFrozen(part)).toBe(true)
+    }
+  })
+})
+
+describe('mistakes', () => {
+  test.each([
+    ['INBOX_HOST', 'not a host'],
+    ['INBOX_HOST', '999.1.1.1'],
+    ['INBOX_PORT', '65536'],
+    ['INBOX_PORT', '8e3'],
+    ['INBOX_PORT', '-1'],
+    ['INBOX_PATH', 'webhooks'],
+    ['INBOX_PATH', '/webhooks/'],
+    ['INBOX_PATH', '/a//b'],
+    ['INBOX_PATH', '/:id'],
+    ['INBOX_PATH', '/healthz'],
+    ['INBOX_ADMIN_HOSTS', 'http://inbox.example.com'],
+    ['INBOX_BODY_LIMIT', '0'],
+    ['INBOX_BODY_LIMIT', '1tb'],
+    ['INBOX_BODY_LIMIT', '1gb'],
+    ['INBOX_ACK_TIMEOUT_MS', '0'],
+    ['INBOX_CONCURRENCY', '1.5'],
+    ['INBOX_KEEPALIVE_MS', '15s'],
+    ['INBOX_SHUTDOWN_MS', '99999999999'],
+    ['INBOX_SIGNATURE_HEADER', 'X Signature'],
+    ['INBOX_UNUSABLE_STATUS', '400'],
+    ['INBOX_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['INBOX_TRUSTED_PROXIES', 'proxy.example.com'],
+    ['INBOX_LOG_LEVEL', 'verbose'],
+  ])('%s=%s is refused with name, value, expectation and example', async (name, value) => {
+    const message = await problemsOf(load({ [name]: value }))
+    expect(message.split('\n')).toHaveLength(2)
+    expect(message).toMatch(new RegExp(`^  ${name}: got .*; expected .+, for example ${name}=.+$`, 'm'))
+    expect(message).toContain(value)
+  })
+
+  test.each([
+    ['postgres://user:pa55word@db/inbox', 'PostgreSQL is not in this release'],
+    ['postgresql://user:pa55word@db/inbox', 'PostgreSQL is not in this release'],
+    ['mysql://user:pa55word@db/inbox', 'no database URL of a known kind'],
+    ['./pa55word.db', 'no database URL of a known kind'],
+    ['sqlite:', 'needs the path of a file'],
+    ['sqlite::memory:', 'needs the path of a file'],
+    ['sqlite://pa55word/inbox.db', 'after sqlite:// comes an absolute path'],
+  ])('the database URL %s is refused without being shown', async (url, reason) => {
+    const message = await problemsOf(load({ INBOX_DATABASE_URL: url }))
+    expect(message).toContain(reason)
+    expect(message).not.toContain('pa55word')
+  })
+
+  test('all of them are reported at once, each on its own line', async () => {
+    const message = await problemsOf(
+      load({ INBOX_SECRETS: 'hunter2', INBOX_PORT: 'x', INBOX_ADMIN_HOST: '0.0.0.0', INBOX_TLS_KEY_FILE: 'key' }),
+    )
+    const lines = message.split('\n')
+    expect(lines).toHaveLength(5)
+    for (const name of ['INBOX_SECRETS', 'INBOX_PORT', 'INBOX_ADMIN_HOST', 'INBOX_TLS_CERT_FILE']) {
+      expect(lines.filter((line) => line.startsWith(`  ${name}: `))).toHaveLength(1)
+    }
+    expect(message).not.toContain('hunter2')
+  })
+
+  test('text of a value cannot forge lines', async () => {
+    const message = await problemsOf(load({ INBOX_LOG_LEVEL: 'x\n  INBOX_PORT: fine\u202e' }))
+    expect(message.split('\n')).toHaveLength(2)
+    expect(message).not.toContain('\u202e')
+  })
+
+  test.each(['0.0.0.0', '::', '192.168.1.2', 'inbox.example.com', '127.0.0.1.example.com'])(
+    'an admin side on %s needs a token',
+    async (host) => {
+      expect(await problemsOf(load({ INBOX_ADMIN_HOST: host }))).toContain('INBOX_ADMIN_TOKEN')
+      await load({ INBOX_ADMIN_HOST: host, INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
+    },
+  )
+
+  test.each(['127.0.0.1', '127.8.8.8', '::1', '[::1]', 'localhost'])('one on %s needs none', async (host) => {
+    await load({ INBOX_ADMIN_HOST: host })
+  })
+
+  test('both sides on one port are refused, unless it is 0', async () => {
+    expect(await problemsOf(load({ INBOX_ADMIN_PORT: '8080' }))).toContain('INBOX_ADMIN_PORT: 8080 is INBOX_PORT too')
+    await load({ INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' })
+  })
+
+  test('an unknown variable is a warning with the nearest name, also beside what it made fail', async () => {
+    expect((await load({ INBOX_PROT: '1', INBOX_WHATEVER_ELSE: '1' })).warnings).toEqual([
+      'INBOX_PROT is not a setting, did you mean INBOX_PORT?; it is ignored',
+      'INBOX_WHATEVER_ELSE is not a setting; it is ignored',
+    ])
+    const message = await problemsOf(loadConfig({ env: { INBOX_SECRET: secret }, cwd }))
+    expect(message).toContain('INBOX_SECRETS: neither it nor INBOX_SECRETS_FILE is set')
+    expect(message).toContain('INBOX_SECRET is not a setting, did you mean INBOX_SECRETS?')
+  })
+
+  test('an acknowledgement later than the sender waits is a warning', async () => {
+    expect((await load({ INBOX_ACK_TIMEOUT_MS: '5000' })).warnings).toEqual([expect.stringContaining('5000 ms')])
+    expect((await load({ INBOX_ACK_TIMEOUT_MS: '4999' })).warnings).toEqual([])
+  })
+})
+
+describe('secrets', () => {
+  const withFile = (env: Record<string, string>) => loadConfig({ env, cwd })
+
+  test('A32 come from a file, checked at once', async () => {
+    await file('secrets.json', JSON.stringify({ new: secret, old: 'fedcba9876543210' }))
+    const { secretsSource } = await withFile({ INBOX_SECRETS_FILE: 'secrets.json' })
+    expect(secretsSource).toMatchObject({
+      kind: 'file',
+      file: join(cwd, 'secrets.json'),
+      secrets: [{ label: 'new' }, { label: 'old' }],
+    })
+    await file('broken.json', `{"new":"${secret}"`)
+    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: 'broken.json' }))).toContain('begins like JSON but is not')
+    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: 'gone' }))).toContain('cannot be read (ENOENT)')
+    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: '.' }))).toContain('is not a regular file')
+  })
+
+  test('cannot come from both', async () => {
+    await file('secret', secret)
+    expect(await problemsOf(load({ INBOX_SECRETS_FILE: 'secret' }))).toContain('INBOX_SECRETS_FILE is set as well')
+    await file('token', 'a-token-of-the-operator')
+    const env = { INBOX_ADMIN_TOKEN: 'a-token-of-the-operator', INBOX_ADMIN_TOKEN_FILE: 'token' }
+    expect(await problemsOf(load(env))).toContain('INBOX_ADMIN_TOKEN_FILE is set as well')
+  })
+
+  test('the admin token may come from a file; a short one is refused and not shown', async () => {
+    await file('token', 'a-token-of-the-operator\n')
+    expect((await load({ INBOX_ADMIN_TOKEN_FILE: 'token' })).admin.token).toBe('a-token-of-the-operator')
+    await file('short', 'pa55word')
+    for (const env of [{ INBOX_ADMIN_TOKEN_FILE: 'short' }, { INBOX_ADMIN_TOKEN: 'pa55word' }]) {
+      const message = await problemsOf(load(env))
+      expect(message).toContain('at least 16 visible ASCII characters')
+      expect(message).not.toContain('pa55word')
+    }
+  })
+
+  test('the published ones of the demo pass in the demo only', async () => {
+    const env = {
+      INBOX_SECRETS: `${secret},demo:${demoCredentials.secret}`,
+      INBOX_ADMIN_TOKEN: demoCredentials.adminToken,
+    }
+    const message = await problemsOf(load(env))
+    expect(message).toContain('INBOX_SECRETS: this secret is the published one')
+    expect(message).toContain('INBOX_ADMIN_TOKEN: this token is the published one')
+    await load(env, { allowDemoCredentials: true })
+    await file('secret', `${demoCredentials.secret}\n`)
+    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: 'secret' }))).toContain('published one')
+  })
+
+  test('P8 are described as set or not set, with labels', async () => {
+    const config = await load({
+      INBOX_SECRETS: `new:${secret},old:fedcba9876543210`,
+      INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
+    })
+    const rows = Object.fromEntries(describeConfig(config))
+    expect(rows).toMatchObject({ 'webhook secrets': 'set (labels: new, old)', 'admin token': 'set' })
+    expect(JSON.stringify(rows)).not.toMatch(/0123456789|fedcba|a-token/)
+    expect(Object.fromEntries(describeConfig(await load()))['admin token']).toContain('not set')
+  })
+})
+
+describe('config file', () => {
+  test('has the same names, with values of any fitting kind; the environment wins', async () => {
+    await file(
+      'onchain-inbox.config.ts',
+      `const port: number = 9000
+       export default {
+         INBOX_PORT: port, INBOX_CONCURRENCY: '3', INBOX_BODY_LIMIT: 2048, INBOX_ADMIN_HOSTS: ['a.example'],
+         INBOX_SECRETS: { new: '${secret}', old: 'fedcba9876543210' }, INBOX_PATH: undefined,
+       }`,
+    )
+    const config = await loadConfig({ env: { INBOX_CONCURRENCY: '5' }, cwd })
+    expect(config).toMatchObject({ port: 9000, concurrency: 5, bodyLimitBytes: 2048, path: '/webhooks' })
+    expect(config.admin.hosts).toEqual(['a.example'])
+    expect(config.secretsSource.secrets.map(({ label }) => label)).toEqual(['new', 'old'])
+  })
+
+  test('a secrets file in the environment overrules secrets in the config file', async () => {
+    await file('onchain-inbox.config.mjs', `export default { INBOX_SECRETS: ['${secret}'] }`)
+    await file('secret', 'fedcba9876543210')
+    const config = await loadConfig({ env: { INBOX_SECRETS_FILE: 'secret' }, cwd })
+    expect(config.secretsSource).toMatchObject({ kind: 'file' })
+  })
+
+  test('can be named', async () => {
+    await file('other.mjs', 'export default { INBOX_PORT: 9100 }')
+    expect((await load({}, { configFile: 'other.mjs' })).port).toBe(9100)
+    expect(await problemsOf(load({}, { configFile: 'gone.ts' }))).toContain('gone.ts does not exist')
+  })
+
+  test.each([
+    ['export default { INBOX_PROT: 1 }', 'INBOX_PROT is not a setting, did you mean INBOX_PORT?'],
+    ['export default { INBOX_PORT: true }', 'INBOX_PORT: got true; expected a port'],
+    ['export default { INBOX_PORT: [1] }', 'INBOX_PORT: got [ 1 ]; expected a port'],
+    ['export default { INBOX_SECRETS: 7 }', 'INBOX_SECRETS: the value, which is not shown, cannot be used'],
+    ['export const INBOX_PORT = 1', 'expected an object as default export'],
+    ['throw new Error("no such module")', 'cannot be loaded: no such module'],
+  ])('with %s is refused', async (content, reason) => {
+    await file('onchain-inbox.config.mjs', content)
+    const env = content.includes('SECRETS') ? { INBOX_SECRETS: '' } : {}
+    expect(await problemsOf(load(env))).toContain(reason)
+  })
+
+  test('there may be only one', async () => {
+    await file('onchain-inbox.config.mjs', 'export default {}')
+    await file('onchain-inbox.config.js', 'export default {}')
+    expect(await problemsOf(load())).toContain('keep one')
+  })
+})

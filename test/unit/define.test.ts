@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { defineHandler, handlerDefaults, parseHandler } from '../../src/dispatch/define.ts'
+import { InboxError } from '../../src/errors.ts'
+
+const run = () => {}
+
+function problemsOf(value: unknown, fallbackName = 'x'): InboxError {
+  try {
+    parseHandler(value, '/handlers/x.ts', fallbackName)
+  } catch (error) {
+    if (error instanceof InboxError) return error
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+describe('defineHandler', () => {
+  it('returns its argument, frozen', () => {
+    const definition = { type: 'pump.graduation', run } as const
+    expect(defineHandler(definition)).toBe(definition)
+    expect(Object.isFrozen(definition)).toBe(true)
+  })
+})
+
+describe('parseHandler', () => {
+  it('fills in the defaults', () => {
+    const handler = parseHandler(defineHandler({ type: 'pump.graduation', run }), '/handlers/x.ts', 'x')
+    expect(handler).toEqual({
+      name: 'x',
+      types: ['pump.graduation'],
+      order: 'key',
+      concurrency: 8,
+      timeoutMs: 30_000,
+      retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
+      run: expect.any(Function),
+      file: '/handlers/x.ts',
+    })
+    expect(handler).toMatchObject(handlerDefaults)
+  })
+
+  it('keeps what the definition says', () => {
+    const options = { name: 'mine', order: 'none', concurrency: 1, timeoutMs: 5 } as const
+    const definition = { type: ['wallet.*', 'token.volume_spike', 'wallet.*'], run, ...options, retry: { attempts: 1 } }
+    expect(parseHandler(definition, 'f', 'x')).toMatchObject({
+      ...options,
+      types: ['wallet.*', 'token.volume_spike'],
+      retry: { attempts: 1, baseMs: 1000, capMs: 600_000 },
+    })
+  })
+
+  it('takes an option that is undefined for one that is not there', () => {
+    const definition = { type: '*', run, name: undefined, order: undefined, retry: { attempts: undefined } }
+    expect(parseHandler(definition, 'f', 'x')).toMatchObject({ name: 'x', ...handlerDefaults })
+  })
+
+  it('calls run as a method of its definition', async () => {
+    const calls: unknown[] = []
+    const definition = {
+      type: '*',
+      run(...args: unknown[]) {
+        calls.push(this, ...args)
+      },
+    }
+    await parseHandler(definition, 'f', 'x').run('event' as never, 'ctx' as never)
+    expect(calls).toEqual([definition, 'event', 'ctx'])
+  })
+
+  it.each([
+    ['nothing', undefined, 'received no default export'],
+    ['null', null, 'received null'],
+    ['a bare function', run, 'received a function'],
+    ['a list', [], 'received a list'],
+    ['a string', 'x', 'received a string'],
+  ])('refuses %s and shows what a handler looks like', (_what, value, part) => {
+    const error = problemsOf(value)
+    expect(error.code).toBe('handler_invalid')
+    expect(error.message).toContain('/handlers/x.ts')
+    expect(error.message).toContain('export default defineHandler({ type, run })')
+    expect(error.message).toContain(part)
+  })
+
+  it.each([
+    ['no type', { run }, 'type: expected a type such as'],
+    ['an empty list of types', { type: [], run }, 'type: expected a type such as'],
+    ['a star in the middle', { type: 'wal*', run }, 'type: expected a type such as'],
+    ['a prefix without a name', { type: '.*', run }, 'type: expected a type such as'],
+    ['a bad type in a list', { type: ['wallet.*', '*.x'], run }, 'type: expected a type such as'],
+    ['an empty type', { type: '', run }, 'type: expected a type such as'],
+    ['no run', { type: '*' }, 'run: expected a function'],
+    ['an unknown order', { type: '*', run, order: 'fifo' }, 'order: '],
+    ['no concurrency', { type: '*', run, concurrency: 0 }, 'concurrency: '],
+    ['a fraction of a timeout', { type: '*', run, timeoutMs: 1.5 }, 'timeoutMs: '],
+    ['a timeout that no timer can keep', { type: '*', run, timeoutMs: 2 ** 31 }, 'timeoutMs: '],
+    ['no attempts', { type: '*', run, retry: { attempts: 0 } }, 'retry.attempts: '],
+    ['a cap below the base', { type: '*', run, retry: { baseMs: 700_000 } }, 'retry.capMs: expected at least `baseMs`'],
+    ['a name with a space', { type: '*', run, name: 'a b' }, 'name: expected 1 to 100 letters'],
+  ])('refuses %s', (_what, value, part) => {
+    expect(problemsOf(value).message).toContain(part)
+  })
+
+  it('refuses unknown options and lists the known ones', () => {
+    const { message } = problemsOf({ type: '*', run, concurency: 1, retry: { tries: 1 } })
+    expect(message).toContain(
+      'unknown option `concurency`, known are type, run, name, order, concurrency, timeoutMs, retry',
+    )
+    expect(message).toContain('retry: unknown option `tries`, known are attempts, baseMs, capMs')
+  })
+
+  it('reports all problems at once', () => {
+    expect(problemsOf({ type: 1, run: 1, order: 1 }).details.problems).toHaveLength(3)
+  })
+
+  it('checks the name of the file, where it becomes the name of the handler', () => {
+    expect(problemsOf({ type: '*', run }, 'my file').message).toContain('name: expected')
+  })
+})

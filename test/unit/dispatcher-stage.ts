@@ -1,0 +1,115 @@
+import { createTestClock } from '../../src/clock.ts'
+import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { eventBytes } from '../support/signed.ts'
+
+export type TestHandler = Partial<ResolvedHandler> & Pick<ResolvedHandler, 'run'>
+
+export interface StageOptions {
+  readonly handlers: readonly TestHandler[]
+  readonly concurrency?: number
+  readonly suspects?: boolean
+  readonly overrunGraceMs?: number
+  /** Put between dispatcher and inbox. */
+  readonly work?: (inbox: WorkPort) => Partial<WorkPort>
+}
+
+/** A dispatcher over a memory inbox on one test clock; the handlers are called h1, h2 … unless they have names. */
+export async function stageDispatcher(options: StageOptions) {
+  const clock = createTestClock()
+  const inbox = createMemoryInbox({ clock })
+  const handlers = options.handlers.map((handler, index): ResolvedHandler => {
+    const name = `h${index + 1}`
+    return { ...handlerDefaults, name, types: ['*'], file: `${name}.ts`, ...handler }
+  })
+  await inbox.register(handlers)
+  const settled: string[] = []
+  const stuck: string[] = []
+  const observer: DispatcherOptions['observer'] = {
+    starting: () => {},
+    settled: (handler, kind) => settled.push(`${handler} ${kind}`),
+    stuck: (handler) => stuck.push(handler),
+  }
+  const { concurrency = 100, suspects = false, overrunGraceMs = 5_000 } = options
+  const work = { ...inbox, ...options.work?.(inbox) }
+  const common = { work, handlers, concurrency, clock, log: silentLogger, observer, overrunGraceMs }
+  const dispatcher = new Dispatcher({ ...common, owner: 'owner-1', suspects })
+
+  /** Lets everything happen that needs no time to pass. */
+  async function turns(count = 20): Promise<void> {
+    for (let n = 0; n < count; n++) await clock.advance(0)
+  }
+
+  return {
+    clock,
+    inbox,
+    dispatcher,
+    settled,
+    stuck,
+    turns,
+    /** Lets time pass, and at each step everything happen that it brings about. */
+    async pass(ms: number): Promise<void> {
+      const until = clock.now() + ms
+      await turns()
+      for (let at = clock.nextTimerAt(); at !== null && at <= until; at = clock.nextTimerAt()) {
+        await clock.advance(at - clock.now())
+        await turns()
+      }
+      await clock.advance(until - clock.now())
+    },
+    /** Accepts new events; those with the same address share a key. */
+    async accept(...events: readonly { readonly id: string; readonly address?: string }[]): Promise<void> {
+      await inbox.accept(
+        events.map(({ id, address }) => ({
+          ...anEvent(id, address === undefined ? {} : { network: 'ethereum', address }),
+          raw: eventBytes({ id }),
+        })),
+      )
+      await turns()
+    },
+    /** Waits, without letting time pass, until it is so. */
+    async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+      for (let n = 0; n < 2_000; n++) {
+        if (await isSo()) return
+        await clock.advance(0)
+      }
+      throw new Error('it did not become so')
+    },
+    async run(id: string, handler = 'h1'): Promise<RunRecord> {
+      const run = (await inbox.event(id))?.runs.find((candidate) => candidate.handler === handler)
+      if (run === undefined) throw new Error(`there is no run of ${id} for ${handler}`)
+      return run
+    },
+  }
+}
+
+/** A handler whose runs go on until they are told to end, and that counts how many do at once. */
+export function gatedHandler() {
+  const running = new Map<string, PromiseWithResolvers<void>>()
+  const started: string[] = []
+  const gate = {
+    running,
+    started,
+    most: 0,
+    run: async (event: { readonly id: string }): Promise<void> => {
+      const end = Promise.withResolvers<void>()
+      running.set(event.id, end)
+      started.push(event.id)
+      gate.most = Math.max(gate.most, running.size)
+      try {
+        await end.promise
+      } finally {
+        running.delete(event.id)
+      }
+    },
+  }
+  return gate
+}
+
+export function numbered(count: number): { id: string }[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `evt_${index + 1}` }))
+}

@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest'
+import { InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
+import type { ClaimRequest } from '../../src/inbox/port.ts'
+import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+
+describe('the dispatcher', () => {
+  it('runs every run of every handler once', async () => {
+    const seen: string[] = []
+    const handlers = ['a', 'b'].map((name) => ({ name, run: ({ id }: { id: string }) => void seen.push(name + id) }))
+    const stage = await stageDispatcher({ handlers })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(50))
+    await stage.until(() => stage.settled.length === 100)
+    expect(seen.toSorted()).toEqual(
+      numbered(50)
+        .flatMap(({ id }) => [`a${id}`, `b${id}`])
+        .toSorted(),
+    )
+    expect((await stage.inbox.stats()).oldestOpenAt).toBeNull()
+  })
+
+  it('gives each run an event of its own, with the bytes that were stored', async () => {
+    const events: { raw: Uint8Array; data: object }[] = []
+    const run = (event: { raw: Uint8Array; data: object }) => void events.push(event)
+    const stage = await stageDispatcher({ handlers: [{ run }, { run }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    const stored = await stage.inbox.event('evt_1')
+    expect(events.map(({ raw }) => Buffer.from(raw))).toEqual(
+      [stored?.raw, stored?.raw].map((raw) => Buffer.from(raw!)),
+    )
+    expect(events[0]).not.toBe(events[1])
+    expect(events[0]?.data).not.toBe(events[1]?.data)
+  })
+
+  it('runs no more of a handler at once than its concurrency, and no more in all than the limit for all', async () => {
+    const [narrow, wide] = [gatedHandler(), gatedHandler()]
+    let most = 0
+    const counted = (gate: typeof narrow) => async (event: { id: string }) => {
+      const running = gate.run(event)
+      most = Math.max(most, narrow.running.size + wide.running.size)
+      return running
+    }
+    const handlers = [
+      { run: counted(narrow), concurrency: 3 },
+      { run: counted(wide), concurrency: 50 },
+    ]
+    const stage = await stageDispatcher({ handlers, concurrency: 10 })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(60))
+    await stage.until(() => {
+      for (const gate of [narrow, wide]) for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 120
+    })
+    expect([narrow.most, most]).toEqual([3, 10])
+  })
+
+  it('fills the slots of a handler that has very many', async () => {
+    const gate = gatedHandler()
+    const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 600 }], concurrency: 1_000 })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(700))
+    await stage.until(() => gate.running.size === 600)
+  })
+
+  it.each([
+    ['twice the slots of a slow handler', 100, 200, 8],
+    ['512 of a fast one', 0, 3_000, 512],
+  ])('holds no more runs than %s', async (_what, durationMs, events, limit) => {
+    let held = 0
+    let most = 0
+    const gate = gatedHandler()
+    const run = durationMs === 0 ? () => {} : gate.run
+    const stage = await stageDispatcher({
+      handlers: [{ run, concurrency: 4 }],
+      work: (inbox) => ({
+        async claim(request) {
+          const leases = await inbox.claim(request)
+          held += leases.length
+          most = Math.max(most, held)
+          return leases
+        },
+        async settle(outcomes) {
+          const results = await inbox.settle(outcomes)
+          held -= outcomes.length
+          return results
+        },
+      }),
+    })
+    await stage.accept(...numbered(events))
+    stage.dispatcher.start()
+    await stage.until(async () => {
+      await stage.clock.advance(durationMs)
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === events
+    })
+    expect(most).toBeLessThanOrEqual(limit)
+    expect(most).toBeGreaterThan(limit / 2)
+  })
+
+  it('P4: keeps the order of a key across retries, while other keys go on', async () => {
+    const ran: string[] = []
+    const fails = new Map([
+      ['a1', 3],
+      ['a2', 1],
+    ])
+    const run = ({ id }: { id: string }) => {
+      const left = fails.get(id) ?? 0
+      ran.push(left > 0 ? `${id} failed` : id)
+      fails.set(id, left - 1)
+      if (left > 0) throw new Error('not yet')
+    }
+    const stage = await stageDispatcher({ handlers: [{ run }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'a1', address: '0xa' }, { id: 'b1', address: '0xb' }, { id: 'a2', address: '0xa' })
+    await stage.accept({ id: 'b2', address: '0xb' }, { id: 'a3', address: '0xa' })
+    expect(ran).toEqual(['a1 failed', 'b1', 'b2'])
+    await stage.pass(60_000)
+    expect(ran.filter((entry) => entry.startsWith('a'))).toEqual([
+      'a1 failed',
+      'a1 failed',
+      'a1 failed',
+      'a1',
+      'a2 failed',
+      'a2',
+      'a3',
+    ])
+  })
+
+  it('puts a TerminalError among the dead letters at once', async () => {
+    const run = () => {
+      throw new TerminalError('no such pair')
+    }
+    const stage = await stageDispatcher({ handlers: [{ run }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'dead', attempt: 1 })
+    const { data } = await stage.inbox.deadLetters({ limit: 10 })
+    expect(data).toMatchObject([{ eventId: 'evt_1', error: { name: 'handler_terminal', message: 'no such pair' } }])
+  })
+
+  it('waits as long as a RetryableError asks, to the millisecond', async () => {
+    const ranAt: number[] = []
+    const stage = await stageDispatcher({
+      handlers: [
+        {
+          run() {
+            ranAt.push(stage.clock.now())
+            if (ranAt.length === 1) throw new RetryableError('busy', { retryAfterMs: 90_000 })
+          },
+        },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.pass(89_999)
+    expect(ranAt).toHaveLength(1)
+    await stage.pass(1)
+    expect(ranAt[1]! - ranAt[0]!).toBe(90_000)
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'done', attempt: 2 })
+  })
+
+  it('repeats any other failure by the policy until its attempts are used up', async () => {
+    const ranAt: number[] = []
+    const retry = { attempts: 4, baseMs: 1_000, capMs: 2_000 }
+    const stage = await stageDispatcher({
+      handlers: [
+        {
+          retry,
+          run() {
+            ranAt.push(stage.clock.now())
+            throw new Error(`failure ${ranAt.length}`)
+          },
+        },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.pass(3_600_000)
+    const waits = ranAt.slice(1).map((at, index) => at - ranAt[index]!)
+    expect(waits).toHaveLength(3)
+    for (const [index, full] of [1_000, 2_000, 2_000].entries()) {
+      expect(waits[index]).toBeGreaterThanOrEqual(full / 2)
+      expect(waits[index]).toBeLessThanOrEqual(full)
+    }
+    const run = await stage.run('evt_1')
+    expect(run).toMatchObject({ state: 'dead', attempt: 4 })
+    expect(run.attempts.map(({ outcome, error }) => [outcome, error?.message])).toEqual([
+      ...[1, 2, 3].map((n) => ['retry', `failure ${n}`]),
+      ['dead', 'failure 4'],
+    ])
+  })
+
+  it('P9: stores a verdict also where the handler asks for a wait that is no time', async () => {
+    const waits = [0.5, NaN, -5, Infinity]
+    const run = ({ id }: { id: string }) => {
+      throw new RetryableError('busy', { retryAfterMs: waits[Number(id.slice(4)) - 1]! })
+    }
+    const stage = await stageDispatcher({ handlers: [{ run }] })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(waits.length))
+    for (const { id } of numbered(waits.length)) {
+      const { runAt } = await stage.run(id)
+      expect(Number.isSafeInteger(runAt)).toBe(true)
+    }
+  })
+
+  it('L5: tries to store verdicts again for as long as it is refused, and loses and repeats nothing', async () => {
+    const ran: string[] = []
+    let refusals = 5
+    const stage = await stageDispatcher({
+      handlers: [{ run: ({ id }) => void ran.push(id) }],
+      work: (inbox) => ({
+        async settle(outcomes) {
+          if (refusals-- > 0) throw new InboxError('store_full', 'no space')
+          return inbox.settle(outcomes)
+        },
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(5))
+    expect(stage.settled).toEqual([])
+    expect(stage.dispatcher.isIdle).toBe(false)
+    await stage.pass(10_000)
+    expect(stage.settled).toHaveLength(5)
+    expect(ran).toEqual(numbered(5).map(({ id }) => id))
+  })
+
+  it('claims again after a claim failed', async () => {
+    let isDown = true
+    const stage = await stageDispatcher({
+      handlers: [{ run: () => {} }],
+      work: (inbox) => ({
+        async claim(request: ClaimRequest) {
+          if (isDown) throw new InboxError('store_unavailable', 'not now')
+          return inbox.claim(request)
+        },
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(stage.settled).toEqual([])
+    isDown = false
+    await stage.pass(1_000)
+    expect(stage.settled).toEqual(['h1 done'])
+  })
+})
+
+describe('a dispatcher for suspects', () => {
+  it('P9: holds and runs suspects only, one at a time, over all handlers', async () => {
+    const gate = gatedHandler()
+    const { run } = gate
+    const stage = await stageDispatcher({
+      handlers: [{ run }, { run: (event) => run({ id: `2 ${event.id}` }) }],
+      suspects: true,
+    })
+    await stage.accept(...numbered(3))
+    await stage.inbox.claim({ handlers: ['h1', 'h2'], max: 4, owner: 'dead', suspects: false })
+    await stage.inbox.reap('dead')
+    stage.dispatcher.start()
+    await stage.turns()
+    // It holds no other: a crash of its thread must hit the guilty run alone.
+    const { handlers } = await stage.inbox.stats()
+    expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 4
+    })
+    await stage.turns()
+    expect(gate.most).toBe(1)
+    expect(gate.started).toHaveLength(4)
+    expect(stage.dispatcher.isIdle).toBe(true)
+  })
+})

@@ -1,0 +1,179 @@
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { eventTypes, type AnyEvent } from '../../schema/index.ts'
+import {
+  formatAmount,
+  formatEvent,
+  formatPercent,
+  formatText,
+  formatTime,
+  formatUsd,
+  shortAddress,
+} from '../../src/dispatch/format.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+
+describe('formatUsd', () => {
+  it.each([
+    [12_345.67, '$12,345.67'],
+    [-12_345.67, '-$12,345.67'],
+    [0, '$0.00'],
+    [-0, '$0.00'],
+    [1, '$1.00'],
+    [0.5, '$0.50'],
+    [0.1234, '$0.1234'],
+    [0.999999, '$1.00'],
+    [1e-7, '$0.0000001'],
+    [1.234e-10, '$0.0000000001234'],
+    [-1.5e-7, '-$0.00000015'],
+    [1e-18, '$0.000000000000000001'],
+    [1e-19, '<$0.000000000000000001'],
+    [1.5e21, '$1.500e+21'],
+    ['12345.67', '$12,345.67'],
+    ['1e-7', '$0.0000001'],
+    ['12,345', '$?'],
+    [undefined, '$?'],
+    [Number.NaN, '$?'],
+    [{}, '$?'],
+  ])('%j is %s', (value, expected) => {
+    expect(formatUsd(value)).toBe(expected)
+  })
+
+  it('shows the sign of a gain where asked to', () => {
+    expect([
+      formatUsd(5, { sign: 'always' }),
+      formatUsd(-5, { sign: 'always' }),
+      formatUsd(0, { sign: 'always' }),
+    ]).toEqual(['+$5.00', '-$5.00', '$0.00'])
+  })
+})
+
+describe('other pieces', () => {
+  it.each([
+    [12.3, '+12.30%'],
+    [-4, '-4.00%'],
+    [0, '0.00%'],
+    [-0.001, '0.00%'],
+    [1234.5, '+1,234.50%'],
+    [1e300, '+1.000e+300%'],
+    [null, '?%'],
+  ])('formatPercent: %j is %s', (value, expected) => {
+    expect(formatPercent(value)).toBe(expected)
+  })
+
+  it.each([
+    ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0x5aAe…BeAed'],
+    ['7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU', '7xKX…gAsU'],
+    ['0x123456789a', '0x123456789a'],
+    ['short', 'short'],
+    ['', '?'],
+    [42, '?'],
+  ])('shortAddress: %j is %s', (value, expected) => {
+    expect(shortAddress(value)).toBe(expected)
+  })
+
+  it.each([
+    ['2026-01-31T14:03:22.123456789Z', '14:03:22'],
+    ['2026-01-31t14:03:22z', '14:03:22'],
+    ['2026-01-31T14:03:22+00:00', '14:03:22'],
+    ['2026-01-31T14:03:22+02:00', '--:--:--'],
+    ['soon', '--:--:--'],
+    [1_769_868_202, '--:--:--'],
+  ])('A4: formatTime: %j is %s', (value, expected) => {
+    expect(formatTime(value)).toBe(expected)
+  })
+
+  it('formatAmount groups digits and keeps nine decimals where asked to', () => {
+    expect([formatAmount(1132), formatAmount(85.123456789, 9), formatAmount(-0), formatAmount('x')]).toEqual([
+      '1,132',
+      '85.123456789',
+      '0',
+      '?',
+    ])
+  })
+
+  it('formatText escapes what could forge a line and cuts what is long', () => {
+    expect(formatText('a\nb\u202ec\u001b[2J')).toBe('a\\u000ab\\u202ec\\u001b[2J')
+    expect(formatText('x'.repeat(50))).toBe(`${'x'.repeat(40)}…`)
+  })
+})
+
+describe('formatEvent', () => {
+  const lines: Record<string, string> = {
+    'R93 token.price_alert':
+      '14:03:22 UTC  token.price_alert           ethereum   PEPE at $0.000001235, above $0.0000012 · +12.30% in 24h · 0x6982…11933',
+    'R94 token.new_listing':
+      '14:03:22 UTC  token.new_listing           base       NEW (New Coin) listed on Uniswap V3 with $50,000.00 · 0x1111…11111 · pool 0x2222…22222 · tx 0x3333…33333',
+    'R95 token.risk_change':
+      '14:03:22 UTC  token.risk_change           bnb        PEPE risk 20 → 72 (high) · checks: mint_authority, proxy_upgrade · 0x6982…11933 · “The owner can mint.”',
+    'R96 wallet.large_trade':
+      '14:03:22 UTC  wallet.large_trade          ethereum   0x5aAe…BeAed bought PEPE for $12,345.67 · token 0x6982…11933 · tx 0x4444…44444',
+    'R97 wallet.new_position':
+      '14:03:22 UTC  wallet.new_position         solana     7xKX…gAsU opened BONK: $2,500.00 at $0.0000234 · token DezX…B263 · tx 5555…5555',
+    'R98 wallet.pnl_milestone':
+      '14:03:22 UTC  wallet.pnl_milestone        arbitrum   0x5aAe…BeAed realized -$5,120.50, past -$5,000.00 · ROI -14.20% · timeframe all',
+    'R99 contract.honeypot_detected':
+      '14:03:22 UTC  contract.honeypot_detected  polygon    TRAP is a honeypot (sell_blocked), risk 97 · 1,132 holders, $12,000.00 liquidity · 0x6666…66666 · “Transfers to the pool revert.”',
+    'R100 contract.liquidity_removed':
+      '14:03:22 UTC  contract.liquidity_removed  avalanche  RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left · 0x7777…77777 · pool 0x8888…88888 · tx 0x9999…99999',
+    'R101 contract.ownership_changed':
+      '14:03:22 UTC  contract.ownership_changed  ethereum   OWN owner 0x5aAe…BeAed → 0x0000…00000 (renounced) · 0xaaaa…aaaaa · tx 0xbbbb…bbbbb',
+    'R102 pump.graduation':
+      '14:03:22 UTC  pump.graduation             solana     WIF (dogwifhat) graduated with 85.123456789 SOL · 7xKX…gAsU · pool EP2i…eyMx · tx 6666…6666',
+  }
+
+  it.each(Object.entries(lines))('%s has its own line', (title, line) => {
+    const type = eventTypes.find((name) => title.endsWith(name))!
+    expect(formatEvent(eventSamples[type])).toBe(line)
+  })
+
+  it('has a line of its own for every documented type', () => {
+    expect(Object.keys(lines).map((title) => title.split(' ')[1])).toEqual(eventTypes)
+  })
+
+  it('R127: shows the fields of a type it does not know', () => {
+    const event: AnyEvent = {
+      id: 'evt_1',
+      type: 'token.volume_spike',
+      created_at: '2026-01-31T14:03:22Z',
+      data: {
+        token_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        network: 'base',
+        symbol: 'PEPE',
+        volume_usd: 1e-7,
+        change_pct: 250,
+        confirmed: true,
+        deep: { x: 1 },
+      },
+    }
+    expect(formatEvent(event)).toBe(
+      '14:03:22 UTC  token.volume_spike          base       token_address=0x5aAe…BeAed · symbol=PEPE · volume_usd=$0.0000001 · change_pct=+250.00% · confirmed=true',
+    )
+  })
+
+  it('R103: shows values that are not among the known ones as they are', () => {
+    const { data, ...rest } = eventSamples['wallet.large_trade']
+    expect(formatEvent({ ...rest, data: { ...data, trade_type: 'liquidate' } })).toContain('liquidate PEPE for')
+    expect(formatEvent({ ...rest, data: { ...data, trade_type: 'constructor' } })).toContain('constructor PEPE for')
+  })
+
+  it('stays one safe line, whatever a token calls itself', () => {
+    const { data, ...rest } = eventSamples['token.new_listing']
+    const line = formatEvent({ ...rest, data: { ...data, symbol: 'A\nB\u001b[31m', name: '\u202eevil' } })
+    expect(line).toContain('A\\u000aB\\u001b[31m (\\u202eevil)')
+  })
+
+  it('shows a question mark for what is missing', () => {
+    expect(formatEvent({ type: 'wallet.large_trade' } as AnyEvent)).toContain('? ? ? for $? · token ? · tx ?')
+    expect(formatEvent(null as never)).toBe(`--:--:-- UTC  ${'?'.padEnd(26)}  ${'?'.padEnd(9)}  `)
+  })
+
+  it('colours a line only where asked to, without changing its text', () => {
+    for (const type of eventTypes) {
+      const plain = formatEvent(eventSamples[type])
+      const coloured = formatEvent(eventSamples[type], { color: true })
+      expect(stripVTControlCharacters(plain)).toBe(plain)
+      expect(coloured).not.toBe(plain)
+      expect(stripVTControlCharacters(coloured)).toBe(plain)
+    }
+  })
+})

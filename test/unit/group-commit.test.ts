@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import type { AcceptResult, Arrival } from '../../src/inbox/port.ts'
+import { createGroupCommit } from '../../src/receiver/group-commit.ts'
+import { createPressure, type Pressure } from '../../src/receiver/pressure.ts'
+import { arrivalOf } from '../fixtures/stored-events.ts'
+
+const ackTimeoutMs = 4_000
+
+interface Call {
+  readonly batch: readonly Arrival[]
+  readonly resolve: (results: readonly AcceptResult[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A group commit whose store does what the test says. */
+function setUp() {
+  const clock = createTestClock()
+  const calls: Call[] = []
+  const sizes: number[] = []
+  const commits = createGroupCommit({
+    accept: (batch) => new Promise((resolve, reject) => calls.push({ batch, resolve, reject })),
+    clock,
+    ackTimeoutMs,
+    onBatch: (size) => sizes.push(size),
+  })
+  /** Lets the arrivals of this turn go to the store. */
+  const turn = () => clock.advance(0)
+  return { clock, calls, sizes, commits, turn }
+}
+
+const nothingPending = { rows: 0, bytes: 0, oldestMs: 0 }
+
+test('the arrivals of one turn go to the store as one batch, in their order', async () => {
+  const { calls, sizes, commits, turn } = setUp()
+  const added = ['a', 'b', 'c'].map((id) => commits.add(arrivalOf(id)))
+  await turn()
+  const later = commits.add(arrivalOf('d'))
+  await turn()
+  expect(calls.map(({ batch }) => batch.map(({ id }) => id))).toEqual([['a', 'b', 'c'], ['d']])
+  expect(sizes).toEqual([3, 1])
+
+  calls[1]!.resolve(['duplicate'])
+  calls[0]!.resolve(['accepted', 'conflict', 'quarantined'])
+  expect(await Promise.all([...added, later])).toEqual(['accepted', 'conflict', 'quarantined', 'duplicate'])
+  expect(commits.pending).toMatchObject(nothingPending)
+})
+
+test('an arrival without a result is not taken for a stored one', async () => {
+  const { calls, commits, turn } = setUp()
+  const added = [commits.add(arrivalOf('a')), commits.add(arrivalOf('b'))]
+  await turn()
+  calls[0]!.resolve(['accepted'])
+  expect(await Promise.all(added)).toEqual(['accepted', 'late'])
+})
+
+test('a batch that fails fails for each of its arrivals, and only for them', async () => {
+  const { calls, commits, turn } = setUp()
+  const failed = [commits.add(arrivalOf('a')), commits.add(arrivalOf('b'))]
+  await turn()
+  const fine = commits.add(arrivalOf('c'))
+  await turn()
+  calls[0]!.reject(new Error('no'))
+  calls[1]!.resolve(['accepted'])
+  const outcomes = await Promise.allSettled([...failed, fine])
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+  expect(commits.pending).toMatchObject(nothingPending)
+})
+
+test('what is not committed in time is late, but goes on taking room until the store is done with it', async () => {
+  const { clock, calls, commits, turn } = setUp()
+  const raw = arrivalOf('a').raw.length
+  const added = commits.add(arrivalOf('a'))
+  expect(commits.pending).toMatchObject({ rows: 1, bytes: raw })
+  await turn()
+  await clock.advance(ackTimeoutMs - 1)
+  expect(await Promise.race([added, Promise.resolve('waiting')])).toBe('waiting')
+  await clock.advance(1)
+  expect(await added).toBe('late')
+  expect(commits.pending).toMatchObject({ rows: 1, bytes: raw, oldestMs: ackTimeoutMs })
+
+  calls[0]!.resolve(['accepted'])
+  await turn()
+  expect(commits.pending).toMatchObject(nothingPending)
+  expect(clock.nextTimerAt()).toBeNull()
+})
+
+test('a late batch that fails in the end leaves nothing behind', async () => {
+  const { clock, calls, commits, turn } = setUp()
+  const added = commits.add(arrivalOf('a'))
+  await turn()
+  await clock.advance(ackTimeoutMs)
+  expect(await added).toBe('late')
+  calls[0]!.reject(new Error('no'))
+  await turn()
+  expect(commits.pending).toMatchObject(nothingPending)
+})
+
+describe('the pressure', () => {
+  async function withPressure(run: (pressure: Pressure, set: ReturnType<typeof setUp>) => Promise<void>) {
+    const set = setUp()
+    const pressure = createPressure(set.commits.pending)
+    try {
+      await run(pressure, set)
+    } finally {
+      pressure.close()
+    }
+  }
+
+  test('of 20,000 rows is too much', () =>
+    withPressure(async (pressure, { commits, calls, turn }) => {
+      const arrival = arrivalOf('a')
+      const added = Array.from({ length: 19_999 }, () => commits.add(arrival))
+      expect(pressure.reason()).toBeNull()
+      added.push(commits.add(arrival))
+      expect(pressure.reason()).toBe('queue')
+      await turn()
+      expect(pressure.reason()).toBe('queue')
+      calls[0]!.resolve(added.map(() => 'duplicate'))
+      await Promise.all(added)
+      expect(pressure.reason()).toBeNull()
+    }))
+
+  test('of 64 MiB is too much', () =>
+    withPressure(async (pressure, { commits, calls, turn }) => {
+      const arrival = { ...arrivalOf('a'), raw: new Uint8Array(32 * 1024 * 1024) }
+      const added = [commits.add(arrival)]
+      expect(pressure.reason()).toBeNull()
+      added.push(commits.add(arrival))
+      expect(pressure.reason()).toBe('queue')
+      await turn()
+      calls[0]!.resolve(['accepted', 'duplicate'])
+      await Promise.all(added)
+      expect(pressure.reason()).toBeNull()
+    }))
+
+  test('of a commit that takes more than 2 s is too much, by the oldest of them', () =>
+    withPressure(async (pressure, { clock, commits, calls, turn }) => {
+      const first = commits.add(arrivalOf('a'))
+      await clock.advance(1_500)
+      const second = commits.add(arrivalOf('b'))
+      await clock.advance(500)
+      expect(pressure.reason()).toBeNull()
+      await clock.advance(1)
+      expect(pressure.reason()).toBe('commit')
+      calls[0]!.resolve(['accepted'])
+      await first
+      await turn()
+      expect(pressure.reason()).toBeNull()
+      calls[1]!.resolve(['accepted'])
+      expect(await second).toBe('accepted')
+    }))
+
+  test('of 64 large bodies at once is too much, and each is counted out once', () =>
+    withPressure(async (pressure) => {
+      const entered = Array.from({ length: 64 }, () => pressure.enterLargeBody())
+      expect(entered).not.toContain(null)
+      expect(pressure.enterLargeBody()).toBeNull()
+      entered[0]?.leave()
+      entered[0]?.leave()
+      expect(pressure.enterLargeBody()).not.toBeNull()
+      expect(pressure.enterLargeBody()).toBeNull()
+    }))
+})

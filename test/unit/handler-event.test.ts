@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import type { StoredEvent } from '../../src/inbox/port.ts'
+
+function stored(text: string): StoredEvent {
+  // A view into a larger buffer, as events come over from the thread of the store.
+  const around = Buffer.from(`before${text}after`)
+  const raw = new Uint8Array(around.buffer, around.byteOffset + 6, around.length - 11)
+  return { seq: 1, id: 'evt_1', type: 'wallet.large_trade', createdAt: '', receivedAt: 0, key: 'evt_1', raw }
+}
+
+const text =
+  '{"id":"evt_1", "type":"wallet.large_trade","created_at":"2026-01-31T14:03:22.123Z",' +
+  '"data":{"amount_usd":0.1000,"raw_amount":18446744073709551615,"symbol":"PEPE ☕"}}'
+
+describe('the event that a handler gets', () => {
+  it('is the envelope as it was sent', () => {
+    expect({ ...toHandlerEvent(stored(text)) }).toEqual(JSON.parse(text))
+  })
+
+  it('carries the exact bytes and the exact numbers', () => {
+    const source = stored(text)
+    const event = toHandlerEvent(source)
+    expect(Buffer.from(event.raw)).toEqual(Buffer.from(text))
+    expect(event.exact('data.amount_usd')).toBe('0.1000')
+    expect(event.exact('data.raw_amount')).toBe('18446744073709551615')
+    expect(event.exact('data.nothing')).toBeUndefined()
+  })
+
+  it('shows only what was sent when it is serialised, listed or copied', () => {
+    const event = toHandlerEvent(stored(text))
+    expect(JSON.stringify(event)).toBe(JSON.stringify(JSON.parse(text)))
+    expect(Object.keys(event)).toEqual(['id', 'type', 'created_at', 'data'])
+    expect(structuredClone(event)).toEqual(JSON.parse(text))
+  })
+
+  it('keeps its bytes apart from members of the same names that were sent', () => {
+    const withMembers = '{"id":"evt_1","type":"x","created_at":"","data":{},"raw":"sent","exact":"sent too"}'
+    const event = toHandlerEvent(stored(withMembers))
+    expect(Buffer.from(event.raw).toString()).toBe(withMembers)
+    expect(event.exact('raw')).toBe('sent')
+    expect(JSON.stringify(event)).not.toContain('"0":')
+  })
+
+  it('is an object of its own each time', () => {
+    const source = stored(text)
+    const [one, other] = [toHandlerEvent(source), toHandlerEvent(source)]
+    Object.assign(one.data, { symbol: 'changed' })
+    expect(other).toEqual(JSON.parse(text))
+  })
+})

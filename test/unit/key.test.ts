@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { eventSamples } from '../fixtures/event-samples.ts'
+import { keyOf } from '../../src/receiver/key.ts'
+
+const solana = '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU'
+const evm = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const ownKey = { key: 'evt_1', network: null, address: null }
+const keyFor = (type: string, data: Readonly<Record<string, unknown>>) => keyOf({ id: 'evt_1', type, data })
+
+test('the key of each documented type is its network and the address it is about', () => {
+  const keys = Object.values(eventSamples).map((event) => [event.type, keyOf(event).key])
+  expect(Object.fromEntries(keys)).toEqual({
+    'token.price_alert': 'ethereum:0x6982508145454ce325ddbe47a25d4ec3d2311933',
+    'token.new_listing': `base:0x${'1'.repeat(40)}`,
+    'token.risk_change': 'bnb:0x6982508145454ce325ddbe47a25d4ec3d2311933',
+    'wallet.large_trade': `ethereum:${evm.toLowerCase()}`,
+    'wallet.new_position': `solana:${solana}`,
+    'wallet.pnl_milestone': `arbitrum:${evm.toLowerCase()}`,
+    'contract.honeypot_detected': `polygon:0x${'6'.repeat(40)}`,
+    'contract.liquidity_removed': `avalanche:0x${'7'.repeat(40)}`,
+    'contract.ownership_changed': `ethereum:0x${'a'.repeat(40)}`,
+    'pump.graduation': `solana:${solana}`,
+  })
+})
+
+test('a token and a contract of one address share their key', () => {
+  const token = keyFor('token.risk_change', { network: 'base', token_address: evm })
+  expect(keyFor('contract.honeypot_detected', { network: 'base', contract_address: evm })).toEqual(token)
+})
+
+test('A9 an EVM address is lower-cased on any network, everything else is kept as it came', () => {
+  const keyed = (network: string, address: string) =>
+    keyFor('wallet.large_trade', { network, wallet_address: address }).address
+  expect(keyed('ethereum', evm)).toBe(evm.toLowerCase())
+  expect(keyed('solana', evm)).toBe(evm.toLowerCase())
+  expect(keyed('a-new-one', evm.toUpperCase().replace('0X', '0x'))).toBe(evm.toLowerCase())
+  for (const other of [solana, evm.replace('0x', '0X'), `${evm}0`, evm.slice(0, -1), `${evm}\n`, 'Ünï']) {
+    expect(keyed('ethereum', other)).toBe(other)
+  }
+})
+
+test('a graduation is on Solana, whatever it says', () => {
+  expect(keyFor('pump.graduation', { network: 'base', token_address: solana }).key).toBe(`solana:${solana}`)
+})
+
+describe('an event has its own id as key if', () => {
+  const good = { network: 'ethereum', wallet_address: evm }
+  test.each<[string, string, Record<string, unknown>]>([
+    ['its type is not known', 'nft.minted', { ...good, token_address: evm }],
+    ['its type only begins like a known one', 'wallets.large_trade', good],
+    ['its network is missing', 'wallet.large_trade', { wallet_address: evm }],
+    ['its network is empty', 'wallet.large_trade', { ...good, network: '' }],
+    ['its network holds a colon', 'wallet.large_trade', { ...good, network: 'ethereum:0xabc' }],
+    ['its network is no text', 'wallet.large_trade', { ...good, network: ['ethereum'] }],
+    ['its address is missing', 'wallet.large_trade', { network: 'ethereum' }],
+    ['its address is null', 'wallet.large_trade', { ...good, wallet_address: null }],
+    ['it has the address of another family', 'wallet.large_trade', { network: 'ethereum', token_address: evm }],
+    ['its address is ill-formed', 'wallet.large_trade', { ...good, wallet_address: '\ud800' }],
+    ['its address is very long', 'wallet.large_trade', { ...good, wallet_address: 'a'.repeat(129) }],
+  ])('%s', (_, type, data) => {
+    expect(keyFor(type, data)).toEqual(ownKey)
+  })
+})

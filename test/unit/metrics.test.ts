@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../src/admin/metrics.ts'
+import { createTestClock } from '../../src/clock.ts'
+import type { InboxStats } from '../../src/inbox/port.ts'
+
+const empty: InboxStats = { lastSeq: 0, quarantined: 0, conflicts: 0, handlers: [], oldestOpenAt: null, missingSeqs: 0 }
+
+function setUp(stats: () => Promise<InboxStats> = async () => empty) {
+  const clock = createTestClock()
+  return { clock, metrics: createMetrics({ inbox: { stats }, clock }) }
+}
+
+/** The samples of an exposition text: `name{labels}` → value. Fails on a line that is none. */
+function parse(text: string): Map<string, number> {
+  const samples = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('# ')) continue
+    const [, series, value] = /^([a-z_:][a-z0-9_:]*(?:\{.*\})?) (\S+)$/i.exec(line) ?? []
+    if (series === undefined || samples.has(series)) throw new Error(`not a new sample: ${line}`)
+    samples.set(series, Number(value))
+  }
+  return samples
+}
+
+test('deliveries are counted by type and outcome, again and again, and from zero', async () => {
+  const { metrics } = setUp()
+  metrics.stored('accepted', 'token.price_alert')
+  metrics.stored('accepted', 'token.price_alert')
+  metrics.stored('duplicate', 'token.price_alert')
+  const first = parse(await metrics.scrape())
+  expect(first.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(2)
+  expect(first.get('inbox_events_total{type="token.price_alert",outcome="duplicate"}')).toBe(1)
+  expect(first.get('inbox_events_total{type="pump.graduation",outcome="accepted"}')).toBe(0)
+  metrics.stored('accepted', 'token.price_alert')
+  const second = parse(await metrics.scrape())
+  expect(second.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(3)
+})
+
+test('text of outside origin never becomes a label', async () => {
+  const { metrics } = setUp()
+  for (let i = 0; i < 100; i++) metrics.stored('accepted', `made.up_${i}`)
+  metrics.stored('conflict', '__proto__')
+  metrics.stored('quarantined', 'quarantined')
+  const text = await metrics.scrape()
+  const samples = parse(text)
+  expect(samples.get('inbox_events_total{type="unknown",outcome="accepted"}')).toBe(100)
+  expect(samples.get('inbox_events_total{type="unknown",outcome="conflict"}')).toBe(1)
+  expect(samples.get('inbox_events_total{type="unknown",outcome="quarantined"}')).toBe(1)
+  expect(text).not.toMatch(/made|proto/)
+})
+
+test('ack latency is a histogram in seconds, with buckets around the budget of 5 s', async () => {
+  const { metrics } = setUp()
+  metrics.acknowledged(3)
+  metrics.acknowledged(3_500)
+  metrics.acknowledged(9_000)
+  const samples = parse(await metrics.scrape())
+  expect(samples.get('inbox_ack_duration_seconds_bucket{le="0.0025"}')).toBe(0)
+  expect(samples.get('inbox_ack_duration_seconds_bucket{le="0.005"}')).toBe(1)
+  expect(samples.get('inbox_ack_duration_seconds_bucket{le="4"}')).toBe(2)
+  expect(samples.get('inbox_ack_duration_seconds_bucket{le="5"}')).toBe(2)
+  expect(samples.get('inbox_ack_duration_seconds_bucket{le="+Inf"}')).toBe(3)
+  expect(samples.get('inbox_ack_duration_seconds_sum')).toBeCloseTo(12.503)
+})
+
+test('rejects, refusals, batches, attempts and replacements are counted', async () => {
+  const { metrics } = setUp()
+  metrics.rejected('mismatch')
+  metrics.refused('overloaded')
+  metrics.refused('overloaded')
+  metrics.committed(1)
+  metrics.committed(40)
+  metrics.attemptsSettled([
+    { handler: 'trades', kind: 'done', count: 7, totalMs: 1_500 },
+    { handler: 'trades', kind: 'dead', count: 1, totalMs: 20 },
+  ])
+  metrics.attemptsSettled([{ handler: 'trades', kind: 'done', count: 3, totalMs: 500 }])
+  metrics.runnerReplaced()
+  expect(Object.fromEntries(parse(await metrics.scrape()))).toMatchObject({
+    'inbox_rejects_total{reason="mismatch"}': 1,
+    'inbox_refusals_total{code="overloaded"}': 2,
+    'inbox_commit_batch_size_bucket{le="1"}': 1,
+    'inbox_commit_batch_size_bucket{le="64"}': 2,
+    inbox_commit_batch_size_sum: 41,
+    'inbox_attempts_total{handler="trades",result="done"}': 10,
+    'inbox_attempts_total{handler="trades",result="dead"}': 1,
+    'inbox_attempt_seconds_total{handler="trades",result="done"}': 2,
+    inbox_runner_replacements_total: 1,
+  })
+})
+
+test('what the store knows is read at each scrape, and a handler that is gone leaves no series behind', async () => {
+  let stats: InboxStats = {
+    lastSeq: 12,
+    quarantined: 3,
+    conflicts: 2,
+    missingSeqs: 1,
+    oldestOpenAt: 0,
+    handlers: [{ handler: 'trades', waiting: 1, ready: 2, suspect: 3, running: 4, dead: 5 }],
+  }
+  const { metrics, clock } = setUp(async () => stats)
+  stats = { ...stats, oldestOpenAt: clock.now() - 90_500 }
+  const samples = Object.fromEntries(parse(await metrics.scrape()))
+  expect(samples).toMatchObject({
+    inbox_store_readable: 1,
+    'inbox_runs{handler="trades",state="waiting"}': 1,
+    'inbox_runs{handler="trades",state="ready"}': 2,
+    'inbox_runs{handler="trades",state="suspect"}': 3,
+    'inbox_runs{handler="trades",state="running"}': 4,
+    'inbox_dead_letters{handler="trades"}': 5,
+    inbox_oldest_open_run_age_seconds: 90.5,
+    inbox_quarantined_bodies: 3,
+    inbox_conflicts: 2,
+    inbox_missing_sequence_numbers: 1,
+    inbox_last_accept_sequence: 12,
+  })
+  stats = empty
+  const later = await metrics.scrape()
+  expect(later).not.toContain('trades')
+  expect(parse(later).get('inbox_oldest_open_run_age_seconds')).toBe(0)
+})
+
+test('while the store cannot be read, everything else is still there', async () => {
+  let isBroken = false
+  const { metrics } = setUp(async () => {
+    if (isBroken) throw new Error('disk on fire')
+    return { ...empty, lastSeq: 5 }
+  })
+  expect(parse(await metrics.scrape()).get('inbox_last_accept_sequence')).toBe(5)
+  isBroken = true
+  metrics.refused('store_unavailable')
+  const samples = parse(await metrics.scrape())
+  expect(samples.get('inbox_store_readable')).toBe(0)
+  expect(samples.has('inbox_last_accept_sequence')).toBe(false)
+  expect(samples.get('inbox_refusals_total{code="store_unavailable"}')).toBe(1)
+})
+
+test('the metrics of the process are among them, and two of a kind do not share numbers', async () => {
+  const [one, other] = [setUp().metrics, setUp().metrics]
+  one.runnerReplaced()
+  const samples = parse(await other.scrape())
+  expect(samples.get('inbox_runner_replacements_total')).toBe(0)
+  expect(samples.has('process_resident_memory_bytes')).toBe(true)
+  expect(samples.has('nodejs_eventloop_lag_p99_seconds')).toBe(true)
+  expect(other.contentType).toMatch(/^text\/plain; version=0\.0\.4/)
+})

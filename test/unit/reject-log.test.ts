@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import type { Logger } from '../../src/log.ts'
+import { createRejectLog } from '../../src/receiver/reject-log.ts'
+
+function stage(trustedProxies: readonly string[] = []) {
+  const lines: object[] = []
+  const clock = createTestClock()
+  const log = { warn: (fields: object) => lines.push(fields) } as unknown as Logger
+  const logReject = createRejectLog({ log, clock, trustedProxies })
+  const reject = (remoteAddress: string, forwarded?: string, reason = 'signature_mismatch') =>
+    logReject(
+      { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage,
+      reason,
+    )
+  return { lines, clock, reject }
+}
+
+test('a refused request is one line with its source and reason', () => {
+  const { lines, reject } = stage()
+  reject('192.0.2.7')
+  expect(lines).toEqual([{ source: '192.0.2.7', reason: 'signature_mismatch' }])
+})
+
+test.each([
+  ['a peer that is no trusted proxy is the source, whatever it forwards', '192.0.2.7', '198.51.100.1', '192.0.2.7'],
+  ['a trusted proxy names the source', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['an IPv4 proxy on an IPv6 socket is the same proxy', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['behind two proxies it is the nearest that is none', '10.0.0.1', '203.0.113.9, 198.51.100.1, ::1', '198.51.100.1'],
+  ['what only proxies forwarded has its peer as source', '10.0.0.1', '10.0.0.2,::1', '10.0.0.1'],
+  ['a proxy that forwards nothing is the source', '10.0.0.1', undefined, '10.0.0.1'],
+  ['nothing that a client writes breaks the line', '10.0.0.1', 'a\u001b[2Jb\nc', 'a\\u001b[2Jb\\u000ac'],
+  ['or fills it', '10.0.0.1', 'x'.repeat(5_000), expect.stringMatching(/^x{64}…?$/)],
+])('%s', (_what, peer, forwarded, source) => {
+  const { lines, reject } = stage(['10.0.0.0/8', '::1'])
+  reject(peer, forwarded)
+  expect(lines).toEqual([{ source, reason: 'signature_mismatch' }])
+})
+
+test('a flood is ten lines in ten seconds, and the next line says how many were left out', async () => {
+  const { lines, clock, reject } = stage()
+  for (let count = 0; count < 1_000; count++) reject('192.0.2.7')
+  expect(lines).toHaveLength(10)
+  await clock.advance(9_999)
+  reject('192.0.2.7')
+  expect(lines).toHaveLength(10)
+  await clock.advance(1)
+  reject('192.0.2.8', undefined, 'not_found')
+  expect(lines.slice(10)).toEqual([{ source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
+  reject('192.0.2.8')
+  expect(lines.at(-1)).not.toHaveProperty('leftOut')
+})
+
+test('a clock that is set back does not silence it', async () => {
+  const { lines, clock, reject } = stage()
+  for (let count = 0; count < 20; count++) reject('192.0.2.7')
+  await clock.advance(-86_400_000)
+  reject('192.0.2.7')
+  expect(lines).toHaveLength(11)
+})

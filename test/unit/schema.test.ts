@@ -1,0 +1,354 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { default as addFormats } from 'ajv-formats'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkFiles, writeFiles } from '../../schema/generate.ts'
+import {
+  eventSchema,
+  eventSchemas,
+  eventTypes,
+  isKnownEvent,
+  networkIds,
+  parseEvent,
+  type EventType,
+} from '../../schema/index.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+
+const jsonFolder = 'schema/json'
+const ajv = new Ajv2020({ allErrors: true, strict: true })
+addFormats.default(ajv)
+for (const name of readdirSync(jsonFolder)) ajv.addSchema(JSON.parse(readFileSync(join(jsonFolder, name), 'utf8')))
+
+const passesJson = (schema: string, value: unknown) => ajv.getSchema(`${schema}.json`)!(value) === true
+const passesZod = (value: unknown) => {
+  try {
+    parseEvent(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const requirement: Record<EventType, string> = {
+  'token.price_alert': 'R93',
+  'token.new_listing': 'R94',
+  'token.risk_change': 'R95',
+  'wallet.large_trade': 'R96',
+  'wallet.new_position': 'R97',
+  'wallet.pnl_milestone': 'R98',
+  'contract.honeypot_detected': 'R99',
+  'contract.liquidity_removed': 'R100',
+  'contract.ownership_changed': 'R101',
+  'pump.graduation': 'R102',
+}
+
+/** The fields of the spec and their JSON types, written down here a second time. */
+const fields: Record<EventType, Record<string, string>> = {
+  'token.price_alert': {
+    token_address: 's',
+    network: 's',
+    symbol: 's',
+    alert_type: 's',
+    threshold_usd: 'n',
+    current_price_usd: 'n',
+    change_pct_24h: 'n',
+  },
+  'token.new_listing': {
+    token_address: 's',
+    network: 's',
+    symbol: 's',
+    name: 's',
+    dex: 's',
+    pool_address: 's',
+    initial_liquidity_usd: 'n',
+    listing_tx: 's',
+  },
+  'token.risk_change': {
+    token_address: 's',
+    network: 's',
+    symbol: 's',
+    previous_risk_score: 'i',
+    current_risk_score: 'i',
+    risk_level: 's',
+    triggered_checks: 'a',
+    ai_summary: 's',
+  },
+  'wallet.large_trade': {
+    wallet_address: 's',
+    network: 's',
+    trade_type: 's',
+    token_address: 's',
+    token_symbol: 's',
+    amount_usd: 'n',
+    tx_hash: 's',
+  },
+  'wallet.new_position': {
+    wallet_address: 's',
+    network: 's',
+    token_address: 's',
+    token_symbol: 's',
+    entry_price_usd: 'n',
+    amount_usd: 'n',
+    tx_hash: 's',
+  },
+  'wallet.pnl_milestone': {
+    wallet_address: 's',
+    network: 's',
+    milestone_usd: 'n',
+    realized_pnl_usd: 'n',
+    roi_pct: 'n',
+    timeframe: 's',
+  },
+  'contract.honeypot_detected': {
+    contract_address: 's',
+    network: 's',
+    symbol: 's',
+    risk_score: 'i',
+    honeypot_type: 's',
+    liquidity_usd: 'n',
+    holder_count: 'i',
+    ai_summary: 's',
+  },
+  'contract.liquidity_removed': {
+    contract_address: 's',
+    network: 's',
+    symbol: 's',
+    pool_address: 's',
+    liquidity_removed_usd: 'n',
+    liquidity_removed_pct: 'n',
+    remaining_liquidity_usd: 'n',
+    tx_hash: 's',
+  },
+  'contract.ownership_changed': {
+    contract_address: 's',
+    network: 's',
+    symbol: 's',
+    previous_owner: 's',
+    new_owner: 's',
+    tx_hash: 's',
+  },
+  'pump.graduation': {
+    token_address: 's',
+    symbol: 's',
+    name: 's',
+    bonding_curve_completed: 'b',
+    sol_raised: 'n',
+    raydium_pool: 's',
+    migration_tx: 's',
+  },
+}
+const wrongFor: Record<string, unknown[]> = {
+  s: [1, null],
+  n: ['1', null],
+  i: [1.5, '1'],
+  a: ['x', [1]],
+  b: ['true', 1],
+}
+
+describe.each(eventTypes)('%s', (type) => {
+  const sample = eventSamples[type]
+
+  it(`${requirement[type]}: accepts a valid event, in zod and in the generated schemas`, () => {
+    expect(parseEvent(sample)).toEqual(sample)
+    expect(eventSchema.parse(sample)).toEqual(sample)
+    expect(passesJson(type, sample)).toBe(true)
+    expect(passesJson('event', sample)).toBe(true)
+  })
+
+  it(`${requirement[type]}: has exactly the fields of the spec`, () => {
+    expect(Object.keys(eventSchemas[type].shape.data.shape)).toEqual(Object.keys(fields[type]))
+    expect(Object.keys(sample.data)).toEqual(Object.keys(fields[type]))
+  })
+
+  it(`${requirement[type]}: refuses each field that is missing or of a wrong type`, () => {
+    for (const [field, kind] of Object.entries(fields[type])) {
+      for (const wrong of [undefined, ...wrongFor[kind]!]) {
+        const broken = JSON.parse(JSON.stringify({ ...sample, data: { ...sample.data, [field]: wrong } }))
+        const verdicts = [passesZod(broken), passesJson(type, broken), passesJson('event', broken)]
+        expect(verdicts, `${field} = ${JSON.stringify(wrong)}`).toEqual([false, false, false])
+      }
+    }
+  })
+
+  it('R125: keeps members that nobody documented', () => {
+    const grown = { ...sample, extra: 1, data: { ...sample.data, extra: { deep: [1] } } }
+    expect(parseEvent(grown)).toEqual(grown)
+    expect(passesJson(type, grown)).toBe(true)
+  })
+})
+
+describe('envelope', () => {
+  const unknown = { id: 'evt_1', type: 'token.volume_spike', created_at: '2026-01-31T12:00:00.000Z', data: { a: 1 } }
+
+  it('R127: lets types through that are not documented yet', () => {
+    const event = parseEvent(unknown)
+    expect(event).toEqual(unknown)
+    expect(isKnownEvent(event)).toBe(false)
+    expect(isKnownEvent(eventSamples['pump.graduation'])).toBe(true)
+    expect(passesJson('event', unknown)).toBe(true)
+    expect(passesZod({ ...unknown, type: 'constructor' })).toBe(true)
+  })
+
+  it.each([
+    ['no object', null],
+    ['a list', [unknown]],
+    ['no id', { ...unknown, id: undefined }],
+    ['an empty id', { ...unknown, id: '' }],
+    ['an id that is a number', { ...unknown, id: 1 }],
+    ['an id of 256 characters', { ...unknown, id: 'x'.repeat(256) }],
+    ['an empty type', { ...unknown, type: '' }],
+    ['a type of 256 characters', { ...unknown, type: 'x'.repeat(256) }],
+    ['data that is a list', { ...unknown, data: [] }],
+    ['data that is null', { ...unknown, data: null }],
+  ])('R92: refuses %s', (_what, value) => {
+    expect(passesZod(value)).toBe(false)
+    expect(passesJson('event', JSON.parse(JSON.stringify(value)))).toBe(false)
+  })
+
+  it('R92: refuses text that is not well-formed, which JSON Schema cannot say', () => {
+    expect(passesZod({ ...unknown, id: 'evt_\ud800' })).toBe(false)
+    expect(passesZod({ ...unknown, type: '\udfff' })).toBe(false)
+  })
+
+  it('R92: takes an id without the prefix of the sender, up to 255 characters', () => {
+    expect(passesZod({ ...unknown, id: 'x'.repeat(255) })).toBe(true)
+    expect(passesZod({ ...unknown, id: '🦊' })).toBe(true)
+  })
+
+  const good = [
+    '2026-01-31T12:00:00Z',
+    '2026-01-31T12:00:00.1Z',
+    '2026-01-31T12:00:00.123456789Z',
+    '2026-01-31t12:00:00z',
+    '2026-01-31T12:00:00+00:00',
+    '2028-02-29T23:59:59Z',
+    '2016-12-31T23:59:60Z',
+  ]
+  const bad = [
+    '2026-01-31T12:00:00',
+    '2026-01-31T12:00:00.Z',
+    '2026-01-31T12:00:00.1234567890Z',
+    '2026-01-31T12:00:00+01:00',
+    '2026-02-29T12:00:00Z',
+    '2026-13-01T12:00:00Z',
+    '2026-01-31T24:00:00Z',
+    '2026-01-31T12:00:60Z',
+    '2026-01-31 12:00:00Z',
+    '2026-01-31',
+    '',
+  ]
+  it.each([...good.map((text) => [text, true] as const), ...bad.map((text) => [text, false] as const)])(
+    'A4: created_at %j is acceptable: %s',
+    (text, verdict) => {
+      expect(passesZod({ ...unknown, created_at: text })).toBe(verdict)
+      expect(passesJson('event', { ...unknown, created_at: text })).toBe(verdict)
+    },
+  )
+
+  it('lists every problem with its path and no value', () => {
+    const sample = eventSamples['wallet.large_trade']
+    const broken = { ...sample, created_at: 'secret', data: { ...sample.data, amount_usd: 'hidden', network: 7 } }
+    expect(() => parseEvent(broken)).toThrow(TypeError)
+    const { message } = (() => {
+      try {
+        return parseEvent(broken) as unknown as Error
+      } catch (error) {
+        return error as Error
+      }
+    })()
+    for (const part of ['wallet.large_trade', 'created_at', 'data.amount_usd', 'data.network']) {
+      expect(message).toContain(part)
+    }
+    expect(message).not.toMatch(/secret|hidden/)
+  })
+
+  it('does not let `__proto__` of a payload become a prototype', () => {
+    const event = parseEvent(JSON.parse(JSON.stringify(unknown).replace('"a":1', '"__proto__":{"polluted":true}')))
+    expect('polluted' in event.data).toBe(false)
+    expect(Object.getPrototypeOf(event.data)).toBe(Object.prototype)
+  })
+})
+
+describe('enumerations', () => {
+  it.each([
+    ['token.risk_change', 'risk_level'],
+    ['contract.honeypot_detected', 'honeypot_type'],
+    ['wallet.large_trade', 'trade_type'],
+    ['token.new_listing', 'dex'],
+    ['token.new_listing', 'network'],
+  ] as const)('R103: %s takes any string as %s', (type, field) => {
+    const event = { ...eventSamples[type], data: { ...eventSamples[type].data, [field]: 'never seen before' } }
+    expect(passesZod(event)).toBe(true)
+    expect(passesJson(type, event)).toBe(true)
+  })
+
+  it('R104: alert_type is price_above or price_below and nothing else', () => {
+    const sample = eventSamples['token.price_alert']
+    for (const [alert_type, verdict] of [
+      ['price_above', true],
+      ['price_below', true],
+      ['volume_spike', false],
+    ]) {
+      const event = { ...sample, data: { ...sample.data, alert_type } }
+      expect([passesZod(event), passesJson('token.price_alert', event)]).toEqual([verdict, verdict])
+    }
+  })
+
+  it('names the seven networks and the ten types, each once', () => {
+    expect(networkIds).toHaveLength(7)
+    expect(eventTypes).toHaveLength(10)
+    expect(eventTypes).toEqual(Object.keys(eventSchemas))
+    expect(eventSchema.options.map((option) => option.shape.type.value)).toEqual(eventTypes)
+  })
+})
+
+describe('generated files', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'schema-'))
+    writeFiles(folder)
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const check = (cwd: string) => {
+    const { status, stderr } = spawnSync(process.execPath, ['schema/generate.ts', '--check'], { cwd, encoding: 'utf8' })
+    return { status, stderr }
+  }
+
+  it('are up to date in the repository', () => {
+    expect(check(process.cwd())).toEqual({ status: 0, stderr: '' })
+  })
+
+  it('make the check fail with what to do, where a source has changed', () => {
+    cpSync('schema', join(folder, 'schema'), { recursive: true })
+    symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'))
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    const source = join(folder, 'schema/events/pump.graduation.ts')
+    writeFileSync(source, readFileSync(source, 'utf8').replace('z.boolean()', 'z.string()'))
+    const { status, stderr } = check(folder)
+    expect(status).toBe(1)
+    expect(stderr).toContain('stale: pump.graduation.json')
+    expect(stderr).toContain('npm run generate')
+  })
+
+  it('are reported by name when stale, missing or superfluous', () => {
+    expect(checkFiles(folder)).toEqual([])
+    writeFileSync(join(folder, 'event.json'), '{}')
+    rmSync(join(folder, 'pump.graduation.json'))
+    writeFileSync(join(folder, 'token.gone.json'), '{}')
+    expect(checkFiles(folder)).toEqual([
+      'missing: pump.graduation.json',
+      'stale: event.json',
+      'superfluous: token.gone.json',
+    ])
+    writeFiles(folder)
+    expect(checkFiles(folder)).toEqual([])
+  })
+
+  it('are all missing where there is no folder', () => {
+    expect(checkFiles(join(folder, 'nowhere'))).toHaveLength(11)
+  })
+})

@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createSecretsSource, type SecretsSource } from '../../src/secrets.ts'
+import { parseSecrets } from '../../src/signature/keys.ts'
+
+const first = '0123456789abcdef'
+const second = 'fedcba9876543210'
+
+let dir = ''
+let lines: { level: number; msg: string; reason?: string; labels?: string[] }[] = []
+const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+const textOf = (source: SecretsSource) => source.current().map(({ key }) => key.export().toString())
+
+beforeEach(async () => {
+  lines = []
+  dir = await mkdtemp(join(tmpdir(), 'inbox-secrets-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+function watch(file: string) {
+  const clock = createTestClock()
+  const source = createSecretsSource({ kind: 'file', file, secrets: parseSecrets(first) }, log, clock)
+  return {
+    source,
+    /** Lets polls happen until `check` holds. */
+    until: (check: () => void) =>
+      vi.waitFor(async () => {
+        await clock.advance(1000)
+        check()
+      }),
+    clock,
+    [Symbol.dispose]: () => source.close(),
+  }
+}
+
+async function replace(file: string, content: string): Promise<void> {
+  await writeFile(`${file}.new`, content)
+  await rename(`${file}.new`, file)
+}
+
+describe('secrets from a file', () => {
+  test('A32 are read again when the file is replaced by a rename, and when it is written in place', async () => {
+    const file = join(dir, 'secret')
+    await writeFile(file, first)
+    using watched = watch(file)
+    expect(textOf(watched.source)).toEqual([first])
+
+    await replace(file, JSON.stringify({ new: second, old: first }))
+    await watched.until(() => expect(textOf(watched.source)).toEqual([second, first]))
+    expect(lines).toEqual([expect.objectContaining({ level: 30, labels: ['new', 'old'] })])
+
+    await writeFile(file, second)
+    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+  })
+
+  test('A32 follow the symbolic links of a Kubernetes volume when they are swapped', async () => {
+    for (const [version, content] of [
+      ['v1', first],
+      ['v2', second],
+    ] as const) {
+      await mkdir(join(dir, version))
+      await writeFile(join(dir, version, 'secret'), content)
+    }
+    await symlink('v1', join(dir, '..data'))
+    await symlink('..data/secret', join(dir, 'secret'))
+    using watched = watch(join(dir, 'secret'))
+    await watched.clock.advance(1000)
+
+    await symlink('v2', join(dir, '..data_tmp'))
+    await rename(join(dir, '..data_tmp'), join(dir, '..data'))
+    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+  })
+
+  test('P8 a broken file is logged once, without its content, and the old secrets stay', async () => {
+    const file = join(dir, 'secret')
+    await writeFile(file, first)
+    using watched = watch(file)
+    await replace(file, `{"new": "${second}"`)
+    await watched.until(() => expect(lines).toHaveLength(1))
+    await watched.clock.advance(10_000)
+    expect(lines).toEqual([expect.objectContaining({ level: 50, reason: expect.stringContaining('begins like JSON') })])
+    expect(textOf(watched.source)).toEqual([first])
+
+    await rm(file)
+    await watched.until(() => expect(lines).toHaveLength(2))
+    expect(lines[1]?.reason).toContain('ENOENT')
+    expect(textOf(watched.source)).toEqual([first])
+    expect(inspect(lines)).not.toContain(second)
+
+    await writeFile(file, second)
+    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+  })
+
+  test('are read at once by reload, which never rejects', async () => {
+    const file = join(dir, 'secret')
+    await writeFile(file, second)
+    using watched = watch(file)
+    await watched.source.reload()
+    expect(textOf(watched.source)).toEqual([second])
+    await rm(file)
+    await watched.source.reload()
+    expect(textOf(watched.source)).toEqual([second])
+    expect(lines.at(-1)).toMatchObject({ level: 50 })
+  })
+
+  test('are no longer watched after close', async () => {
+    const file = join(dir, 'secret')
+    await writeFile(file, first)
+    const { source, clock } = watch(file)
+    source.close()
+    source.close()
+    await replace(file, second)
+    await clock.advance(5000)
+    await source.reload()
+    expect(clock.nextTimerAt()).toBeNull()
+    expect(textOf(source)).toEqual([first])
+  })
+})
+
+test('secrets from a setting stay as they are', async () => {
+  const source = createSecretsSource({ kind: 'inline', secrets: parseSecrets(first) }, log)
+  await source.reload()
+  expect(textOf(source)).toEqual([first])
+  source.close()
+})

@@ -1,0 +1,187 @@
+import Sqlite from 'better-sqlite3'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent } from '../conformance/stage.ts'
+
+let root: string
+let count = 0
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'inbox-evidence-'))
+})
+afterAll(() => rmSync(root, { recursive: true }))
+
+const events = 40
+const newFile = () => join(root, String(++count), 'inbox.db')
+
+async function open(file: string) {
+  const opened = await openFileStore(file, { clock: systemClock })
+  const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
+  const seqOf = async (id: string) => (await inbox.event(id))?.seq
+  return { ...opened, inbox, seqOf, [Symbol.asyncDispose]: () => inbox.close() }
+}
+
+/** Each event in a transaction of its own. */
+async function acceptAll(inbox: Awaited<ReturnType<typeof open>>['inbox'], from = 1, to = events): Promise<void> {
+  for (let n = from; n <= to; n += 1) await inbox.accept([anEvent(`e${n}`)])
+}
+
+/** What `kill -9` leaves of a database with events: all of them in the log, none in the file itself. */
+async function aKilledFile(): Promise<string> {
+  const [file, image] = [newFile(), newFile()]
+  mkdirSync(dirname(image))
+  await using opened = await open(file)
+  await acceptAll(opened.inbox)
+  for (const suffix of ['', '-wal', '.seq']) copyFileSync(file + suffix, image + suffix)
+  return image
+}
+
+async function aClosedFile(): Promise<string> {
+  const file = newFile()
+  await using opened = await open(file)
+  await acceptAll(opened.inbox)
+  return file
+}
+
+function change(file: string, statement: string): void {
+  const db = new Sqlite(file)
+  db.exec(statement)
+  db.close()
+}
+
+function cutLog(file: string): void {
+  truncateSync(`${file}-wal`, Math.floor(statSync(`${file}-wal`).size / 2))
+}
+
+function flipLogByte(file: string): void {
+  const bytes = readFileSync(`${file}-wal`)
+  const middle = Math.floor(bytes.length / 2)
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1
+  writeFileSync(`${file}-wal`, bytes)
+}
+
+describe('the next start reports', () => {
+  test('nothing missing after a clean stop, and nothing after a kill', async () => {
+    await using closed = await open(await aClosedFile())
+    expect(closed.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
+    await using killed = await open(await aKilledFile())
+    expect(killed.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
+  })
+
+  test('rows that were deleted in the middle and at the end', async () => {
+    const file = await aClosedFile()
+    change(file, 'DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
+    await using opened = await open(file)
+    expect(opened.evidence).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
+  })
+
+  test.each([
+    ['was cut to half', cutLog],
+    ['has one wrong bit in its middle', flipLogByte],
+    ['is gone', (file: string) => rmSync(`${file}-wal`)],
+  ])('every event that is lost because the log %s', async (what, damage) => {
+    const file = await aKilledFile()
+    damage(file)
+    await using opened = await open(file)
+    const { lastSeq, missingSeqs } = opened.evidence
+    if (what !== 'is gone') expect(lastSeq).toBeGreaterThan(0)
+    expect(lastSeq).toBeLessThan(events)
+    expect(missingSeqs).toBe(events - lastSeq)
+    expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
+  })
+
+  test('that the whole file was replaced by an older copy', async () => {
+    const file = newFile()
+    const first = await open(file)
+    await acceptAll(first.inbox, 1, 10)
+    await first.inbox.close()
+    copyFileSync(file, `${file}.old`)
+    const second = await open(file)
+    await acceptAll(second.inbox, 11, 30)
+    await second.inbox.close()
+    copyFileSync(`${file}.old`, file)
+    await using third = await open(file)
+    expect(third.evidence).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
+  })
+
+  test('what is missing again and again, and counts nothing twice', async () => {
+    const file = await aKilledFile()
+    cutLog(file)
+    const first = await open(file)
+    const { missingSeqs, lastSeq } = first.evidence
+    await first.inbox.accept([anEvent('later')])
+    await first.inbox.close()
+    for (let n = 0; n < 2; n += 1) {
+      const again = await open(file)
+      expect(again.evidence).toMatchObject({ missingSeqs, lastSeq: events + 1 })
+      await again.inbox.close()
+    }
+    expect(missingSeqs).toBe(events - lastSeq)
+  })
+})
+
+describe('a number of the accept sequence that was lost', () => {
+  test('is not given again, by the mark beside the file', async () => {
+    const file = await aKilledFile()
+    cutLog(file)
+    await using opened = await open(file)
+    await opened.inbox.accept([anEvent('later')])
+    expect(await opened.seqOf('later')).toBe(events + 1)
+  })
+
+  test('is not given again even if the mark is gone at the start after', async () => {
+    const file = await aKilledFile()
+    cutLog(file)
+    const first = await open(file)
+    const { missingSeqs } = first.evidence
+    await first.inbox.close()
+    rmSync(`${file}.seq`)
+    await using opened = await open(file)
+    await opened.inbox.accept([anEvent('later')])
+    expect(await opened.seqOf('later')).toBe(events + 1)
+    expect(opened.evidence.missingSeqs).toBe(missingSeqs)
+  })
+})
+
+describe('the mark beside the file', () => {
+  test('may be missing, empty or garbage: the file itself still says what it holds', async () => {
+    for (const text of ['', 'garbage', `${'9'.repeat(25)}\n`]) {
+      const file = await aKilledFile()
+      writeFileSync(`${file}.seq`, text)
+      await using opened = await open(file)
+      expect(opened.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events })
+    }
+  })
+
+  test('holds the last number that was committed, and not one that was not', async () => {
+    const file = newFile()
+    await using opened = await open(file)
+    await acceptAll(opened.inbox, 1, 3)
+    expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
+    expect(() =>
+      opened.store.transact([], () => {
+        opened.store.accept([anEvent('lost')])
+        throw new Error('rolled back')
+      }),
+    ).toThrow('rolled back')
+    await opened.inbox.accept([anEvent('e3')])
+    expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
+    await opened.inbox.accept([anEvent('e4')])
+    expect(await opened.seqOf('e4')).toBe(4)
+  })
+})

@@ -1,0 +1,180 @@
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent } from '../conformance/stage.ts'
+
+const second: NumberedMigration = {
+  name: '0002-note',
+  oldest: 2,
+  migration: {
+    async up(db) {
+      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
+      await sql`CREATE INDEX event_note ON event (note)`.execute(db)
+    },
+  },
+}
+
+const failing: NumberedMigration = {
+  name: '0002-failing',
+  oldest: 2,
+  migration: {
+    async up(db) {
+      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
+      await sql`DELETE FROM event`.execute(db)
+      await sql`CREATE INDEX event_note ON nowhere (note)`.execute(db)
+    },
+  },
+}
+
+let root: string
+let count = 0
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'inbox-migrate-'))
+})
+afterAll(() => rmSync(root, { recursive: true }))
+
+const newFile = () => join(root, String(++count), 'inbox.db')
+
+async function open(file: string, known: readonly NumberedMigration[] = migrations) {
+  const opened = await openFileStore(file, { clock: systemClock, known })
+  return { ...opened, [Symbol.dispose]: () => opened.close() }
+}
+
+async function aFile(known: readonly NumberedMigration[] = migrations): Promise<string> {
+  const file = newFile()
+  using opened = await open(file, known)
+  opened.store.transact([], () => opened.store.accept([anEvent('a'), anEvent('b')]))
+  return file
+}
+
+/** What a kill leaves: the files as they are, the last commits in the log only. */
+async function aKilledFile(known: readonly NumberedMigration[]): Promise<string> {
+  const file = await aFile(known)
+  const image = newFile()
+  mkdirSync(dirname(image))
+  using opened = await open(file, known)
+  opened.store.transact([], () => opened.store.accept([anEvent('c')]))
+  for (const suffix of ['', '-wal', '.seq']) copyFileSync(file + suffix, image + suffix)
+  return image
+}
+
+/** Everything that a database holds, read from a copy. */
+function contentOf(file: string): unknown {
+  const copy = newFile()
+  mkdirSync(dirname(copy))
+  for (const suffix of ['', '-wal']) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix)
+  const db = new Sqlite(copy)
+  try {
+    const schema = db.prepare<[], { name: string; type: string; sql: string }>('SELECT * FROM sqlite_schema').all()
+    const tables = schema.filter((entry) => entry.type === 'table').map(({ name }) => name)
+    return [schema.map((entry) => entry.sql), ...tables.map((name) => db.prepare(`SELECT * FROM ${name}`).all())]
+  } finally {
+    db.close()
+  }
+}
+
+/** Database and log as they are on the disk; a log that is empty says as much as none. */
+const bytesOf = (file: string) =>
+  ['', '-wal'].map((suffix) => (existsSync(file + suffix) ? readFileSync(file + suffix).toString('base64') : ''))
+
+describe('the schema of a file', () => {
+  test('is made when it is new', async () => {
+    using opened = await open(newFile())
+    expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual([{ name: '0001-initial' }])
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 1 })
+  })
+
+  test('is left alone when it is known: no backup, same tables', async () => {
+    const file = await aFile()
+    const schema = (db: Sqlite.Database) => db.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all()
+    using first = await open(file)
+    const before = schema(first.db)
+    first.close()
+    using again = await open(file)
+    expect(schema(again.db)).toEqual(before)
+    expect(readdirSync(dirname(file)).filter((name) => name.includes('before'))).toEqual([])
+  })
+
+  test('is upgraded when it is older, with a backup of the whole file beside it', async () => {
+    const file = await aKilledFile(migrations)
+    using opened = await open(file, [...migrations, second])
+    expect(opened.db.prepare('SELECT id, note FROM event').all()).toEqual(
+      ['a', 'b', 'c'].map((id) => ({ id, note: null })),
+    )
+    expect(opened.evidence).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 2 })
+
+    using backup = await open(`${file}.before-0002`)
+    expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
+  })
+
+  test('is upgraded once', async () => {
+    const file = await aFile()
+    const known = [...migrations, second]
+    using first = await open(file, known)
+    first.close()
+    rmSync(`${file}.before-0002`)
+    using again = await open(file, known)
+    expect(again.evidence.lastSeq).toBe(2)
+    expect(existsSync(`${file}.before-0002`)).toBe(false)
+  })
+
+  test('is as it was after an upgrade that failed half-way, and this program still opens it', async () => {
+    const file = await aFile()
+    const before = contentOf(file)
+    await expect(open(file, [...migrations, failing])).rejects.toMatchObject({
+      code: 'database_corrupt',
+      message: expect.stringMatching(
+        /migrating .*inbox\.db failed: no such table: main\.nowhere; the file was left as it was/,
+      ),
+    })
+    expect(contentOf(file)).toEqual(before)
+    using opened = await open(file)
+    expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+  })
+
+  test('is not half made when the first start is interrupted', async () => {
+    const [initial] = migrations
+    const interrupted: NumberedMigration = {
+      name: '0001-initial',
+      oldest: 1,
+      migration: {
+        async up(db) {
+          await initial?.migration.up(db)
+          throw new Error('killed')
+        },
+      },
+    }
+    const file = newFile()
+    await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
+    using opened = await open(file)
+    expect(opened.evidence).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
+  })
+})
+
+describe('a file of a newer program', () => {
+  test.each([
+    ['that was closed', aFile],
+    ['that was killed', aKilledFile],
+  ])('%s is refused and left byte for byte as it was', async (_, make) => {
+    const file = await make([...migrations, second])
+    const before = bytesOf(file)
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'database_newer',
+      exitCode: 1,
+      message: expect.stringMatching(
+        /has the migration 0002-note, this program knows up to 0001-initial\. Run the newer/,
+      ),
+    })
+    expect(bytesOf(file)).toEqual(before)
+    using opened = await open(file, [...migrations, second])
+    expect(opened.evidence.missingSeqs).toBe(0)
+  })
+})

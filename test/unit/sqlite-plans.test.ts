@@ -1,0 +1,101 @@
+import type { Database } from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
+import { statementTexts } from '../../src/inbox/sqlite/statements.ts'
+import { anEvent, boom, ordered } from '../conformance/stage.ts'
+
+type Name = keyof typeof statementTexts
+
+/** What the planner must say of each statement; statements with nothing to look up have an empty plan. */
+const plans: Readonly<Record<Name, readonly string[]>> = {
+  insertEvent: [],
+  insertBody: [],
+  bodyOf: ['SEARCH e USING COVERING INDEX event_id (id=?)', 'SEARCH b USING INTEGER PRIMARY KEY (rowid=?)'],
+  countRedelivery: [],
+  countConflict: ['SCALAR SUBQUERY 1', 'SEARCH event USING COVERING INDEX event_id (id=?)'],
+  insertQuarantined: [],
+  insertRun: [],
+  openOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND key=?)'],
+  claimable: [
+    'SEARCH r USING INDEX run_claimable (state=? AND handler_id=? AND run_at<?)',
+    'SEARCH e USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH b USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  nextDue: ['SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=?)'],
+  claimableCount: ['SEARCH run USING COVERING INDEX run_claimable (state>? AND state<?)'],
+  claimRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  finishRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  retryRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  readyRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  releaseRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  crashRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  startOf: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  running: ['SCAN run USING INDEX run_open'],
+  deadAfter: ['SEARCH run USING COVERING INDEX run_dead (id>?)'],
+  deadRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  requeueRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  maxRunId: ['SCAN run'],
+  insertAttempt: [],
+  handlers: ['SCAN handler'],
+  insertHandler: [],
+  setMeta: [],
+}
+
+const distinctKeys = 100_000
+const names = Object.keys(statementTexts) as Name[]
+
+function planOf(db: Database, name: Name): string[] {
+  const text = statementTexts[name]
+  const parameters = Array.from(text.matchAll(/\?/g), () => 1)
+  const rows = db.prepare<number[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`).all(...parameters)
+  return rows.map((row) => row.detail)
+}
+
+let open: OpenStore
+
+beforeAll(async () => {
+  open = await openMemoryStore({ clock: createTestClock() })
+})
+
+afterAll(() => open.close())
+
+function fill(): void {
+  const { store } = open
+  const claim = { handlers: ['ordered'], max: 1_000, owner: 'worker', suspects: false, leases: [] }
+  store.transact([claim], () => {
+    store.register([ordered])
+    for (let n = 0; n < distinctKeys; n += 1) store.accept([anEvent(`e${n}`, { key: `solana:${n}` })])
+  })
+  const verdict = { token: 1, startedAt: 1, endedAt: 2, error: boom }
+  const outcomes = Array.from({ length: 500 }, (_, n) => ({ ...verdict, runId: n + 1, kind: 'dead' as const }))
+  store.transact([], () => store.settle(outcomes))
+}
+
+describe.each([
+  ['on an empty database', () => {}],
+  [`with ${distinctKeys} runs of distinct keys`, fill],
+  ['with statistics of them', () => void open.db.exec('ANALYZE')],
+])('the planner %s', (_, prepare) => {
+  beforeAll(prepare)
+
+  test.each(names)('runs %s by the index that is meant', (name) => {
+    expect(planOf(open.db, name)).toEqual(plans[name])
+  })
+})
+
+describe('the statements', () => {
+  test('name an index wherever they read more than one row of a large table', () => {
+    const large = /\b(?:FROM|JOIN) (?:event|run|body)\b/
+    const byRowid = /WHERE id = \?|ORDER BY id DESC LIMIT 1/
+    const without = names.filter((name) => {
+      const text = statementTexts[name]
+      return large.test(text) && !text.includes('INDEXED BY') && !byRowid.test(text)
+    })
+    expect(without).toEqual([])
+  })
+
+  test('are all there is: no statement is without an expected plan', () => {
+    expect(Object.keys(plans).toSorted()).toEqual(names.toSorted())
+  })
+})

@@ -1,0 +1,280 @@
+import Sqlite from 'better-sqlite3'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import type { InboxError } from '../../src/errors.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { classifyFailure, type Failure } from '../../src/inbox/sqlite/failure.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore, openMemoryStore } from '../../src/inbox/sqlite/open.ts'
+import type { SqliteStore } from '../../src/inbox/sqlite/store.ts'
+import { Writer, type WriterHealth } from '../../src/inbox/sqlite/writer.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
+
+const sqliteError = (code: string) => new Sqlite.SqliteError(`injected ${code}`, code)
+
+/** A writer over a store in memory, whose transactions can be made to fail. */
+async function aWriter() {
+  const clock = createTestClock()
+  const open = await openMemoryStore({ clock })
+  const seen = { transactions: 0, commits: 0, health: [] as WriterHealth[], failures: [] as InboxError[] }
+  let failWith: (() => unknown) | undefined
+  const store: SqliteStore = {
+    ...open.store,
+    transact(claims, work) {
+      seen.transactions += 1
+      return open.store.transact(claims, () => {
+        const result = work()
+        const error = failWith?.()
+        if (error !== undefined) throw error
+        return result
+      })
+    },
+  }
+  const writer = new Writer({
+    store,
+    clock,
+    onHealth: (health) => seen.health.push(health),
+    onFailure: (error) => seen.failures.push(error),
+    onCommit: () => void (seen.commits += 1),
+  })
+  const selectIds = open.db.prepare<[], { id: string }>('SELECT id FROM event ORDER BY seq')
+  const ids = () => selectIds.all().map(({ id }) => id)
+  return {
+    writer,
+    store: open.store,
+    clock,
+    seen,
+    count: () => ids().length,
+    ids,
+    /** Lets transactions fail at their end, by what this gives, until it is called without. */
+    fail: (by?: () => unknown) => (failWith = by),
+    accept: (...ids: string[]) => writer.run((s) => s.accept(ids.map((id) => anEvent(id)))),
+    async [Symbol.asyncDispose]() {
+      failWith = undefined
+      await writer.close()
+      open.close()
+    },
+  }
+}
+
+describe('group commit', () => {
+  test('puts everything that came in one turn into one transaction', async () => {
+    await using stage = await aWriter()
+    const calls = Array.from({ length: 200 }, (_, n) => stage.accept(`e${n}`))
+    const results = await Promise.all(calls)
+    expect(results).toEqual(calls.map(() => ['accepted']))
+    expect(stage.seen).toMatchObject({ transactions: 1, commits: 1 })
+    expect(stage.count()).toBe(200)
+  })
+
+  test('answers nobody before the commit', async () => {
+    await using stage = await aWriter()
+    const answered: string[] = []
+    const call = stage.accept('a').then(() => answered.push(`answer after ${stage.seen.commits}`))
+    stage.fail(() => {
+      answered.push('end of the transaction')
+      return undefined
+    })
+    await call
+    expect(answered).toEqual(['end of the transaction', 'answer after 1'])
+  })
+
+  test('takes what comes while it commits into the next transaction', async () => {
+    await using stage = await aWriter()
+    const first = stage.accept('a')
+    const second = first.then(() => Promise.all([stage.accept('b'), stage.accept('c')]))
+    await second
+    expect(stage.seen.transactions).toBe(2)
+  })
+})
+
+describe('a piece of work that throws', () => {
+  test('hurts only itself', async () => {
+    await using stage = await aWriter()
+    const bad = stage.writer.run((store) => {
+      store.accept([anEvent('half')])
+      throw new TypeError('a bug')
+    })
+    const results = await Promise.allSettled([stage.accept('a'), bad, stage.accept('b')])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    await expect(bad).rejects.toThrow('a bug')
+    expect(stage.count()).toBe(2)
+    expect(stage.writer.health.ok).toBe(true)
+    expect(stage.seen.commits).toBe(2)
+  })
+
+  test('takes no number of the accept sequence', async () => {
+    await using stage = await aWriter()
+    const bad = stage.writer.run((store) => {
+      store.accept([anEvent('half')])
+      throw new TypeError('a bug')
+    })
+    await Promise.allSettled([bad, stage.accept('a', 'b')])
+    expect(stage.store.lastSeq()).toBe(2)
+  })
+
+  test('keeps no claim waiting: what its neighbours made is given', async () => {
+    await using stage = await aWriter()
+    await stage.writer.run((store) => store.register([ordered]))
+    const claim = stage.writer.claim({ handlers: ['ordered'], max: 10, owner: 'me', suspects: false })
+    const bad = stage.writer.run(() => {
+      throw new TypeError('a bug')
+    })
+    await Promise.allSettled([bad, stage.accept('a')])
+    expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 1 }])
+  })
+})
+
+describe('a failed transaction', () => {
+  test('turns no order around when the lock is lost while work is tried piece by piece', async () => {
+    await using stage = await aWriter()
+    const failures = [new TypeError('a bug'), undefined, sqliteError('SQLITE_BUSY'), undefined]
+    stage.fail(() => failures.shift())
+    const calls = Promise.all(['a', 'b', 'c', 'd'].map((id) => stage.accept(id)))
+    await stage.clock.advance(100)
+    expect(await calls).toEqual([['accepted'], ['accepted'], ['accepted'], ['accepted']])
+    expect(stage.ids()).toEqual(['a', 'b', 'c', 'd'])
+    expect(stage.seen.commits).toBe(2)
+  })
+
+  test.each<[string, Failure]>([
+    ['SQLITE_FULL', 'full'],
+    ['SQLITE_BUSY', 'busy'],
+    ['SQLITE_BUSY_SNAPSHOT', 'busy'],
+    ['SQLITE_IOERR_WRITE', 'failed'],
+    ['SQLITE_IOERR_SHMSIZE', 'failed'],
+    ['SQLITE_CANTOPEN', 'failed'],
+    ['SQLITE_READONLY', 'failed'],
+    ['SQLITE_NOMEM', 'failed'],
+    ['SQLITE_IOERR_FSYNC', 'fatal'],
+    ['SQLITE_IOERR_DIR_FSYNC', 'fatal'],
+    ['SQLITE_CORRUPT', 'fatal'],
+    ['SQLITE_CORRUPT_INDEX', 'fatal'],
+    ['SQLITE_NOTADB', 'fatal'],
+    ['SQLITE_CONSTRAINT_UNIQUE', 'bug'],
+    ['SQLITE_TOOBIG', 'bug'],
+  ])('of the code %s is %s', (code, failure) => {
+    expect(classifyFailure(sqliteError(code))).toBe(failure)
+  })
+
+  test.each([
+    ['SQLITE_FULL', 'store_full'],
+    ['SQLITE_IOERR_WRITE', 'store_unavailable'],
+  ])('of the code %s refuses all of its work with %s, and recovers by itself', async (code, expected) => {
+    await using stage = await aWriter()
+    stage.fail(() => sqliteError(code))
+    const refused = [stage.accept('a'), stage.accept('b')]
+    for (const call of refused) await expect(call).rejects.toMatchObject({ code: expected, exitCode: 75 })
+    expect(stage.writer.health).toMatchObject({ ok: false, reason: expect.stringContaining('database') })
+    expect(stage.count()).toBe(0)
+
+    await stage.clock.advance(3_000)
+    expect(stage.writer.health.ok).toBe(false)
+    stage.fail()
+    await stage.clock.advance(1_000)
+    expect(stage.writer.health.ok).toBe(true)
+    expect(stage.seen.health.map(({ ok }) => ok)).toEqual([false, true])
+    expect(await stage.accept('a', 'b')).toEqual(['accepted', 'accepted'])
+    expect(stage.store.lastSeq()).toBe(2)
+    expect(stage.seen.failures).toEqual([])
+  })
+
+  test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_CORRUPT'])(
+    'of the code %s is the end: told once, everything rejects, claims come back empty',
+    async (code) => {
+      await using stage = await aWriter()
+      await stage.writer.run((store) => store.register([ordered]))
+      const claim = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+      stage.fail(() => sqliteError(code))
+      const affected = stage.accept('a')
+      await expect(affected).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(new RegExp(`last commit in doubt \\(${code}\\); start the process again`)),
+      })
+      expect(await claim).toEqual([])
+      stage.fail()
+      await expect(stage.accept('a')).rejects.toMatchObject({ code: 'store_unavailable' })
+      await stage.clock.advance(10_000)
+      expect(stage.writer.health.ok).toBe(false)
+      expect(stage.seen.failures).toHaveLength(1)
+      expect(stage.count()).toBe(0)
+    },
+  )
+})
+
+describe('while another connection holds the write lock', () => {
+  let root: string
+  let count = 0
+  beforeAll(() => {
+    root = mkdtempSync(join(tmpdir(), 'inbox-writer-'))
+  })
+  afterAll(() => rmSync(root, { recursive: true }))
+
+  async function anInbox() {
+    const clock = createTestClock()
+    const file = join(root, String(++count), 'inbox.db')
+    const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
+    const other = new Sqlite(file, { timeout: 0 })
+    const closing = async () => {
+      other.close()
+      await inbox.close()
+    }
+    return { clock, inbox, other, [Symbol.asyncDispose]: closing }
+  }
+
+  /** Accepts an event of its own; `state` says how that was answered so far. */
+  function accepting(inbox: Inbox, id: string): { readonly state: string } {
+    const call = { state: 'waits' }
+    inbox.accept([anEvent(id)]).then(
+      ([result]) => (call.state = String(result)),
+      (error: InboxError) => (call.state = error.code),
+    )
+    return call
+  }
+
+  test('work waits, and is done in order when the lock is given back', async () => {
+    await using stage = await anInbox()
+    stage.other.exec('BEGIN IMMEDIATE')
+    const calls = ['a', 'b', 'c'].map((id) => accepting(stage.inbox, id))
+    await stage.clock.advance(500)
+    calls.push(accepting(stage.inbox, 'd'))
+    await stage.clock.advance(100)
+    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'waits'))
+    expect(stage.inbox.health().ok).toBe(true)
+    stage.other.exec('COMMIT')
+    await stage.clock.advance(20)
+    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'accepted'))
+    const { data } = await stage.inbox.events({ limit: 10 })
+    expect(data.map(({ id, seq }) => `${seq}${id}`)).toEqual(['4d', '3c', '2b', '1a'])
+  })
+
+  test('health goes after a second, and comes back with the lock', async () => {
+    await using stage = await anInbox()
+    stage.other.exec('BEGIN IMMEDIATE')
+    const call = accepting(stage.inbox, 'a')
+    await stage.clock.advance(1_500)
+    expect(stage.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('SQLITE_BUSY') })
+    stage.other.exec('ROLLBACK')
+    await stage.clock.advance(20)
+    expect(call.state).toBe('accepted')
+    expect(stage.inbox.health().ok).toBe(true)
+  })
+
+  test('work is refused after some seconds instead of piling up, and comes in again afterwards', async () => {
+    await using stage = await anInbox()
+    stage.other.exec('BEGIN IMMEDIATE')
+    const early = accepting(stage.inbox, 'a')
+    await stage.clock.advance(6_000)
+    expect(early.state).toBe('store_unavailable')
+    const later = accepting(stage.inbox, 'b')
+    await stage.clock.advance(100)
+    expect(later.state).toBe('store_unavailable')
+    stage.other.exec('ROLLBACK')
+    await stage.clock.advance(20)
+    expect(stage.inbox.health().ok).toBe(true)
+    expect(await stage.inbox.accept([anEvent('a'), anEvent('b')])).toEqual(['accepted', 'accepted'])
+  })
+})

@@ -1,0 +1,44 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+
+const alias = {
+  'onchain-inbox/schema': at('schema/index.ts'),
+  'onchain-inbox/format': at('src/dispatch/format.ts'),
+  'onchain-inbox/emulator': at('src/emulator/emulator.ts'),
+  'onchain-inbox': at('src/index.ts'),
+}
+
+export default defineConfig({
+  root,
+  resolve: { alias },
+  test: {
+    reporters: ['default', at('test/totals-reporter.ts')],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: ['test/{unit,conformance,integration,e2e,fuzz}/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Crash, fault and load tests: one file at a time, nothing beside them.
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['test/faults/**/*.test.ts'],
+          sequence: { groupOrder: 1 },
+          maxWorkers: 1,
+          fileParallelism: false,
+          testTimeout: 600_000,
+        },
+      },
+    ],
+  },
+})
