@@ -42,6 +42,7 @@ export class HandlerThread {
   readonly #ready = Promise.withResolvers<readonly HandlerInfo[]>()
   readonly #spent = Promise.withResolvers<Spent>()
   readonly #stopped = Promise.withResolvers<readonly RunToken[]>()
+  readonly #emptied = Promise.withResolvers<void>()
   readonly #watch: NodeJS.Timeout
   #isReady = false
   #failure: string | undefined
@@ -89,6 +90,11 @@ export class HandlerThread {
     return this.#spent.promise
   }
 
+  /** Resolves when it has ended and no run is its own any more. */
+  get emptied(): Promise<void> {
+    return this.#emptied.promise
+  }
+
   get longestTimeoutMs(): number {
     return this.#pulse.longestTimeoutMs
   }
@@ -115,14 +121,22 @@ export class HandlerThread {
   }
 
   async #close(abandoned: readonly RunToken[]): Promise<void> {
-    const { inbox, data, log } = this.#options
     await this.#worker.terminate()
+    // Only now, when no handler runs any more: the runs may be tried again at once.
+    await this.#giveBack(abandoned)
+  }
+
+  /** Tries once; while the store refuses, goes on in the background, because nobody else gives these runs back. */
+  async #giveBack(abandoned: readonly RunToken[]): Promise<void> {
+    const { inbox, data, clock, timing, log } = this.#options
     try {
-      // Only now, when no handler runs any more: the runs may be tried again at once.
       if (abandoned.length > 0) await inbox.release(abandoned)
       await inbox.reap(data.owner)
+      this.#emptied.resolve()
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back')
+      if (error instanceof InboxError && error.code === 'shutting_down') return
+      log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back; trying again')
+      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(abandoned))
     }
   }
 

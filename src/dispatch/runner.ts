@@ -71,6 +71,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   async function leave(thread: HandlerThread, ended: Promise<void>): Promise<void> {
     await ended
     threads.delete(thread)
+    await thread.emptied
     void workOffSuspects()
   }
 

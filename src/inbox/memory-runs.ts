@@ -150,8 +150,7 @@ export class MemoryRuns {
       run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: 'crashed', error: crashError })
       if (run.crashed >= maxCrashes) this.#finish(run, { at: endedAt, error: crashError })
       else {
-        // Behind the other suspects: one that ends its process every time does not keep them from their turn.
-        run.runAt = endedAt
+        if (run.crashed > 1) run.runAt = endedAt // Alone when it crashed: behind the other suspects.
         this.#offer(run, 'suspect')
       }
     }

@@ -283,8 +283,8 @@ export interface WorkPort {
   /** Gives leases back unworked: as if they had never been claimed. Idempotent. */
   release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void>
   /**
-   * Ends all leases of an owner that died, and its waiting claims: each run counts as crashed and becomes a suspect, due after
-   * those there are, or, after `maxCrashes`, a dead letter. Gives the number of runs. Idempotent.
+   * Ends all leases of an owner that died, and its waiting claims: each run counts as crashed and becomes a suspect, behind the
+   * others if it was one, or, after `maxCrashes`, a dead letter. Gives the number of runs. Idempotent.
    */
   reap(owner: string): Promise<number>
 }

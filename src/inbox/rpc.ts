@@ -94,8 +94,7 @@ export function answerCalls(
   const outbox = new Outbox(port)
   port.on('message', (calls: readonly Call[]) => {
     for (const { call, op, args } of calls) {
-      const operation = operations[op]
-      if (operation === undefined) continue
+      const operation = operations[op] ?? (() => Promise.reject(new Error(`there is no operation ${op}`)))
       operation(args as never).then(
         ({ value, transfer }) => outbox.post({ call, value }, transfer),
         (error: unknown) => outbox.post({ call, error: toWireError(error) }, []),

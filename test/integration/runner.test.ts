@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { InboxError } from '../../src/errors.ts'
+import { maxCrashes } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
 import { shortTiming, stageRunner, type RunnerStage } from './runner-stage.ts'
 
@@ -64,6 +66,19 @@ it('stores the verdicts of runs that end while it stops', async () => {
     const outcomes = attempts.map(({ outcome }) => outcome)
     expect([state, attempt, outcomes]).toEqual(state === 'done' ? ['done', 1, ['done']] : ['ready', 0, []])
   }
+})
+
+it('gives back the runs of an ended thread as soon as the store takes it', async () => {
+  await using stage = await stageRunner(['poison'])
+  const { inbox } = stage
+  const reap = inbox.reap.bind(inbox)
+  let refusals = 3
+  inbox.reap = (owner) =>
+    refusals-- > 0 ? Promise.reject(new InboxError('store_full', 'the disk is full')) : reap(owner)
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  await stage.drained()
+  expect(refusals).toBeLessThan(0)
+  expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', attempt: maxCrashes })
 })
 
 it('stops only once, and starts nothing after that', async () => {

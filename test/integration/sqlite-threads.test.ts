@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'
@@ -78,6 +79,25 @@ describe('the inbox in its threads', () => {
     await using again = await anInbox(join(dir.path, 'inbox.db'))
     expect(again.evidence).toMatchObject({ lastSeq: 1, missingSeqs: 0, cleanStop: false })
     expect(failures).toHaveLength(1)
+  })
+
+  test('replaces its reader when that dies: what it was asked rejects, and the next view answers', async () => {
+    await using dir = await createTempDir()
+    const readers: Worker[] = []
+    const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
+    process.on('worker', note)
+    try {
+      await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+      await inbox.accept([anEvent('a')])
+      const asked = expect(inbox.quickCheck()).rejects.toMatchObject({ code: 'store_unavailable' })
+      await readers[0]?.terminate()
+      await asked
+      expect(await inbox.event('a')).toMatchObject({ seq: 1 })
+      expect(inbox.health()).toMatchObject({ ok: true })
+      expect(readers).toHaveLength(2)
+    } finally {
+      process.off('worker', note)
+    }
   })
 
   test('refuses calls after its close, which can be called twice', async () => {

@@ -10,6 +10,8 @@ export interface Evidence {
   readonly lives: readonly Life[]
   /** All that its processes printed. */
   readonly output: string
+  /** Were dead letters for a while: no order is kept for them, and their attempts were counted anew. */
+  readonly requeued?: ReadonlySet<string>
   /** Texts that must be nowhere in the output. */
   readonly secrets: readonly string[]
 }
@@ -86,11 +88,11 @@ function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
 }
 
 /** P3: an event whose attempts never fail is attempted again only if its process was killed, and under a number of its own. */
-function* repeatedOnlyAfterCrash({ effects, lives }: Evidence): Iterable<Finding> {
+function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterable<Finding> {
   const killed = new Set(lives.filter(({ exit }) => exit?.signal === 'SIGKILL').map(({ pid }) => pid))
   const last = new Map<string, Effect>()
   for (const effect of effects) {
-    if (effect.step !== 'begin') continue
+    if (effect.step !== 'begin' || requeued?.has(effect.id)) continue
     const before = last.get(effect.id)
     last.set(effect.id, effect)
     if (before === undefined) continue
@@ -103,9 +105,9 @@ function* repeatedOnlyAfterCrash({ effects, lives }: Evidence): Iterable<Finding
 }
 
 /** P4: if A was acknowledged before the request of B began, every effect of A precedes those of B. */
-function* orderPerKey({ requests, effects }: Evidence): Iterable<Finding> {
+function* orderPerKey({ requests, effects, requeued }: Evidence): Iterable<Finding> {
   const keys = Map.groupBy(
-    requests.filter(({ op, delivery }) => op === 'deliver' && delivery.key !== null),
+    requests.filter(({ op, id, delivery }) => op === 'deliver' && delivery.key !== null && !requeued?.has(id)),
     ({ delivery }) => delivery.key,
   )
   const span = new Map<string, { first: number; last: number }>()

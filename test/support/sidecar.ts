@@ -180,7 +180,10 @@ export class Sidecar implements AsyncDisposable {
 
   /** A request to the admin API, such as `events?limit=10`. */
   admin(path: string, init: RequestInit = {}): Promise<Response> {
-    return fetch(`${this.adminUrl}/api/v1/${path}`, { ...init, headers: { Authorization: `Bearer ${testToken}` } })
+    return fetch(`${this.adminUrl}/api/v1/${path}`, {
+      ...init,
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${testToken}` },
+    })
   }
 
   /** Resolves when no run is open any more. */

@@ -78,29 +78,26 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     })
   })
 
-  const readerThread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
-    workerData: { file },
-    name: 'reader',
-    resourceLimits,
-  })
-  const reader = new Caller(readerThread)
-  readerThread.on('message', (message) => reader.receive(message))
-  readerThread.on('error', (error) =>
-    reader.end(new InboxError('store_unavailable', `the reader thread died: ${messageOf(error)}`, { cause: error })),
-  )
+  let reader: Reader | undefined = startReader(file)
 
   async function close(): Promise<void> {
+    const closed = new InboxError('shutting_down', 'the inbox is closed')
     if (failure === undefined) await writer.call('close', plain(undefined)).catch(() => {})
-    writer.end(new InboxError('shutting_down', 'the inbox is closed'))
-    await reader.call('close', plain(undefined)).catch(() => {})
-    reader.end(new InboxError('shutting_down', 'the inbox is closed'))
-    await Promise.all([writerThread.terminate(), readerThread.terminate()])
+    writer.end(closed)
+    await Promise.all([writerThread.terminate(), reader?.close(closed)])
+  }
+
+  /** A reader that died is replaced by the next call. */
+  function read<T>(op: string, args?: unknown): Promise<T> {
+    if (reader?.isDead && closing === undefined) reader = undefined
+    reader ??= startReader(file)
+    return reader.caller.call<T>(op, plain(args))
   }
 
   const view =
     <M extends keyof ViewPort>(op: M) =>
     (args?: unknown) =>
-      reader.call<Awaited<ReturnType<ViewPort[M]>>>(op, plain(args))
+      read<Awaited<ReturnType<ViewPort[M]>>>(op, args)
 
   const accept: AcceptPort['accept'] = async (batch) =>
     unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch)))
@@ -115,7 +112,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     deadLetters: view('deadLetters'),
     quarantine: view('quarantine'),
     stats: view('stats'),
-    quickCheck: () => reader.call<string>('quickCheck', plain(undefined)),
+    quickCheck: () => read<string>('quickCheck'),
     async workPort() {
       const { port1, port2 } = new MessageChannel()
       await writer.call('attach', { value: port2, transfer: [port2] })
@@ -124,6 +121,40 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     health: () => health,
     onFailure: (listener) => void failureListeners.push(listener),
     close: () => (closing ??= close()),
+  }
+}
+
+interface Reader {
+  readonly caller: Caller
+  readonly isDead: boolean
+  close(reason: Error): Promise<void>
+}
+
+function startReader(file: string): Reader {
+  const thread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
+    workerData: { file },
+    name: 'reader',
+    resourceLimits,
+  })
+  const caller = new Caller(thread)
+  let isDead = false
+  const die = (reason: string) => {
+    isDead = true
+    caller.end(new InboxError('store_unavailable', `the reader thread died: ${reason}`))
+  }
+  thread.on('message', (message) => caller.receive(message))
+  thread.on('error', (error) => die(messageOf(error)))
+  thread.on('exit', (code) => die(`it ended with code ${code}`))
+  return {
+    caller,
+    get isDead() {
+      return isDead
+    },
+    async close(reason) {
+      await caller.call('close', plain(undefined)).catch(() => {})
+      caller.end(reason)
+      await thread.terminate()
+    },
   }
 }
 

@@ -67,7 +67,10 @@ export const statementTexts = {
   retryRun: `UPDATE run SET state = ${state.ready}, crashed = 0, run_at = ? WHERE id = ?`,
   readyRun: `UPDATE run SET state = ${state.ready} WHERE id = ?`,
   releaseRun: `UPDATE run SET state = ?, attempt = attempt - 1 WHERE id = ?`,
-  crashRun: `UPDATE run SET state = ?, crashed = ?, run_at = ?, ended_at = ? WHERE id = ?`,
+  // One that was a suspect already goes behind the others.
+  suspectRun: `UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
+     WHERE id = ?`,
+  crashedOutRun: `UPDATE run SET state = ${state.dead}, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
      WHERE state = ${state.running} AND state < 4`,
@@ -109,7 +112,8 @@ export function prepareStatements(db: Database) {
     retryRun: write<[number, number]>(t.retryRun),
     readyRun: write<[number]>(t.readyRun),
     releaseRun: write<[number, number]>(t.releaseRun),
-    crashRun: write<[number, number, number, number | null, number]>(t.crashRun),
+    suspectRun: write<[number, number, number]>(t.suspectRun),
+    crashedOutRun: write<[number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(
       t.running,

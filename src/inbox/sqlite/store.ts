@@ -316,11 +316,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     }
     record(runId, run.attempt, startedAt, now, 'crashed', error)
     if (crashed >= maxCrashes) {
-      sql.crashRun.run(state.dead, crashed, now, now, runId)
+      sql.crashedOutRun.run(crashed, now, runId)
       promote(run.handlerId, run.key)
     } else {
-      // Behind the other suspects: one that ends its process every time does not keep them from their turn.
-      sql.crashRun.run(state.suspect, crashed, now, null, runId)
+      sql.suspectRun.run(crashed, now, runId)
       claimable++
       woken.add(run.handlerId)
     }
