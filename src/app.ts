@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
 import { createAdminApp } from './admin/server.ts'
 import { resolveAdminToken } from './admin/auth.ts'
@@ -7,7 +8,7 @@ import type { Config } from './config.ts'
 import type { HandlerInfo } from './dispatch/runner-protocol.ts'
 import { findHandlerFiles } from './dispatch/registry.ts'
 import { startRunner } from './dispatch/runner.ts'
-import { messageOf } from './errors.ts'
+import { InboxError, messageOf } from './errors.ts'
 import { startHttpServer } from './http-server.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
 import type { Inbox } from './inbox/port.ts'
@@ -27,6 +28,8 @@ export interface AppOptions {
   readonly clock: Clock
   /** Log lines of the handlers' thread for people instead of JSON. */
   readonly prettyLog: boolean
+  /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
+  readonly onOutput?: (output: Readable) => void
   /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
   readonly onFailure: (error: Error) => void
 }
@@ -68,7 +71,13 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   await findHandlerFiles(config.handlersDir)
   const { inbox, workPort } = await openInbox(options)
   opened.defer(() => inbox.close())
-  inbox.onFailure(options.onFailure)
+  // Once the inbox has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
+  let hasFailed = false
+  const graceMs = (share: number) => (hasFailed ? 0 : config.shutdownMs * share)
+  inbox.onFailure((error) => {
+    hasFailed = true
+    options.onFailure(error)
+  })
 
   const metrics = createMetrics({ inbox, clock })
   const runner = await startRunner({
@@ -78,12 +87,14 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     concurrency: config.concurrency,
     logLevel: config.logLevel,
     prettyLog: options.prettyLog,
+    onOutput: options.onOutput,
     clock,
     log,
     onSettled: (counts) => metrics.attemptsSettled(counts),
     onReplaced: () => metrics.runnerReplaced(),
   })
-  opened.defer(() => runner.stop(config.shutdownMs * runShare))
+  opened.defer(() => runner.stop(graceMs(runShare)))
+  await reportLeftBehind(inbox, runner.handlers, log)
 
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
@@ -93,7 +104,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     ackTimeoutMs: config.ackTimeoutMs,
     onBatch: (size) => metrics.committed(size),
   })
-  const pressure = createPressure(commits.pending)
+  const pressure = createPressure(commits.pending, config.bodyLimitBytes)
   opened.defer(() => pressure.close())
 
   const adminToken = await resolveAdminToken(config)
@@ -108,7 +119,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       metrics,
       state,
       log,
-      token: adminToken.token,
+      token: adminToken,
       hosts: [config.admin.host, ...config.admin.hosts],
       handlers: () => runner.handlers,
     }),
@@ -141,7 +152,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       state,
     }),
   })
-  opened.defer(() => receiver.close(config.shutdownMs * requestShare))
+  opened.defer(() => receiver.close(graceMs(requestShare)))
   // The first step of a stop: readiness goes, every reply closes its connection.
   opened.defer(() => {
     state.stopping = true
@@ -150,11 +161,21 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   return {
     url: `${receiver.url}${config.path}`,
     adminUrl: admin.url,
-    adminToken: adminToken.token,
+    adminToken,
     handlers: runner.handlers,
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
+}
+
+/** Runs of a handler that was renamed or removed wait for ever, unless somebody is told. */
+async function reportLeftBehind(inbox: Inbox, handlers: readonly HandlerInfo[], log: Logger): Promise<void> {
+  const loaded = new Set(handlers.map(({ name }) => name))
+  const stats = await inbox.stats()
+  const leftBehind = stats.handlers
+    .map(({ handler, waiting, ready, suspect }) => ({ handler, openRuns: waiting + ready + suspect }))
+    .filter(({ handler, openRuns }) => openRuns > 0 && !loaded.has(handler))
+  if (leftBehind.length > 0) log.warn({ handlers: leftBehind }, 'open runs belong to handlers that are not loaded')
 }
 
 async function openInbox(options: AppOptions): Promise<{ inbox: Inbox; workPort: () => Promise<MessagePort> }> {
@@ -175,7 +196,7 @@ async function openInbox(options: AppOptions): Promise<{ inbox: Inbox; workPort:
 
 /** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
 function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
-  const { missingSeqs, lastSeq, cleanStop, synchronous } = inbox.evidence
+  const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.evidence
   log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
   if (missingSeqs > 0) {
     log.error(
@@ -184,11 +205,14 @@ function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
         'have the sender replay',
     )
   }
-  if (cleanStop) return
+  if (!checkDue) return
   inbox.quickCheck().then(
     (result) => {
       if (result !== 'ok') log.error({ file, result }, 'the database is damaged: restore a backup')
     },
-    (error: unknown) => log.warn({ file, error: messageOf(error) }, 'the database could not be checked'),
+    (error: unknown) => {
+      if (error instanceof InboxError && error.code === 'shutting_down') return // The next start checks it.
+      log.warn({ file, error: messageOf(error) }, 'the database could not be checked')
+    },
   )
 }

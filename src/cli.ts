@@ -1,19 +1,18 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
-import { Command } from 'commander'
+#!/usr/bin/env node
 import { addCheckCommand } from './cli/check.ts'
 import { addDeadCommand } from './cli/dead.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addEmulatorCommand } from './cli/emulator.ts'
 import { addEventsCommand } from './cli/events.ts'
+import { createProgram, runProgram } from './cli/program.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addVerifyCommand } from './cli/verify.ts'
 import { checkHandlers } from './dispatch/check-handlers.ts'
 import { version } from './version.ts'
 
-const program = new Command('onchain-inbox')
+const program = createProgram()
   .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
   .version(version)
-  .showHelpAfterError('(--help shows what is possible)')
 
 addServeCommand(program)
 addDemoCommand(program)
@@ -23,4 +22,4 @@ addVerifyCommand(program)
 addEventsCommand(program)
 addDeadCommand(program)
 
-await program.parseAsync()
+await runProgram(program)

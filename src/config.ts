@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/credentials.ts'
 import { parseSettings } from './config/parse.ts'
-import type { SettingValues } from './config/settings.ts'
+import { settings, type SettingValues } from './config/settings.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from './config/sources.ts'
-import { isLoopback, type DatabaseSetting } from './config/values.ts'
+import type { DatabaseSetting } from './config/values.ts'
 import { InboxError } from './errors.ts'
+import { isLoopback } from './loopback.ts'
 
 /** All settings of one process, checked and complete. Paths are absolute. */
 export interface Config {
@@ -18,7 +19,7 @@ export interface Config {
     readonly port: number
     /** Names allowed in the Host header beside those of the listening address. */
     readonly hosts: readonly string[]
-    /** Absent on loopback only: then one is made at start. */
+    /** Absent on loopback and with a database file only: then one is made at start and kept beside that. */
     readonly token?: string
   }
   readonly database: DatabaseSetting
@@ -112,6 +113,12 @@ function findConflicts(values: SettingValues, given: GivenSettings['values']): s
       `INBOX_ADMIN_HOST: ${adminHost} can be reached from other machines, expected INBOX_ADMIN_TOKEN or ` +
         'INBOX_ADMIN_TOKEN_FILE with it, or a loopback address, for example INBOX_ADMIN_HOST=127.0.0.1',
     )
+  } else if (values.INBOX_DATABASE_URL.kind === 'memory' && !hasToken) {
+    const { expected, example } = settings.INBOX_ADMIN_TOKEN
+    problems.push(
+      `INBOX_ADMIN_TOKEN: with memory: there is no file to keep a token beside; expected ${expected}, for example ` +
+        `INBOX_ADMIN_TOKEN=${example}`,
+    )
   }
   const isEverywhere = (name: string) => name === '0.0.0.0' || name === '::'
   if (port !== 0 && port === adminPort && (host === adminHost || isEverywhere(host) || isEverywhere(adminHost))) {
@@ -134,7 +141,7 @@ function invalid(problems: readonly string[], warnings: readonly string[]): Inbo
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
   // A mistyped name shows up as a warning, and is often the reason why a required setting is missing.
   const lines = [`the configuration has ${count}:`, ...problems, ...warnings.map((warning) => `warning: ${warning}`)]
-  return new InboxError('config_invalid', lines.join('\n  '), { details: { problems } })
+  return new InboxError('config_invalid', lines.join('\n  '))
 }
 
 /** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */

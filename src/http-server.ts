@@ -8,6 +8,7 @@ export interface HttpServerOptions {
   readonly host: string
   /** 0 = a free one. */
   readonly port: number
+  /** Also gets requests with `Expect`: before it reads a body, it calls `sendContinue`. */
   readonly handler: RequestListener
   readonly maxConnections: number
   readonly keepAliveMs: number
@@ -47,10 +48,18 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   }
   const server = options.tls
     ? https.createServer(
-        { ...settings, cert: readFileSync(options.tls.certFile), key: readFileSync(options.tls.keyFile) },
+        {
+          ...settings,
+          handshakeTimeout: headersTimeout,
+          cert: readFileSync(options.tls.certFile),
+          key: readFileSync(options.tls.keyFile),
+        },
         options.handler,
       )
     : http.createServer(settings, options.handler)
+  // Else Node says 100 Continue before anything is checked, and answers any other expectation without a body.
+  server.on('checkContinue', options.handler)
+  server.on('checkExpectation', options.handler)
   server.maxConnections = options.maxConnections
   server.timeout = limits.socketTimeoutMs
 

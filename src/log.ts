@@ -1,5 +1,7 @@
-import { pino, type Logger as PinoLogger } from 'pino'
-import pretty from 'pino-pretty'
+import { isatty } from 'node:tty'
+import { isMainThread } from 'node:worker_threads'
+import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino'
+import { isColorSupported, prettyFactory } from 'pino-pretty'
 
 /** Structured log, object first, message constant: `log.info({ eventId }, 'accepted')`. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'> & {
@@ -17,18 +19,39 @@ export function safeText(text: string, maxLength = 300): string {
   return escaped.length > maxLength ? `${escaped.slice(0, maxLength)}…` : escaped
 }
 
-/** One JSON line per entry on standard output; on a terminal, lines for people. Time is UTC. */
-export function createLogger(options: { level: string; pretty?: boolean }): Logger {
+/**
+ * One JSON line per entry on standard output; with `pretty`, lines for people, coloured on a terminal. Time is UTC. What cannot
+ * be written is lost: a log whose reader is gone, or does not read, or whose disk is full, is no reason to stop.
+ */
+export function createLogger(options: { level: string; pretty: boolean }): Logger {
   const settings = {
     level: options.level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  if (options.pretty ?? process.stdout.isTTY) {
-    return pino(settings, pretty({ colorize: true, translateTime: 'UTC:HH:MM:ss', sync: true }))
-  }
-  return pino(settings)
+  const output = isMainThread ? standardOutput : ownOutput()
+  if (!options.pretty) return pino(settings, output)
+  // Asked of the file descriptor: in a worker thread process.stdout is never a terminal.
+  const toLine = prettyFactory({ colorize: isColorSupported && isatty(1), translateTime: 'UTC:HH:MM:ss' })
+  return pino(settings, { write: (entry) => output.write(toLine(entry)) })
+}
+
+/** What is kept in memory for a reader that does not read; what comes on top of it is dropped. */
+const longestBacklog = 16 * 1024 * 1024
+
+/** Not pino's own, which at the end of the process would try to write for ever. */
+const standardOutput: DestinationStream = {
+  write(line) {
+    if (process.stdout.writableLength < longestBacklog) process.stdout.write(line)
+  },
+}
+
+/** For a worker thread, whose process.stdout is written by the main thread: that one has better things to do. */
+function ownOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, maxLength: longestBacklog })
+  output.on('error', () => {})
+  return output
 }
 
 /** A log that goes nowhere, for tests and library use. */

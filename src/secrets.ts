@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { systemClock, type Clock, type Timer } from './clock.ts'
 import type { Config } from './config.ts'
+import { readSecretsFile } from './config/credentials.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
-import { readSecretFile } from './secret-file.ts'
-import { parseSecretsFile, type Secret } from './signature/keys.ts'
+import type { Secret } from './signature/keys.ts'
 
 /** The webhook secrets that are valid now (A32: several while they are rotated). */
 export interface SecretsSource {
@@ -41,7 +41,7 @@ export function createSecretsSource(
     if (isClosed || (seen === lastSeen && !isForced)) return
     lastSeen = seen
     try {
-      const fresh = parseSecretsFile(await readSecretFile(file))
+      const fresh = await readSecretsFile(file)
       if (isClosed || areEqual(fresh, secrets)) return
       secrets = fresh
       log.info({ file, labels: fresh.map(({ label }) => label) }, 'webhook secrets read again')

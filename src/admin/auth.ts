@@ -1,21 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmod, link, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { isIPv4 } from 'node:net'
 import { dirname } from 'node:path'
+import { adminTokenPattern } from '../admin-token.ts'
 import type { Config } from '../config.ts'
 import { InboxError } from '../errors.ts'
+import { isLoopback, withoutBrackets } from '../loopback.ts'
 import { readSecretFile } from '../secret-file.ts'
 import { withoutLineBreak } from '../signature/keys.ts'
 
-export interface AdminToken {
-  readonly token: string
-  /** Where it is kept, if it was made by us and there is a database file to keep it beside. */
-  readonly file?: string
-}
-
 const ownerOnly = 0o600
-const tokenPattern = /^[\x21-\x7e]{16,}$/
 
 /** Where the token that was made for a database is kept. */
 export function adminTokenFile(databaseFile: string): string {
@@ -23,28 +17,19 @@ export function adminTokenFile(databaseFile: string): string {
 }
 
 /**
- * The token of the admin side: the one that was set, otherwise, on loopback only, one that is made once and kept beside the
- * database, readable by its owner only.
+ * The token of the admin side: the one that was set, otherwise, on loopback and with a database file only, one that is made
+ * once and kept beside that file, readable by its owner only.
  *
  * @throws InboxError `config_invalid` if a token must be set, or the file of the one that was made cannot be used
  */
-export async function resolveAdminToken(config: Pick<Config, 'admin' | 'database'>): Promise<AdminToken> {
-  const { admin, database } = config
-  if (admin.token !== undefined) return { token: admin.token }
-  if (!isLoopbackName(admin.host)) {
-    throw new InboxError(
-      'config_invalid',
-      `INBOX_ADMIN_HOST: ${admin.host} can be reached from other machines: set INBOX_ADMIN_TOKEN as well`,
-    )
+export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin' | 'database'>): Promise<string> {
+  if (admin.token !== undefined) return admin.token
+  if (!isLoopback(admin.host) || database.kind === 'memory') {
+    throw new InboxError('config_invalid', 'the admin side needs a token: set INBOX_ADMIN_TOKEN')
   }
-  if (database.kind === 'memory') return { token: randomToken() }
   const file = adminTokenFile(database.file)
   await makeTokenFile(file)
-  return { token: await readTokenFile(file), file }
-}
-
-function randomToken(): string {
-  return randomBytes(32).toString('base64url')
+  return readTokenFile(file)
 }
 
 /** Makes the file if it is not there. It appears with all of its content or not at all, and never replaces another. */
@@ -52,7 +37,7 @@ async function makeTokenFile(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   try {
-    await writeFile(draft, `${randomToken()}\n`, { flag: 'wx', mode: ownerOnly, flush: true })
+    await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: ownerOnly, flush: true })
     await link(draft, file)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
@@ -65,7 +50,7 @@ async function readTokenFile(file: string): Promise<string> {
   const { mode } = await stat(file)
   if ((mode & 0o077) !== 0) await chmod(file, ownerOnly)
   const token = withoutLineBreak(await readSecretFile(file))
-  if (tokenPattern.test(token)) return token
+  if (adminTokenPattern.test(token)) return token
   throw new InboxError(
     'config_invalid',
     `${file} does not hold a token: delete it, and a new one is made at the next start`,
@@ -94,12 +79,13 @@ const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OP
 /** The checks that stand before the admin side. */
 export function createGuard({ token, hosts }: GuardOptions): Guard {
   const expected = digest(token)
-  const allowed = new Set(hosts.map((host) => host.toLowerCase()))
+  const allowed = new Set(hosts.map((host) => withoutBrackets(host.toLowerCase())))
 
   const isAllowedHost = (header: string) => {
-    const [, name] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(header) ?? []
-    if (name === undefined) return false
-    return isLoopbackName(name.replace(/^\[(.*)\]$/, '$1')) || allowed.has(name) || allowed.has(header)
+    const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(header) ?? []
+    if (host === undefined) return false
+    const name = withoutBrackets(host)
+    return isLoopback(name) || allowed.has(name) || allowed.has(header)
   }
 
   return {
@@ -127,8 +113,4 @@ export function createGuard({ token, hosts }: GuardOptions): Guard {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import getRawBody from 'raw-body'
 import { InboxError } from '../errors.ts'
+import { sendContinue } from '../expect-continue.ts'
 
 const bodyLimitBytes = 64 * 1024
 const retryAfterSeconds = '5'
@@ -21,7 +22,7 @@ export function sendError(response: Response, error: InboxError): void {
 }
 
 /** The JSON body of a request, of at most 64 kB. Throws the error it is to be answered with. */
-export async function readJsonBody(request: Request): Promise<unknown> {
+export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
   if (type.split(';')[0]?.trim().toLowerCase() !== 'application/json') {
     throw new InboxError('media_type_unsupported', 'expected a body with Content-Type: application/json')
@@ -29,7 +30,7 @@ export async function readJsonBody(request: Request): Promise<unknown> {
   if (encoding.toLowerCase() !== 'identity') {
     throw new InboxError('content_encoding_unsupported', 'send the body without Content-Encoding')
   }
-  const text = await readText(request)
+  const text = await readText(request, response)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -37,9 +38,10 @@ export async function readJsonBody(request: Request): Promise<unknown> {
   }
 }
 
-async function readText(request: Request): Promise<string> {
+async function readText(request: Request, response: Response): Promise<string> {
   const length = request.headers['content-length']
   try {
+    if (length === undefined || Number(length) <= bodyLimitBytes) sendContinue(request, response)
     return await getRawBody(request, {
       limit: bodyLimitBytes,
       encoding: 'utf8',

@@ -1,14 +1,15 @@
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import type {
-  AttemptRecord,
-  DeadLetter,
-  EventDetail,
-  EventSummary,
-  HandlerStats,
-  Page,
-  QuarantinedBody,
-  RunError,
-  RunRecord,
+import {
+  listedBytes,
+  type AttemptRecord,
+  type DeadLetter,
+  type EventDetail,
+  type EventSummary,
+  type HandlerStats,
+  type Page,
+  type QuarantinedBody,
+  type RunError,
+  type RunRecord,
 } from '../inbox/port.ts'
 import { safeText } from '../log.ts'
 import { parseExactJson } from './exact-json.ts'
@@ -89,9 +90,10 @@ function toErrorJson({ name, message, stack }: RunError) {
   return { name, message, stack: stack ?? null }
 }
 
-/** `preview` is the begin of the bytes as text, safe to show anywhere; `raw_base64` are the exact bytes. */
-export function toQuarantinedBodyJson(body: QuarantinedBody) {
-  const bytes = toBuffer(body.raw)
+const previewLength = 200
+
+/** `preview` is the begin of the bytes as text of at most 200 characters, safe to show anywhere. */
+export function toQuarantinedJson(body: QuarantinedBody) {
   return {
     id: body.id,
     reason: body.reason,
@@ -99,9 +101,13 @@ export function toQuarantinedBodyJson(body: QuarantinedBody) {
     secret_label: body.secretLabel,
     size_bytes: body.sizeBytes,
     count: body.count,
-    preview: safeText(bytes.subarray(0, 1000).toString()),
-    raw_base64: bytes.toString('base64'),
+    preview: safeText(toBuffer(body.raw).subarray(0, listedBytes).toString(), previewLength - 1),
   }
+}
+
+/** `raw_base64` are the exact bytes. */
+export function toQuarantinedDetailJson(body: QuarantinedBody) {
+  return { ...toQuarantinedJson(body), raw_base64: toBuffer(body.raw).toString('base64') }
 }
 
 /** A handler with its open runs and dead letters; one that is not loaded has only those. */

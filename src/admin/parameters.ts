@@ -44,9 +44,6 @@ export const eventParameters = z.strictObject({
 /** Lists without filters. */
 export const pageParameters = z.strictObject({ limit: limit(50, 200), cursor })
 
-/** `GET quarantine`: fewer at once, since each carries its bytes. */
-export const quarantineParameters = z.strictObject({ limit: limit(20, 50), cursor })
-
 /** Checks query parameters. Throws `bad_request` that says of each what came and what was expected. */
 export function parseParameters<S extends z.ZodObject>(
   schema: S,

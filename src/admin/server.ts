@@ -9,7 +9,7 @@ import type { ReceiverState } from '../receiver/server.ts'
 import { createGuard, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
-import { createEventAccess, listHandlers, listQuarantine } from './views.ts'
+import { createEventAccess, listHandlers, listQuarantine, showQuarantined } from './views.ts'
 
 export interface AdminAppOptions {
   readonly inbox: ViewPort
@@ -87,12 +87,15 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   })
   get(`${api}/dead-letters`, async (request, response) => sendJson(response, await events.listDead(request.query)))
   app.post(`${api}/dead-letters/requeue`, async (request, response) => {
-    const result = await events.requeueDead(await readJsonBody(request))
+    const result = await events.requeueDead(await readJsonBody(request, response))
     log.info(result, 'dead letters were requeued by the admin API')
     sendJson(response, result)
   })
   app.all(`${api}/dead-letters/requeue`, notAllowed('POST'))
   get(`${api}/quarantine`, async (request, response) => sendJson(response, await listQuarantine(inbox, request.query)))
+  get(`${api}/quarantine/:id`, async (request, response) =>
+    sendJson(response, await showQuarantined(inbox, request.params.id)),
+  )
   get(`${api}/handlers`, async (_request, response) =>
     sendJson(response, await listHandlers(inbox, options.handlers())),
   )

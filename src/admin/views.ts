@@ -8,13 +8,14 @@ import {
   toEventSummaryJson,
   toHandlerJson,
   toListJson,
-  toQuarantinedBodyJson,
+  toQuarantinedDetailJson,
+  toQuarantinedJson,
   type DeadLetterJson,
   type EventDetailJson,
   type EventSummaryJson,
   type ListJson,
 } from './json.ts'
-import { eventParameters, pageParameters, parseParameters, parseRequeue, quarantineParameters } from './parameters.ts'
+import { eventParameters, pageParameters, parseParameters, parseRequeue } from './parameters.ts'
 
 /** Parameters as they came: text by name. */
 export type Query = Readonly<Record<string, unknown>>
@@ -51,7 +52,14 @@ export function createEventAccess(inbox: ViewPort): EventAccess {
 
 /** A page of the quarantine. */
 export async function listQuarantine(inbox: Pick<ViewPort, 'quarantine'>, query: Query) {
-  return toListJson(await inbox.quarantine(parseParameters(quarantineParameters, query)), toQuarantinedBodyJson)
+  return toListJson(await inbox.quarantine(parseParameters(pageParameters, query)), toQuarantinedJson)
+}
+
+/** A body of the quarantine with its bytes. */
+export async function showQuarantined(inbox: Pick<ViewPort, 'quarantined'>, id: string) {
+  const body = await inbox.quarantined(id)
+  if (body === null) throw new InboxError('not_found', 'there is no body in quarantine with this id')
+  return toQuarantinedDetailJson(body)
 }
 
 /** All handlers that are loaded, and those that are gone but left runs behind. */

@@ -1,5 +1,10 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { eventTypes } from '../../schema/index.ts'
 import { describeConfig, loadConfig, processEnvironment } from '../config.ts'
+import { parseSettings } from '../config/parse.ts'
+import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import { InboxError } from '../errors.ts'
 import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
 
 /** A handler as the check lists it. */
@@ -35,21 +40,74 @@ export function addCheckCommand(program: Command, options: CheckCommandOptions):
 }
 
 async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): Promise<void> {
-  const config = await loadConfig({
+  const sources: ConfigSources = {
     env: processEnvironment(),
     cwd: process.cwd(),
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
-  })
-  const handlers = await checkHandlers(config.handlersDir)
-  const rows = describeConfig(config)
-  const { warnings } = config
+  }
+  // Handlers are checked even where the settings cannot be used, so that one look is enough.
+  const problems: InboxError[] = []
+  const config = await orNull(loadConfig(sources), problems)
+  const dir = config?.handlersDir ?? (await findHandlersDir(sources))
+  const handlers = dir === null ? null : await orNull(checkHandlers(dir), problems)
 
-  printResult({ config: Object.fromEntries(rows), handlers, warnings }, flags, () => {
-    const handlerRows = handlers.map(({ name, types, file }) => [name, types.join(', '), file])
-    return [
-      renderTable(['setting', 'value'], rows),
-      handlers.length === 0 ? 'no handlers' : renderTable(['handler', 'event types', 'file'], handlerRows),
-      ...warnings.map((warning) => `warning: ${warning}`),
-    ].join('\n\n')
-  })
+  const rows = config && describeConfig(config)
+  const warnings = [
+    ...(config?.warnings ?? []),
+    ...(dir === null || handlers === null ? [] : findOddities(dir, handlers)),
+  ]
+  if (rows !== null || handlers !== null) {
+    printResult({ config: rows && Object.fromEntries(rows), handlers, warnings }, flags, () =>
+      [
+        ...(rows === null ? [] : [renderTable(['setting', 'value'], rows)]),
+        ...(handlers === null ? [] : [renderHandlers(handlers)]),
+        ...warnings.map((warning) => `warning: ${warning}`),
+      ].join('\n\n'),
+    )
+  }
+  const [first, ...others] = problems
+  if (first === undefined) return
+  const messages = [first.message, ...others.map(({ code, message }) => `${code}: ${message}`)]
+  throw new InboxError(first.code, messages.join('\n'), { cause: first })
+}
+
+async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof InboxError)) throw error
+    problems.push(error)
+    return null
+  }
+}
+
+/** The folder of the handlers where other settings cannot be used; null if it is not known either. */
+async function findHandlersDir(sources: ConfigSources): Promise<string | null> {
+  const given = await collectSettings(sources)
+  const { INBOX_HANDLERS } = given.values
+  // A config file that cannot be used may have named it.
+  if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
+  const { values, problems } = parseSettings({ INBOX_HANDLERS })
+  return problems.length > 0 ? null : resolve(sources.cwd, values.INBOX_HANDLERS)
+}
+
+function renderHandlers(handlers: readonly CheckedHandler[]): string {
+  const rows = handlers.map(({ name, types, file }) => [name, types.join(', '), file])
+  return rows.length === 0 ? 'no handlers' : renderTable(['handler', 'event types', 'file'], rows)
+}
+
+/** What is allowed, but looks like a mistake. */
+function findOddities(dir: string, handlers: readonly CheckedHandler[]): string[] {
+  if (handlers.length === 0)
+    return [`there are no handlers in ${dir}: events are stored, and nothing is done with them`]
+  return handlers.flatMap(({ name, types }) =>
+    types
+      .filter((type) => !isDocumented(type))
+      .map((type) => `handler ${name} takes ${type}, and no documented event has this type: is it mistyped?`),
+  )
+}
+
+function isDocumented(pattern: string): boolean {
+  if (pattern === '*') return true
+  return eventTypes.some((type) => (pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { DeadLetterJson, ListJson } from '../admin/json.ts'
+import type { EventAccess } from '../admin/views.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -44,12 +45,38 @@ export function addDeadCommand(program: Command): void {
       return
     }
     await withEvents(options, async (opened) => {
-      const result = await opened.requeueDead(isAll ? { all: true } : { run_ids: runIds })
-      printResult(result, options, ({ requeued }) =>
-        requeued === 1 ? '1 run will be tried again' : `${requeued} runs will be tried again`,
-      )
+      const result = isAll ? await opened.requeueDead({ all: true }) : await requeueEach(opened, runIds)
+      printResult(result, options, renderRequeued)
     })
   })
+}
+
+interface Requeued {
+  readonly requeued: number
+  /** Runs that were asked for and are no dead letters. */
+  readonly not_dead?: readonly number[]
+}
+
+/** One after the other, because only so it is known which of them was no dead letter. Throws `not_found` if none was one. */
+async function requeueEach(opened: EventAccess, runIds: readonly number[]): Promise<Requeued> {
+  const notDead: number[] = []
+  const wanted = new Set(runIds)
+  for (const runId of wanted) {
+    const { requeued } = await opened.requeueDead({ run_ids: [runId] })
+    if (requeued === 0) notDead.push(runId)
+  }
+  if (notDead.length === wanted.size) throw new InboxError('not_found', sayNotDead(notDead))
+  return { requeued: wanted.size - notDead.length, not_dead: notDead }
+}
+
+function renderRequeued({ requeued, not_dead: notDead = [] }: Requeued): string {
+  const done = requeued === 1 ? '1 run will be tried again' : `${requeued} runs will be tried again`
+  return notDead.length === 0 ? done : `${done}; ${sayNotDead(notDead)}`
+}
+
+function sayNotDead(runIds: readonly number[]): string {
+  const numbers = runIds.join(', ')
+  return runIds.length === 1 ? `run ${numbers} is no dead letter` : `runs ${numbers} are no dead letters`
 }
 
 function toRunIds(text: string, before: readonly number[] = []): readonly number[] {

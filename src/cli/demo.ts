@@ -1,14 +1,17 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { startApp, type App } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, type Config } from '../config.ts'
 import { demoCredentials } from '../demo-credentials.ts'
 import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
+import { InboxError } from '../errors.ts'
 import type { HandlerStats, InboxStats } from '../inbox/port.ts'
 import { createLogger } from '../log.ts'
-import { printError, printResult, type OutputOptions } from './output.ts'
+import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
 import { untilSignal } from './signals.ts'
 
 interface DemoOptions extends OutputOptions {
@@ -31,7 +34,7 @@ export function addDemoCommand(program: Command): void {
       try {
         await demo(options)
       } catch (error) {
-        process.exitCode = printError(error, options)
+        process.exitCode = printError(explainInUse(error), options)
       }
     })
 }
@@ -44,6 +47,7 @@ async function demo(options: DemoOptions): Promise<void> {
     log: createLogger({ level: config.logLevel, pretty: options.json !== true }),
     clock: systemClock,
     prettyLog: options.json !== true,
+    ...(options.json && { onOutput: printAsJson }),
     onFailure: (error) => {
       process.exitCode = printError(error, options)
       process.kill(process.pid, 'SIGTERM')
@@ -102,15 +106,42 @@ async function demoConfig(): Promise<Config> {
     env: {
       INBOX_SECRETS: `demo:${demoCredentials.secret}`,
       INBOX_ADMIN_TOKEN: demoCredentials.adminToken,
+      INBOX_HOST: '127.0.0.1',
       INBOX_PORT: String(await freePort(8080)),
+      INBOX_ADMIN_HOST: '127.0.0.1',
       INBOX_ADMIN_PORT: String(await freePort(8081)),
       INBOX_DATABASE_URL: `sqlite:${dataDir}/inbox.db`,
       INBOX_HANDLERS: fileURLToPath(new URL('../../handlers', import.meta.url)),
       INBOX_LOG_LEVEL: 'warn',
     },
     cwd: process.cwd(),
+    // The settings of a real deployment are not for published credentials.
+    configFile: null,
     allowDemoCredentials: true,
   })
+}
+
+/** Its database is its own, so whoever holds it is a demo too. */
+function explainInUse(error: unknown): unknown {
+  if (!(error instanceof InboxError) || error.code !== 'database_in_use') return error
+  const [holder = 'another process'] = /the process \d+/.exec(error.message) ?? []
+  const message = `another demo is running in this folder (${holder}): stop it, or run this one in another folder`
+  return new InboxError('database_in_use', message, { cause: error })
+}
+
+/** What handlers print, as JSON objects too. */
+function printAsJson(output: Readable): void {
+  createInterface({ input: output }).on('line', (line) => {
+    printBytes(`${isJsonObject(line) ? line : JSON.stringify({ msg: 'output', line })}\n`)
+  })
+}
+
+function isJsonObject(line: string): boolean {
+  try {
+    return line.startsWith('{') && typeof JSON.parse(line) === 'object'
+  } catch {
+    return false
+  }
 }
 
 /** The port that was asked for if nobody has it, otherwise 0: any free one. */

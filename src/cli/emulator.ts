@@ -2,7 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { systemClock } from '../clock.ts'
 import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
 import { createScaledClock } from '../emulator/scaled-clock.ts'
+import { InboxError } from '../errors.ts'
 import { safeText, silentLogger } from '../log.ts'
+import { isLoopbackUrl } from '../loopback.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { untilSignal } from './signals.ts'
@@ -22,7 +24,7 @@ export function addEmulatorCommand(program: Command): void {
   program
     .command('emulator')
     .description('send plausible, signed events to a webhook, with the retries of the service')
-    .requiredOption('--webhook <url>', 'where the events go')
+    .requiredOption('--webhook <url>', 'where the events go: https, or http to this machine')
     .requiredOption('--secret <secret>', 'what signs them: @file, - for standard input, or env:NAME')
     .option('--seed <text>', 'the same seed gives the same events', 'demo')
     .option('--rate <number>', 'events per second of world time', numberFrom(0.001, 100_000), 1)
@@ -44,6 +46,7 @@ export function addEmulatorCommand(program: Command): void {
 }
 
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
+  refuseOpenHttp(options.webhook)
   const secret = await readSecretArgument(options.secret, { url: options.webhook })
   await using emulator = createEmulator({
     seed: options.seed,
@@ -66,6 +69,12 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     () => `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`,
   )
   return options.count === undefined || acknowledged >= options.count ? 0 : 1
+}
+
+/** The service delivers by http to its own machine only (A25). */
+function refuseOpenHttp(url: string): void {
+  if (URL.parse(url)?.protocol !== 'http:' || isLoopbackUrl(url)) return
+  throw new InboxError('usage', '--webhook: http goes to this machine only; expected https for any other')
 }
 
 function toJson(report: AttemptReport) {

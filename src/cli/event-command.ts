@@ -25,6 +25,8 @@ export async function withEvents(
   options: EventCommandOptions,
   work: (events: OpenedEvents) => Promise<void>,
 ): Promise<void> {
+  // What opening the database may write, a copy of it above all, is for its own user only.
+  process.umask(0o077)
   try {
     const { adminUrl, config } = options
     const events = await openEvents({

@@ -2,7 +2,12 @@ import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '../admin/json.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printResult, renderTable } from './output.ts'
+import { printBytes, printResult, renderTable } from './output.ts'
+
+/** `held`, `expired` and `superseded` have no meaning yet: no event is found by them. */
+const statusHelp =
+  'pending (not tried yet), running, retrying (an attempt failed, another one follows), done (all its handlers are), ' +
+  'dead (a handler was given up: see `dead list`) or unhandled (no handler takes its type)'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'cursor'] as const
 
@@ -24,7 +29,7 @@ export function addEventsCommand(program: Command): void {
     .option('--type <type>', 'of this type')
     .option('--network <network>', 'on this network')
     .option('--address <address>', 'about this token, wallet or contract')
-    .option('--status <status>', 'pending, running, retrying, held, done, dead, expired, superseded or unhandled')
+    .option('--status <status>', statusHelp)
     .option('--from <time>', 'received at this time (ISO 8601) or later')
     .option('--to <time>', 'received before this time (ISO 8601)')
     .option('--limit <number>', 'how many', parseCount, 50)
@@ -48,7 +53,7 @@ export function addEventsCommand(program: Command): void {
   asEventCommand(show, 'events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f').action(
     async (id: string, options: ShowOptions) => {
       await withEvents(options, async (opened) => {
-        if (options.raw) process.stdout.write(await opened.rawEvent(id))
+        if (options.raw) printBytes(await opened.rawEvent(id))
         else printResult(await opened.showEvent(id), options, renderEvent)
       })
     },
@@ -81,7 +86,7 @@ function renderEvent(event: EventDetailJson): string {
     ['sequence number', String(event.seq)],
     ['verified by secret', receipt.secret_label],
     ['size', `${receipt.size_bytes} bytes`],
-    ['came again', `${receipt.duplicates} times, with another body ${receipt.conflicts} times`],
+    ['came again', `${times(receipt.duplicates)}, with another body ${times(receipt.conflicts)}`],
   ].map(([name = '', value = '']) => [name, safeText(value)])
   const runRows = runs.map((run) => [
     String(run.run_id),
@@ -99,13 +104,31 @@ function renderEvent(event: EventDetailJson): string {
   ].join('\n\n')
 }
 
+function times(count: number): string {
+  return count === 1 ? '1 time' : `${count} times`
+}
+
 function renderTimeline(timeline: readonly AttemptJson[]): string {
-  const rows = timeline.map(({ started_at, handler, attempt, outcome, error }) => [
-    started_at,
-    handler,
-    String(attempt),
-    outcome,
-    error === null ? '' : safeText(`${error.name}: ${error.message}`, 120),
-  ])
+  const rows = timeline.flatMap(({ started_at, handler, attempt, outcome, error }) => {
+    const row = [started_at, handler, String(attempt), outcome]
+    if (error === null) return [row]
+    const place = findPlace(error.stack ?? '')
+    return [
+      [...row, safeText(`${error.name}: ${error.message}`, 120)],
+      ...(place === undefined ? [] : [['', '', '', '', safeText(place)]]),
+    ]
+  })
   return renderTable(['started', 'handler', 'attempt', 'outcome', 'error'], rows)
+}
+
+const ourFiles = new URL('..', import.meta.url).href
+
+/** The line of a stack that is most likely the user's own: the first that is not in Node, in a package, or in a file of ours. */
+function findPlace(stack: string): string | undefined {
+  const frames = stack.split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
+  const isForeign = (line: string) => /node:|\/node_modules\//.test(line) || line.includes(ourFiles)
+  return frames
+    .find((line) => !isForeign(line))
+    ?.trim()
+    .replace('file://', '')
 }

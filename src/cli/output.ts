@@ -7,7 +7,15 @@ export interface OutputOptions {
 
 /** Prints a result: one JSON document with `--json`, otherwise what `render` makes of it for people. */
 export function printResult<T>(value: T, options: OutputOptions, render: (value: T) => string): void {
-  process.stdout.write(options.json ? `${JSON.stringify(value)}\n` : `${render(value)}\n`)
+  printBytes(options.json ? `${JSON.stringify(value)}\n` : `${render(value)}\n`)
+}
+
+/** Writes a result as it is. A reader that has gone, as `head` does, wanted no more; nothing else may cut it short unnoticed. */
+export function printBytes(bytes: string | Uint8Array): void {
+  process.stdout.write(bytes, (error?: NodeJS.ErrnoException | null) => {
+    if (!error || error.code === 'EPIPE') return
+    process.exit(printError(new InboxError('usage', `standard output cannot be written (${error.message})`), {}))
+  })
 }
 
 /** Reports a failed command on standard error and gives its exit code: 1 = mend something, 75 = try again. */

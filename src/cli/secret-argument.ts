@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { processEnvironment } from '../config.ts'
-import { isLoopback } from '../config/values.ts'
 import { InboxError } from '../errors.ts'
+import { isLoopbackUrl } from '../loopback.ts'
 import { readSecretFile } from '../secret-file.ts'
 import { withoutLineBreak } from '../signature/keys.ts'
 
@@ -19,25 +19,44 @@ const forms = '@file, - for standard input, or env:NAME'
  * @throws InboxError `usage` or `config_invalid`, never with the argument in it
  */
 export async function readSecretArgument(argument: string, options: SecretArgumentOptions = {}): Promise<string> {
-  const secret = withoutLineBreak(await read(argument, options))
+  const secret = (await readNamed(argument)) ?? takeLiteral(argument, options)
   if (secret === '') throw new InboxError('usage', `the secret is empty; expected one from ${forms}`)
   return secret
 }
 
-async function read(argument: string, options: SecretArgumentOptions): Promise<string> {
-  if (argument === '-') return text(process.stdin)
-  if (argument.startsWith('@')) return readSecretFile(argument.slice(1))
-  if (argument.startsWith('env:')) return readVariable(argument.slice('env:'.length))
-  if (options.url === undefined || !isLoopbackUrl(options.url)) {
+/**
+ * The same for a signature. A literal passes, with a warning: it vouches for one body, and whoever sends that again under its
+ * signature does nothing.
+ */
+export async function readSignatureArgument(argument: string): Promise<string> {
+  const signature = await readNamed(argument)
+  if (signature === undefined) warn('a signature')
+  return signature ?? argument
+}
+
+/** What `@file`, `-` or `env:NAME` stands for, less one line break at its end; undefined for a literal. */
+async function readNamed(argument: string): Promise<string | undefined> {
+  if (argument === '-') return withoutLineBreak(await text(process.stdin))
+  if (argument.startsWith('@')) return withoutLineBreak(await readSecretFile(argument.slice(1)))
+  if (argument.startsWith('env:')) return withoutLineBreak(readVariable(argument.slice('env:'.length)))
+  return undefined
+}
+
+function takeLiteral(argument: string, { url }: SecretArgumentOptions): string {
+  if (url === undefined || !isLoopbackUrl(url)) {
     throw new InboxError(
       'usage',
       `a secret cannot stand on the command line, where every user of this machine can read it; give it as ${forms}`,
     )
   }
-  process.stderr.write(
-    `warning: every user of this machine can read a secret on the command line; give it as ${forms}\n`,
-  )
+  warn('a secret')
   return argument
+}
+
+function warn(what: string): void {
+  process.stderr.write(
+    `warning: every user of this machine can read ${what} on the command line; give it as ${forms}\n`,
+  )
 }
 
 function readVariable(name: string): string {
@@ -50,9 +69,4 @@ function readVariable(name: string): string {
   const value = processEnvironment()[name]
   if (value === undefined) throw new InboxError('usage', `the environment variable ${name} is not set`)
   return value
-}
-
-function isLoopbackUrl(url: string): boolean {
-  const { hostname } = URL.parse(url) ?? {}
-  return hostname !== undefined && isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))
 }

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { startApp } from '../app.ts'
 import { systemClock } from '../clock.ts'
@@ -10,8 +11,10 @@ interface ServeOptions extends OutputOptions {
 }
 
 const exitTryAgain = 75
+/** Longest time for a stop once nothing can be stored any more. */
+const failedStopMs = 2_000
 
-/** `onchain-inbox serve`: the sidecar itself, until SIGINT or SIGTERM. */
+/** `onchain-inbox serve`: the sidecar itself, until SIGINT or SIGTERM, or until its terminal is closed. */
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
@@ -45,8 +48,10 @@ async function serve(options: ServeOptions): Promise<void> {
 
   // Heard from here on: unheard, it would end a process that is still starting.
   let reloadSecrets = async (): Promise<void> => {}
-  process.on('SIGHUP', () => void reloadSecrets())
+  const hasTerminal = isatty(0) || isatty(1)
+  if (!hasTerminal) process.on('SIGHUP', () => void reloadSecrets())
 
+  const exit: ExitState = { code: 0 }
   const app = await startApp({
     config,
     log,
@@ -54,28 +59,36 @@ async function serve(options: ServeOptions): Promise<void> {
     prettyLog,
     onFailure: (error) => {
       log.fatal({ error: error.message }, 'the store failed; ending, so that a new process can recover it')
-      void exitAfter(() => app.stop(), config.shutdownMs, exitTryAgain, log)
+      exit.code = exitTryAgain
+      void exitAfter(() => app.stop(), Math.min(failedStopMs, config.shutdownMs), exit, log)
     },
   })
 
   reloadSecrets = () => app.reloadSecrets()
-  let signals = 0
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  let isStopping = false
+  for (const signal of ['SIGINT', 'SIGTERM', ...(hasTerminal ? ['SIGHUP'] : [])]) {
     process.on(signal, () => {
-      // A second one ends at once: everything acknowledged is durable at any time.
-      if (++signals > 1) process.exit(1)
+      // A second one ends at once: everything acknowledged is durable at any time. But a terminal that closes says so twice.
+      if (isStopping && signal !== 'SIGHUP') process.exit(1)
+      if (isStopping) return
+      isStopping = true
       log.info({ signal }, 'stopping')
-      void exitAfter(() => app.stop(), config.shutdownMs, 0, log)
+      void exitAfter(() => app.stop(), config.shutdownMs, exit, log)
     })
   }
   log.info({ url: app.url, adminUrl: app.adminUrl, handlers: app.handlers.map((handler) => handler.name) }, 'listening')
 }
 
+interface ExitState {
+  /** May still change while a stop is under way, by a failure of the store. */
+  code: number
+}
+
 /** Stops, then ends the process; at the latest after `limitMs`, which is safe: it is what a crash would do. */
-async function exitAfter(stop: () => Promise<void>, limitMs: number, code: number, log: Logger): Promise<void> {
+async function exitAfter(stop: () => Promise<void>, limitMs: number, exit: ExitState, log: Logger): Promise<void> {
   const force = setTimeout(() => {
     log.warn({ limitMs }, 'the stop took too long; ending now')
-    process.exit(code === 0 ? 1 : code)
+    process.exit(exit.code === 0 ? 1 : exit.code)
   }, limitMs)
   try {
     await stop()
@@ -84,5 +97,5 @@ async function exitAfter(stop: () => Promise<void>, limitMs: number, code: numbe
   }
   clearTimeout(force)
   log.info({}, 'stopped')
-  process.exit(code)
+  process.exit(exit.code)
 }

@@ -2,7 +2,7 @@ const longestTimeoutMs = 2 ** 31 - 1
 
 /**
  * Keeps the process alive until SIGINT or SIGTERM, or until `sooner` settles or, if that is a number, so many seconds have
- * passed. A second signal ends the process at once.
+ * passed, or until nobody reads standard output any more. A second signal ends the process at once.
  */
 export async function untilSignal(sooner?: Promise<void> | number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -12,6 +12,7 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
     clearTimeout(alive)
     process.off('SIGINT', stop)
     process.off('SIGTERM', stop)
+    process.stdout.off('error', stop)
   }
   const stop = () => {
     dispose()
@@ -19,6 +20,7 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  process.stdout.on('error', stop)
   await (typeof sooner === 'object' ? Promise.race([promise, sooner]) : promise)
   dispose()
 }

@@ -5,13 +5,27 @@ import { InboxError } from '../errors.ts'
 import { explain } from '../signature/explain.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
-import { readSecretArgument } from './secret-argument.ts'
+import { readSecretArgument, readSignatureArgument } from './secret-argument.ts'
 
 interface VerifyCommandOptions extends OutputOptions {
   readonly secret: string
   readonly body: string
   readonly signature?: string
 }
+
+const examples = `
+Examples:
+  a delivery whose body and signature header were saved to files
+    $ onchain-inbox verify --secret @secret.txt --body @body.json --signature @signature.txt
+  with all secrets that the sidecar is given
+    $ onchain-inbox verify --secret env:INBOX_SECRETS --body @body.json --signature @signature.txt
+    $ onchain-inbox verify --secret @/run/secrets/inbox --body @body.json --signature @signature.txt
+  a stored event, with its exact bytes
+    $ onchain-inbox events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f --raw |
+        onchain-inbox verify --secret env:INBOX_SECRETS --body - --signature @signature.txt
+  a secret that is in no file
+    $ pass show webhook-secret | onchain-inbox verify --secret - --body @body.json --signature @signature.txt
+`
 
 /** `onchain-inbox verify`: says why a signature is refused (R73, A30–A32). Exit 0 = it is right, 1 = it is not. */
 export function addVerifyCommand(program: Command): void {
@@ -23,8 +37,12 @@ export function addVerifyCommand(program: Command): void {
       'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME',
     )
     .requiredOption('--body <body>', 'the exact bytes that were received: @file, or - for standard input')
-    .option('--signature <value>', 'the value of the signature header; without it, as if there was none')
+    .option(
+      '--signature <value>',
+      'the value of the signature header: @file, - for standard input, or env:NAME; without it, as if there was none',
+    )
     .option('--json', 'print one JSON object')
+    .addHelpText('after', examples)
     .action(async (options: VerifyCommandOptions) => {
       try {
         process.exitCode = await run(options)
@@ -35,11 +53,16 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function run(options: VerifyCommandOptions): Promise<0 | 1> {
-  if (options.secret === '-' && options.body === '-') {
-    throw new InboxError('usage', 'secret and body cannot both come from standard input; give one of them as @file')
+  const { secret, body, signature: header } = options
+  if ([secret, body, header].filter((argument) => argument === '-').length > 1) {
+    throw new InboxError(
+      'usage',
+      'only one of secret, body and signature can come from standard input; give the others as @file',
+    )
   }
-  const secrets = await readSecrets(options.secret)
-  const explanation = explain(await readBody(options.body), options.signature, secrets)
+  const secrets = await readSecrets(secret)
+  const signature = header === undefined ? undefined : await readSignatureArgument(header)
+  const explanation = explain(await readBody(body), signature, secrets)
   const isValid = explanation.code === 'valid'
   printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message }) => {
     const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`

@@ -1,6 +1,6 @@
-import { createSecretKey } from 'node:crypto'
-import { access, constants } from 'node:fs/promises'
-import { demoCredentials } from '../demo-credentials.ts'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import { refuseDemoSecret, refuseDemoToken } from '../demo-credentials.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { readSecretFile } from '../secret-file.ts'
 import { parseSecretsFile, withoutLineBreak, type Secret } from '../signature/keys.ts'
@@ -39,13 +39,11 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
   const secretsSource = await loadSecrets(options, problems)
   const token = await loadToken(options, problems)
   const tls = await loadTls(options, problems)
-
   if (!options.allowDemoCredentials) {
-    const demoKey = createSecretKey(Buffer.from(demoCredentials.secret))
-    const instead = 'is the published one of the demo, which anyone knows; expected one of your own'
-    if (secretsSource?.secrets.some(({ key }) => key.equals(demoKey)))
-      problems.push(`INBOX_SECRETS: this secret ${instead}`)
-    if (token === demoCredentials.adminToken) problems.push(`INBOX_ADMIN_TOKEN: this token ${instead}`)
+    if (secretsSource?.kind === 'inline') {
+      await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(secretsSource.secrets))
+    }
+    await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
   }
   return { secretsSource, token, tls, problems }
 }
@@ -62,8 +60,19 @@ async function loadSecrets({ values, given, at }: CredentialsOptions, problems: 
   if (secrets) return { kind: 'inline', secrets } as const
   if (path === undefined) return undefined
   const file = at(path)
-  const loaded = await attempt('INBOX_SECRETS_FILE', problems, async () => parseSecretsFile(await readSecretFile(file)))
+  const loaded = await attempt('INBOX_SECRETS_FILE', problems, () => readSecretsFile(file))
   return loaded && ({ kind: 'file', file, secrets: loaded } as const)
+}
+
+/**
+ * The secrets in INBOX_SECRETS_FILE: at the start, and each time it changes.
+ *
+ * @throws InboxError `config_invalid` if it cannot be read, holds no secrets, or the published one of the demo
+ */
+export async function readSecretsFile(file: string): Promise<readonly Secret[]> {
+  const secrets = parseSecretsFile(await readSecretFile(file))
+  refuseDemoSecret(secrets)
+  return secrets
 }
 
 async function loadToken({ values, given, at }: CredentialsOptions, problems: string[]) {
@@ -90,16 +99,25 @@ async function loadTls({ values, given, at }: CredentialsOptions, problems: stri
   }
   if (cert === undefined || key === undefined) return undefined
   const files = { certFile: at(cert), keyFile: at(key) }
-  await attempt('INBOX_TLS_CERT_FILE', problems, () => mustBeReadable(files.certFile))
-  await attempt('INBOX_TLS_KEY_FILE', problems, () => mustBeReadable(files.keyFile))
+  const certText = await attempt('INBOX_TLS_CERT_FILE', problems, () => readPem(files.certFile))
+  const keyText = await attempt('INBOX_TLS_KEY_FILE', problems, () => readPem(files.keyFile))
+  if (certText === undefined || keyText === undefined) return undefined
+  try {
+    createSecureContext({ cert: certText, key: keyText })
+  } catch (error) {
+    problems.push(
+      `INBOX_TLS_CERT_FILE and INBOX_TLS_KEY_FILE: ${files.certFile} and ${files.keyFile} cannot be used together ` +
+        `(${messageOf(error)}); expected a certificate and the key that belongs to it, both as PEM, the key without a password`,
+    )
+  }
   return files
 }
 
 const tlsNames: readonly SettingName[] = ['INBOX_TLS_CERT_FILE', 'INBOX_TLS_KEY_FILE']
 
-async function mustBeReadable(file: string): Promise<void> {
+async function readPem(file: string): Promise<Buffer> {
   try {
-    await access(file, constants.R_OK)
+    return await readFile(file)
   } catch (error) {
     throw new InboxError('config_invalid', `${file} cannot be read`, { cause: error })
   }

@@ -8,6 +8,7 @@ import {
   ipOrNetwork,
   list,
   longestMs,
+  repeatableHeader,
   secrets,
   token,
   urlPath,
@@ -93,12 +94,8 @@ export const settings = {
   INBOX_SHUTDOWN_MS: setting(wholeNumber(0, longestMs).prefault(20_000), milliseconds, '20000'),
   INBOX_CONCURRENCY: setting(wholeNumber(1, 10_000).prefault(16), 'a whole number from 1 to 10000', '16'),
   INBOX_SIGNATURE_HEADER: setting(
-    z
-      .string()
-      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/)
-      .toLowerCase()
-      .prefault('X-Service-Signature'),
-    'the name of a header',
+    repeatableHeader.prefault('X-Service-Signature'),
+    'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',
     'X-Service-Signature',
   ),
   INBOX_UNUSABLE_STATUS: setting(

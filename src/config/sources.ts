@@ -7,8 +7,8 @@ import { isSettingName, settingNames, type SettingName } from './settings.ts'
 export interface ConfigSources {
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
-  /** Path of the config file; without it `onchain-inbox.config.{ts,js,mjs}` in `cwd`, if there is one. */
-  readonly configFile?: string
+  /** Path of the config file; without it `onchain-inbox.config.{ts,js,mjs}` in `cwd`, if there is one. Null: none is read. */
+  readonly configFile?: string | null
 }
 
 /** What was set, before it is parsed, and what there is to say about it. */
@@ -45,6 +45,7 @@ export async function collectSettings(sources: ConfigSources): Promise<GivenSett
 }
 
 async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSettings, 'values' | 'problems'>> {
+  if (sources.configFile === null) return { values: {}, problems: [] }
   const found = fileNames.filter((name) => existsSync(join(sources.cwd, name)))
   const [path, second] = sources.configFile === undefined ? found : [sources.configFile]
   if (path === undefined) return { values: {}, problems: [] }

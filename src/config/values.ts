@@ -1,6 +1,8 @@
-import { isIP, isIPv4 } from 'node:net'
+import { isIP } from 'node:net'
 import { z } from 'zod'
+import { adminTokenPattern } from '../admin-token.ts'
 import { InboxError } from '../errors.ts'
+import { withoutBrackets } from '../loopback.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 
 /** The zod types that settings are made of. A value comes as text from the environment, or as a JS value from a file. */
@@ -36,16 +38,11 @@ export function byteSize(maximum: number) {
 /** An IP address or a host name; the brackets of `[::1]` are taken off. */
 export const host = z
   .string()
-  .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
+  .transform((value) => withoutBrackets(value).toLowerCase())
   .refine((value) => isIP(value) !== 0 || hostNamePattern.test(value))
 
 const hostNamePattern =
   /^(?=.{1,253}$)(?!\d+(\.\d+)*$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?)*$/
-
-/** Whether only this machine can reach a server that listens on `name`. Names other than localhost may be anywhere. */
-export function isLoopback(name: string): boolean {
-  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
-}
 
 /** A list: an array, or text with commas between the items. */
 export function list(item: z.ZodType<string, string>) {
@@ -58,11 +55,12 @@ export function list(item: z.ZodType<string, string>) {
   return z.union([z.array(z.string()), text]).pipe(z.array(item))
 }
 
-/** A name as in a Host header, with or without a port. */
+/** A name as in a Host header, with or without a port; an IPv6 address without one also without its brackets. */
 export const hostHeader = z
   .string()
   .toLowerCase()
   .refine((value) => {
+    if (isIP(value) === 6) return true
     const [, bracketed, name] = /^(?:\[([^\]]*)\]|([^:]+))(?::\d{1,5})?$/.exec(value) ?? []
     return bracketed === undefined ? host.safeParse(name).success : isIP(bracketed) === 6
   })
@@ -83,14 +81,28 @@ export const urlPath = z
   .regex(/^(\/|(\/[A-Za-z0-9._~-]+)+)$/)
   .refine((value) => value !== '/healthz' && value !== '/readyz')
 
+/** Of these Node keeps the first and drops the others, so that a repeated one would not be seen. */
+const keptOnce: ReadonlySet<string> = new Set(
+  (
+    'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since ' +
+    'last-modified location max-forwards proxy-authorization referer retry-after server user-agent'
+  ).split(' '),
+)
+
+/** The name of a header whose repeats are seen, in lower case, as Node has header names. */
+export const repeatableHeader = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/)
+  .toLowerCase()
+  .refine((name) => !keptOnce.has(name))
+
 /** Text that names a file or folder. */
 export const filePath = z
   .string()
   .min(1)
   .refine((value) => !value.includes('\0'))
 
-/** A bearer token: it travels in a header, so visible ASCII only. */
-export const token = z.string().regex(/^[\x21-\x7e]{16,}$/)
+export const token = z.string().regex(adminTokenPattern)
 
 export type DatabaseSetting = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' }
 

@@ -14,10 +14,10 @@ export interface Attempt {
   readonly timeoutMs: number
   /**
    * What became of it, or `interrupted` if only our own stop ended it. After a timeout it comes at the latest `overrunGraceMs`
-   * later, even if the handler still runs.
+   * later, even if the handler still runs: then it must not be stored before the handler has ended.
    */
   readonly outcome: Promise<Outcome | 'interrupted'>
-  /** Resolves when the handler has really ended: until then it keeps its slot. */
+  /** Resolves when the handler has really ended. */
   readonly ended: Promise<void>
   /** Whether its outcome was told while the handler still runs. */
   readonly hasOverrun: boolean
@@ -124,7 +124,7 @@ export function startAttempt(options: AttemptOptions): Attempt {
     const error = toRunError(thrown)
     if (thrown instanceof TerminalError) return { ...verdict(), kind: 'dead', error }
     const delayMs = retryDelayMs(handler.retry, {
-      attempt: lease.attempt,
+      failures: lease.failed + 1,
       retryAfterMs: thrown instanceof RetryableError ? thrown.retryAfterMs : undefined,
       random: clock.random(),
     })

@@ -3,7 +3,8 @@ import { createBatcher } from '../batcher.ts'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
-import type { Logger } from '../log.ts'
+import { createLogLimit, type LogLimit } from '../log-limit.ts'
+import { safeText, type Logger } from '../log.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import type { ResolvedHandler } from './define.ts'
 
@@ -12,8 +13,14 @@ export interface DispatcherObserver {
   starting(timeoutMs: number): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
   settled(handler: string, kind: Outcome['kind'], durationMs: number): void
-  /** Timed-out handlers that still run hold so many slots of a handler that it cannot go on. */
+  /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
   stuck(handler: string): void
+}
+
+/** What became of an attempt whose handler still runs: to be stored, or released, once its thread has ended. */
+export interface Leftover {
+  readonly lease: Lease
+  readonly outcome: Outcome | 'interrupted'
 }
 
 export interface DispatcherOptions {
@@ -28,7 +35,7 @@ export interface DispatcherOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: DispatcherObserver
-  /** How long a handler may take to end after its timeout, before its attempt is settled without it. */
+  /** How long a handler may take to end after its timeout, before it counts as stuck. */
   readonly overrunGraceMs: number
 }
 
@@ -46,7 +53,6 @@ interface Lane {
   /** Slots that work on the backlog, or wait for their turn to. */
   slots: number
   averageMs: number
-  overruns: number
 }
 
 /**
@@ -57,8 +63,8 @@ const prefetchMs = 50
 const maxPrefetch = 512
 /** While one claim brings its runs here, the next one waits at the store already. */
 const maxClaims = 2
-/** How long a slot works on its lane's backlog before it lets slots of other lanes have their turn. */
-const sliceMs = 20
+/** How long runs may follow each other before timers, messages and the slots of other lanes have their turn. */
+const turnMs = 20
 const settleRetryMs = [100, 500, 2_000] as const
 
 /**
@@ -71,13 +77,15 @@ export class Dispatcher {
   readonly #lanes: readonly Lane[]
   readonly #attempts = new Set<Attempt>()
   readonly #unstarted = new Map<Lease, Lane>()
+  readonly #failureLines: LogLimit
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
-  /** Interrupted, but still running. */
-  readonly #abandoned: Lease[] = []
+  /** By attempts whose handlers still run although they are over. */
+  readonly #leftovers = new Map<Attempt, Leftover>()
   /** Resolved once nothing is held any more after `stop`. */
   readonly #idle = Promise.withResolvers<void>()
-  #overruns = 0
   #stopping = false
+  #turnStartedAt = 0
+  #nextTurn: Promise<void> | undefined
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -94,9 +102,9 @@ export class Dispatcher {
         backlog: [],
         slots: 0,
         averageMs: prefetchMs,
-        overruns: 0,
       }
     })
+    this.#failureLines = createLogLimit(options.clock)
     this.#settler = createBatcher((outcomes) => this.#settle(outcomes))
   }
 
@@ -109,17 +117,17 @@ export class Dispatcher {
     return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
   }
 
-  /** Whether nothing is held: each run that was claimed has a verdict that is stored, or was given back. */
+  /** Whether nothing is held: each run that was claimed has a verdict that is stored, was given back, or is a leftover. */
   get isIdle(): boolean {
     return this.#lanes.every((lane) => lane.held === 0)
   }
 
   /**
    * Stops claiming, gives back what was not started, waits up to `graceMs` for what runs, then aborts it and waits up to
-   * `abortGraceMs` more. What only this stop ended is given back without being charged. Gives the leases of handlers that ran
-   * on regardless: to be released once their thread has ended. A second call with a shorter time hastens the first.
+   * `abortGraceMs` more. What only this stop ended is given back without being charged. Gives what is left of handlers that ran
+   * on regardless. A second call with a shorter time hastens the first.
    */
-  async stop(graceMs: number, abortGraceMs: number): Promise<readonly Lease[]> {
+  async stop(graceMs: number, abortGraceMs: number): Promise<readonly Leftover[]> {
     this.#stopping = true
     // Whatever a claim brings from here on is not started.
     await this.#options.work.retire(this.#options.owner).then(
@@ -135,7 +143,7 @@ export class Dispatcher {
     await this.#idleWithin(abortGraceMs)
     for (const attempt of this.#attempts) attempt.giveUp()
     await this.#idleWithin(abortGraceMs)
-    return this.#abandoned
+    return [...this.#leftovers.values()]
   }
 
   #pull(lane: Lane): void {
@@ -189,18 +197,33 @@ export class Dispatcher {
   }
 
   async #workOff(lane: Lane): Promise<void> {
-    const until = this.#options.clock.now() + sliceMs
+    while (this.#isTurnOver()) await this.#turn()
     do {
       const lease = lane.backlog.shift()
       const handler = lease && lane.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break
       await this.#run(lane, handler, lease)
-    } while (this.#options.clock.now() < until)
+    } while (!this.#isTurnOver())
     lane.slots--
     this.#fillSlots(lane)
   }
 
-  /** Resolves when the handler has really ended, so that a timed-out one keeps its slot. */
+  #isTurnOver(): boolean {
+    return performance.now() - this.#turnStartedAt > turnMs
+  }
+
+  /** Handlers that never wait for anything would otherwise keep this thread from all else until the backlog is done. */
+  #turn(): Promise<void> {
+    return (this.#nextTurn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.#nextTurn = undefined
+        this.#turnStartedAt = performance.now()
+        resolve()
+      }),
+    ))
+  }
+
+  /** Resolves when the handler has really ended. */
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
     if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
@@ -208,24 +231,30 @@ export class Dispatcher {
     const attempt = startAttempt({ handler, lease, clock, log, overrunGraceMs })
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
-    if (outcome === 'interrupted') void this.#giveBack(lane, lease, attempt)
-    else void this.#report(lane, lease, outcome)
-    const overruns = attempt.hasOverrun ? 1 : 0
-    lane.overruns += overruns
-    this.#overruns += overruns
-    if (lane.overruns >= lane.concurrency || this.#overruns >= this.#all.concurrency) {
-      this.#options.observer.stuck(handler.name)
-    }
-    await attempt.ended
+    const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
-    lane.overruns -= overruns
-    this.#overruns -= overruns
+    if (!isOver) return
+    if (outcome === 'interrupted') void this.#giveBack(lane, lease)
+    else void this.#report(lane, lease, outcome)
   }
 
-  /** Only a run whose handler has ended may be given back: another attempt could begin at once. */
-  async #giveBack(lane: Lane, lease: Lease, attempt: Attempt): Promise<void> {
-    if (attempt.hasOverrun) this.#abandoned.push(lease)
-    else await this.#release([lease])
+  /**
+   * Waits for a handler that heeds no signal. What became of its run must not be stored while it runs: the next attempt, or
+   * the next run of the key, would begin beside it. False if that is left to whoever ends this thread.
+   */
+  async #outlast(lane: Lane, attempt: Attempt, leftover: Leftover): Promise<boolean> {
+    this.#leftovers.set(attempt, leftover)
+    this.#free(lane)
+    if (!this.#stopping) this.#options.observer.stuck(leftover.lease.handler)
+    await attempt.ended
+    if (this.#stopping) return false
+    this.#leftovers.delete(attempt)
+    lane.held++
+    return true
+  }
+
+  async #giveBack(lane: Lane, lease: Lease): Promise<void> {
+    await this.#release([lease])
     this.#free(lane)
   }
 
@@ -233,9 +262,24 @@ export class Dispatcher {
     const durationMs = outcome.endedAt - outcome.startedAt
     lane.averageMs += (durationMs - lane.averageMs) / 16
     const result = await this.#settler.add(outcome)
-    if (result === 'applied') this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
+    if (result === 'applied') {
+      this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
+      if (outcome.kind !== 'done') this.#tellFailure(lease, outcome)
+    }
     this.#free(lane)
     this.#pull(lane)
+  }
+
+  #tellFailure({ handler, attempt, event }: Lease, outcome: Exclude<Outcome, { kind: 'done' }>): void {
+    const line = this.#failureLines()
+    if (line === null) return
+    const { name, message } = outcome.error
+    const fields = { handler, eventId: safeText(event.id), attempt, error: safeText(`${name}: ${message}`) }
+    if (outcome.kind === 'dead') this.#options.log.error({ ...fields, ...line }, 'a run is a dead letter')
+    else {
+      const nextAt = new Date(outcome.at).toISOString()
+      this.#options.log.warn({ ...fields, nextAt, ...line }, 'an attempt failed; it will be tried again')
+    }
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
@@ -9,23 +10,25 @@ import {
   Pulse,
   type FromRunner,
   type HandlerInfo,
+  type Leftovers,
   type RunnerData,
   type RunnerTiming,
-  type RunToken,
   type SettledCount,
   type ToRunner,
 } from './runner-protocol.ts'
 
 export interface HandlerThreadOptions {
-  readonly inbox: Pick<Inbox, 'release' | 'reap'>
+  readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap'>
   readonly data: Omit<RunnerData, 'pulse' | 'overrunGraceMs' | 'suspectIdleMs'>
   readonly timing: RunnerTiming
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
+  /** Takes what the handlers print; by default it goes to the standard output of this process. */
+  readonly onOutput?: ((output: Readable) => void) | undefined
 }
 
-/** Why a thread is of no more use. `stuck`: other runs may still finish in it. `broken`: nothing in it goes on. */
+/** Why a thread is of no more use. `stuck`: other runs may finish in it. `broken`: nothing in it goes on. */
 export interface Spent {
   readonly kind: 'idle' | 'stuck' | 'broken'
   readonly reason: string
@@ -34,6 +37,11 @@ export interface Spent {
 /** V8's heap of one thread. What lies outside it, Buffers above all, is bounded by the memory of the whole process only. */
 const memoryLimitMb = 512
 
+/** What is kept in memory for a reader that does not read; what comes on top of it is dropped. */
+const longestBacklog = 16 * 1024 * 1024
+
+const nothingLeft: Leftovers = { overdue: [], interrupted: [] }
+
 /** One thread of handlers, from its start to its end, as the main thread sees it. */
 export class HandlerThread {
   readonly #options: HandlerThreadOptions
@@ -41,7 +49,7 @@ export class HandlerThread {
   readonly #pulse = new Pulse()
   readonly #ready = Promise.withResolvers<readonly HandlerInfo[]>()
   readonly #spent = Promise.withResolvers<Spent>()
-  readonly #stopped = Promise.withResolvers<readonly RunToken[]>()
+  readonly #stopped = Promise.withResolvers<Leftovers>()
   readonly #emptied = Promise.withResolvers<void>()
   readonly #watch: NodeJS.Timeout
   #isReady = false
@@ -56,8 +64,13 @@ export class HandlerThread {
       name: data.suspects ? 'runner-suspects' : 'runner',
       workerData: { ...data, overrunGraceMs, suspectIdleMs, pulse: this.#pulse.shared } satisfies RunnerData,
       transferList: [data.workPort],
+      stdout: true,
+      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 12 },
     })
+    const { onOutput = (output: Readable) => passOn(output, process.stdout) } = options
+    onOutput(this.#worker.stdout)
+    passOn(this.#worker.stderr, process.stderr)
     this.#worker.on('message', (message: FromRunner) => this.#receive(message))
     this.#worker.on('error', (error) => {
       this.#failure = messageOf(error)
@@ -109,34 +122,37 @@ export class HandlerThread {
     // One that still loads has no runs.
     const wait = this.#isReady ? graceMs : 0
     this.#worker.postMessage({ kind: 'stop', graceMs: wait, abortGraceMs } satisfies ToRunner)
-    const late = clock.after(wait + 4 * abortGraceMs, () => this.#stopped.resolve([]))
-    const abandoned = await this.#stopped.promise
+    const late = clock.after(wait + 4 * abortGraceMs, () => this.#stopped.resolve(nothingLeft))
+    const leftovers = await this.#stopped.promise
     late.cancel()
-    await (this.#closing ??= this.#close(abandoned))
+    await (this.#closing ??= this.#close(leftovers))
   }
 
   /** Ends it now; what was in flight counts as crashed. */
   kill(): Promise<void> {
-    return (this.#closing ??= this.#close([]))
+    return (this.#closing ??= this.#close(nothingLeft))
   }
 
-  async #close(abandoned: readonly RunToken[]): Promise<void> {
+  async #close(leftovers: Leftovers): Promise<void> {
     await this.#worker.terminate()
-    // Only now, when no handler runs any more: the runs may be tried again at once.
-    await this.#giveBack(abandoned)
+    // Only now, when no handler runs any more: the runs, and those behind them, may begin at once.
+    await this.#giveBack(leftovers)
   }
 
   /** Tries once; while the store refuses, goes on in the background, because nobody else gives these runs back. */
-  async #giveBack(abandoned: readonly RunToken[]): Promise<void> {
+  async #giveBack(leftovers: Leftovers): Promise<void> {
     const { inbox, data, clock, timing, log } = this.#options
     try {
-      if (abandoned.length > 0) await inbox.release(abandoned)
-      await inbox.reap(data.owner)
+      if (leftovers.overdue.length > 0) await inbox.settle(leftovers.overdue)
+      if (leftovers.interrupted.length > 0) await inbox.release(leftovers.interrupted)
+      const lost = await inbox.reap(data.owner)
+      if (lost > 0)
+        log.warn({ runs: lost }, 'runs were in flight when their thread ended; they are tried again one by one')
       this.#emptied.resolve()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
       log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back; trying again')
-      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(abandoned))
+      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(leftovers))
     }
   }
 
@@ -153,13 +169,13 @@ export class HandlerThread {
         this.#options.onSettled(message.counts)
         break
       case 'stuck':
-        this.#spend('stuck', `handler ${message.handler} ignores its timeout and holds all its slots`)
+        this.#spend('stuck', `handler ${message.handler} goes on long after its timeout`)
         break
       case 'idle':
         this.#spend('idle', 'it has nothing to do')
         break
       case 'stopped':
-        this.#stopped.resolve(message.abandoned)
+        this.#stopped.resolve(message.leftovers)
         break
     }
   }
@@ -171,9 +187,12 @@ export class HandlerThread {
 
   #exited(code: number): void {
     const reason = this.#failure ?? `it ended with code ${code}`
-    this.#refuse(new InboxError('handler_invalid', `the thread of the handlers ended while it loaded them: ${reason}`))
-    this.#stopped.resolve([])
-    this.#spend('broken', reason)
+    this.#stopped.resolve(nothingLeft)
+    if (this.#isReady) this.#spend('broken', reason)
+    else
+      this.#refuse(
+        new InboxError('handler_invalid', `the thread of the handlers ended while it loaded them: ${reason}`),
+      )
   }
 
   #spend(kind: Spent['kind'], reason: string): void {
@@ -196,4 +215,11 @@ export class HandlerThread {
     }, watchMs)
     return watch.unref()
   }
+}
+
+/** Not a pipe, which would keep in memory all that is printed after a failed write, or for a reader that does not read. */
+function passOn(from: Readable, to: NodeJS.WriteStream): void {
+  from.on('data', (chunk: Buffer) => {
+    if (to.writableLength < longestBacklog) to.write(chunk)
+  })
 }

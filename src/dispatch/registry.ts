@@ -6,23 +6,35 @@ import { parseHandler, type ResolvedHandler } from './define.ts'
 
 /**
  * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.
- * Each is imported as it is, without a build. Throws `handler_invalid` for the first file that cannot be used, with its path
- * and the reason, and `handler_duplicate` if two have the same name.
+ * Each is imported as it is, without a build. Throws `handler_invalid` for files that cannot be used, with the path and the
+ * reason of each, and `handler_duplicate` if two have the same name.
  */
 export async function loadHandlers(dir: string): Promise<readonly ResolvedHandler[]> {
   const handlers: ResolvedHandler[] = []
+  const problems: InboxError[] = []
   for (const file of await findHandlerFiles(dir)) {
-    const handler = parseHandler(await importDefault(file), file, parse(file).name)
-    const same = handlers.find((known) => known.name === handler.name)
-    if (same !== undefined) {
-      throw new InboxError(
-        'handler_duplicate',
-        `two handlers are called ${handler.name}: ${same.file} and ${file}; give one of them another \`name\``,
-      )
+    try {
+      const handler = parseHandler(await importDefault(file), file, parse(file).name)
+      refuseSameName(handlers, handler)
+      handlers.push(handler)
+    } catch (error) {
+      if (!(error instanceof InboxError)) throw error
+      problems.push(error)
     }
-    handlers.push(handler)
   }
-  return Object.freeze(handlers)
+  const [first, ...others] = problems
+  if (first === undefined) return Object.freeze(handlers)
+  if (others.length === 0) throw first
+  throw new InboxError('handler_invalid', problems.map(({ message }) => message).join('\n'), { cause: first })
+}
+
+function refuseSameName(handlers: readonly ResolvedHandler[], { name, file }: ResolvedHandler): void {
+  const same = handlers.find((known) => known.name === name)
+  if (same === undefined) return
+  throw new InboxError(
+    'handler_duplicate',
+    `two handlers are called ${name}: ${same.file} and ${file}; give one of them another \`name\``,
+  )
 }
 
 /** The files of a folder that hold handlers. Throws `handler_invalid` if it cannot be read. */

@@ -1,9 +1,9 @@
 import type { RetryOptions } from './define.ts'
 
-/** The state of a run after an attempt that failed. */
+/** A run after an attempt that failed. */
 export interface FailedAttempt {
-  /** Which attempt failed, from 1. */
-  readonly attempt: number
+  /** How many of its attempts have failed, this one included. What a crash ended does not count. */
+  readonly failures: number
   /** What the handler asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined
   /** A number in [0, 1). */
@@ -19,8 +19,8 @@ export const longestRetryAfterMs = 365 * 24 * 3_600_000
  * that the handler asked for is kept to.
  */
 export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: FailedAttempt): number | null {
-  if (failed.attempt >= options.attempts) return null
-  const full = Math.min(options.capMs, options.baseMs * 2 ** (failed.attempt - 1))
+  if (failed.failures >= options.attempts) return null
+  const full = Math.min(options.capMs, options.baseMs * 2 ** (failed.failures - 1))
   const jittered = Math.round(full * (0.5 + failed.random / 2))
   return Math.max(jittered, toWaitMs(failed.retryAfterMs))
 }

@@ -6,7 +6,7 @@ import type { ResolvedHandler } from './define.ts'
 export const runnerTiming = Object.freeze({
   /** For the handlers of a folder to be loaded. */
   startMs: 30_000,
-  /** For a handler to end after its timeout, before its attempt is settled without it. */
+  /** For a handler to end after its timeout, before its thread is replaced. */
   overrunGraceMs: 5_000,
   /** A thread blocked for this much longer than its handlers may run is replaced. */
   blockedGraceMs: 5_000,
@@ -58,14 +58,19 @@ export type FromRunner =
   | { readonly kind: 'ready'; readonly handlers: readonly HandlerInfo[] }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
-  /** Handlers that ignore their timeout hold all slots: this thread is of no more use. */
+  /** A handler ignores its timeout: only the end of this thread can end it. */
   | { readonly kind: 'stuck'; readonly handler: string }
   /** A dispatcher for suspects found none for a while. */
   | { readonly kind: 'idle' }
-  /** Nothing goes on but handlers that heed no signal: their leases are to be released when this thread has ended. */
-  | { readonly kind: 'stopped'; readonly abandoned: readonly RunToken[] }
+  /** Nothing goes on but handlers that heed no signal: what became of their runs is to be stored when this thread has ended. */
+  | { readonly kind: 'stopped'; readonly leftovers: Leftovers }
 
-export type RunToken = Pick<Lease, 'runId' | 'token'>
+export interface Leftovers {
+  /** To be settled. */
+  readonly overdue: readonly Outcome[]
+  /** To be released. */
+  readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
+}
 
 export type ToRunner = { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
 

@@ -4,13 +4,14 @@ import type { Outcome } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { Dispatcher, type Leftover } from './dispatcher.ts'
 import { loadHandlers } from './registry.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
   Pulse,
   toHandlerInfo,
   type FromRunner,
+  type Leftovers,
   type RunnerData,
   type SettledCount,
   type ToRunner,
@@ -64,18 +65,29 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   }, reportMs)
 
   main.on('message', (message: ToRunner) => {
-    void dispatcher.stop(message.graceMs, message.abortGraceMs).then((abandoned) => {
+    void dispatcher.stop(message.graceMs, message.abortGraceMs).then((leftovers) => {
       clearInterval(beat)
       clearInterval(report)
+      for (const { lease, outcome } of leftovers) {
+        if (outcome !== 'interrupted') settled.add(lease.handler, outcome.kind, outcome.endedAt - outcome.startedAt)
+      }
       const counts = settled.take()
       if (counts.length > 0) tell({ kind: 'settled', counts })
-      tell({ kind: 'stopped', abandoned: abandoned.map(({ runId, token }) => ({ runId, token })) })
+      tell({ kind: 'stopped', leftovers: sortLeftovers(leftovers) })
     })
   })
 
   pulse.beat(dispatcher.longestTimeoutMs)
   tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo) })
   dispatcher.start()
+}
+
+function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
+  const isInterrupted = ({ outcome }: Leftover) => outcome === 'interrupted'
+  return {
+    overdue: leftovers.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'interrupted'),
+    interrupted: leftovers.filter(isInterrupted).map(({ lease: { runId, token } }) => ({ runId, token })),
+  }
 }
 
 function createSettledCounter() {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
@@ -7,7 +8,7 @@ import { HandlerThread } from './handler-thread.ts'
 import { runnerTiming, type HandlerInfo, type RunnerTiming, type SettledCount } from './runner-protocol.ts'
 
 export interface RunnerOptions {
-  readonly inbox: Pick<Inbox, 'release' | 'reap' | 'stats'>
+  readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats'>
   readonly openWorkPort: () => Promise<MessagePort>
   readonly handlersDir: string
   readonly concurrency: number
@@ -16,6 +17,8 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
+  /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
+  readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called once for each thread that was lost. */
   readonly onReplaced: (reason: string) => void
   /** Default: `runnerTiming`. */
@@ -51,11 +54,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       workPort.close()
       throw new InboxError('shutting_down', 'the runner is stopping')
     }
-    const { handlersDir, concurrency, logLevel, prettyLog, onSettled } = options
+    const { handlersDir, concurrency, logLevel, prettyLog, onSettled, onOutput } = options
     const suspects = role === 'suspects'
     const owner = `${role}-${++started}`
     const data = { handlersDir, concurrency, owner, suspects, logLevel, prettyLog, workPort }
-    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled })
+    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput })
     threads.add(thread)
     try {
       handlers = await thread.ready

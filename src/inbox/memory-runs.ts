@@ -22,6 +22,7 @@ export interface MemoryRun {
   readonly event: StoredEvent
   state: RunState
   attempt: number
+  failed: number
   crashed: number
   runAt: number
   lease: { readonly token: number; readonly owner: string; readonly startedAt: number; readonly from: Claimable } | null
@@ -47,6 +48,8 @@ interface Queue extends Readonly<Record<Claimable, Heap<MemoryRun>>> {
   readonly waiting: Map<string, Heap<MemoryRun>>
 }
 
+/** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
+const setBackMs = 1_000
 const crashError: RunError = {
   name: 'handler_crashed',
   message: 'The process or thread that ran this attempt ended before the attempt had a verdict.',
@@ -68,6 +71,8 @@ export class MemoryRuns {
   /** Oldest first. There are about as many as there are runners. */
   readonly #claims = new Set<WaitingClaim>()
   #timer: { readonly at: number; readonly timer: Timer } | null = null
+  /** Latest time seen. */
+  #latest = -Infinity
   #lastRunId = 0
   #lastToken = 0
 
@@ -85,6 +90,7 @@ export class MemoryRuns {
       event,
       state: 'waiting',
       attempt: 0,
+      failed: 0,
       crashed: 0,
       runAt: this.#clock.now(),
       lease: null,
@@ -113,6 +119,7 @@ export class MemoryRuns {
       const error = kind === 'done' ? null : outcome.error
       run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: kind, error })
       if (outcome.kind === 'retry') {
+        run.failed += 1
         run.runAt = outcome.at
         this.#offer(run, 'ready')
       } else {
@@ -167,6 +174,7 @@ export class MemoryRuns {
       this.dead.delete(runId)
       run.death = null
       run.attempt = 0
+      run.failed = 0
       run.crashed = 0
       run.runAt = this.#clock.now()
       this.#enter(run)
@@ -178,10 +186,22 @@ export class MemoryRuns {
 
   /** Hands out what can be claimed to the claims that wait, oldest claim first. */
   serve(): void {
+    this.#heedClock()
     for (const claim of this.#claims) {
       const leases = this.#take(claim.request)
       if (leases.length > 0) this.#answer(claim, leases)
     }
+  }
+
+  /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
+  #heedClock(): void {
+    const now = this.#clock.now()
+    const by = this.#latest - now
+    this.#latest = now
+    if (by <= setBackMs) return
+    for (const run of this.open) run.runAt -= by
+    this.#timer?.timer.cancel()
+    this.#timer = null
   }
 
   /** Ends all waiting claims with nothing. */
@@ -256,8 +276,8 @@ export class MemoryRuns {
     this.#leased.set(token, run)
     const leased = this.#leasedBy.get(owner) ?? new Set()
     this.#leasedBy.set(owner, leased.add(run))
-    const { runId, handler, attempt, crashed, event } = run
-    return { runId, token, handler, attempt, crashed, event: { ...event, raw: new Uint8Array(event.raw) } }
+    const { runId, handler, attempt, failed, crashed, event } = run
+    return { runId, token, handler, attempt, failed, crashed, event: { ...event, raw: new Uint8Array(event.raw) } }
   }
 
   #endLease(run: MemoryRun): NonNullable<MemoryRun['lease']> {

@@ -3,20 +3,21 @@ import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
-import type {
-  AcceptResult,
-  DeadLetter,
-  EventDetail,
-  EventQuery,
-  EventSummary,
-  HandlerRoute,
-  HandlerStats,
-  Inbox,
-  NewEvent,
-  NewQuarantined,
-  Page,
-  QuarantinedBody,
-  RunRecord,
+import {
+  listedBytes,
+  type AcceptResult,
+  type DeadLetter,
+  type EventDetail,
+  type EventQuery,
+  type EventSummary,
+  type HandlerRoute,
+  type HandlerStats,
+  type Inbox,
+  type NewEvent,
+  type NewQuarantined,
+  type Page,
+  type QuarantinedBody,
+  type RunRecord,
 } from './port.ts'
 import { createRouteTable } from './routes.ts'
 import { deriveEventStatus } from './status.ts'
@@ -151,7 +152,14 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async quarantine({ limit, cursor }) {
       assertOpen()
-      return toPage(newestFirst([...quarantined.values()], cursor), limit, toQuarantinedBody)
+      return toPage(newestFirst([...quarantined.values()], cursor), limit, (entry) =>
+        toQuarantinedBody(entry, listedBytes),
+      )
+    },
+    async quarantined(id) {
+      assertOpen()
+      const entry = quarantined.get(id)
+      return entry ? toQuarantinedBody(entry) : null
     },
     async stats() {
       assertOpen()
@@ -232,9 +240,9 @@ function toDeadLetter({ runId, handler, attempt, crashed, event, death }: Memory
   return { seq: runId, letter }
 }
 
-function toQuarantinedBody({ body, count }: QuarantineEntry): QuarantinedBody {
+function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number): QuarantinedBody {
   const { id, reason, receivedAt, secretLabel, raw } = body
-  return { id, reason, receivedAt, secretLabel, sizeBytes: raw.length, count, raw: new Uint8Array(raw) }
+  return { id, reason, receivedAt, secretLabel, sizeBytes: raw.length, count, raw: raw.slice(0, shownBytes) }
 }
 
 /** One row per handler that is registered or has runs that are not done. */

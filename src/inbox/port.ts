@@ -86,7 +86,9 @@ export interface Lease {
   readonly handler: string
   /** Which attempt this is, from 1. It was counted before the lease was given. */
   readonly attempt: number
-  /** How often the run's owner died while it held this run. */
+  /** How many attempts ended with the verdict `retry`, since the run was created or requeued. */
+  readonly failed: number
+  /** How often the run's owner died while it held this run, since its last verdict. */
   readonly crashed: number
   readonly event: StoredEvent
 }
@@ -218,6 +220,9 @@ export interface DeadLetter {
   readonly error: RunError
 }
 
+/** How much of a body in quarantine a list has. */
+export const listedBytes = 800
+
 export interface QuarantinedBody {
   readonly id: string
   readonly reason: string
@@ -298,8 +303,10 @@ export interface ViewPort {
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
-  /** Newest first. */
+  /** Newest first. Of longer bodies, `raw` has only the first `listedBytes`. */
   quarantine(query: PageQuery): Promise<Page<QuarantinedBody>>
+  /** One of them with all of its bytes. */
+  quarantined(id: string): Promise<QuarantinedBody | null>
   stats(): Promise<InboxStats>
 }
 

@@ -79,9 +79,10 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
 
 export function packLeases(leases: readonly Lease[]): Packed {
   const fields: Field[] = []
-  for (const { runId, token, handler, attempt, crashed, event } of leases) {
+  for (const { runId, token, handler, attempt, failed, crashed, event } of leases) {
     const { seq, id, type, createdAt, receivedAt, key, raw } = event
-    fields.push(runId, token, handler, attempt, crashed, seq, id, type, createdAt, receivedAt, key, toLatin1(raw))
+    fields.push(runId, token, handler, attempt, failed, crashed)
+    fields.push(seq, id, type, createdAt, receivedAt, key, toLatin1(raw))
   }
   return toPacked(fields)
 }
@@ -95,6 +96,7 @@ export function unpackLeases(wire: WireBatch): Lease[] {
       token: from.number(),
       handler: from.text(),
       attempt: from.number(),
+      failed: from.number(),
       crashed: from.number(),
       event: {
         seq: from.number(),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { AcceptResult, Arrival } from '../inbox/port.ts'
+import { createLogLimit } from '../log-limit.ts'
 import { safeText, type Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { verify } from '../signature/verify.ts'
@@ -41,6 +42,12 @@ export interface Ingest {
  */
 export function createIngest(options: IngestOptions): Ingest {
   const { clock, observer, log } = options
+  // A captured delivery stays authentic for ever, so each of these lines can be caused without end.
+  const limits = {
+    conflict: createLogLimit(clock),
+    quarantined: createLogLimit(clock),
+    internal: createLogLimit(clock),
+  }
 
   return async (raw, signature) => {
     const verdict = verify(raw, signature, options.secrets())
@@ -67,15 +74,12 @@ export function createIngest(options: IngestOptions): Ingest {
       case 'accepted':
         return acceptedAnswer(200, 'accepted', arrival.id)
       case 'conflict':
-        log.warn({ eventId: safeText(arrival.id) }, 'the same id came with another body; the first body is kept')
+        write('conflict', { eventId: safeText(arrival.id) })
         return acceptedAnswer(200, 'duplicate', arrival.id)
       case 'duplicate':
         return acceptedAnswer(200, 'duplicate', arrival.id)
       case 'quarantined':
-        log.warn(
-          { id: arrival.id, reason: reasonOf(arrival) },
-          'an authentic delivery is unusable; its bytes are in quarantine',
-        )
+        write('quarantined', { id: arrival.id, reason: reasonOf(arrival) })
         return acceptedAnswer(options.unusableStatus, 'quarantined', arrival.id)
     }
   }
@@ -83,10 +87,21 @@ export function createIngest(options: IngestOptions): Ingest {
   function refused(error: unknown): Answer {
     const code = error instanceof InboxError && isAnswerCode(error.code) ? error.code : 'internal'
     observer.refused(code)
-    if (code === 'internal') log.error({ error: messageOf(error) }, 'a delivery could not be stored')
+    if (code === 'internal') write('internal', { error: messageOf(error) })
     return answerFor(code === 'internal' ? 'store_unavailable' : code)
   }
+
+  function write(what: keyof typeof limits, fields: Readonly<Record<string, unknown>>): void {
+    const line = limits[what]()
+    if (line !== null) log[lines[what].level]({ ...fields, ...line }, lines[what].message)
+  }
 }
+
+const lines = {
+  conflict: { level: 'warn', message: 'the same id came with another body; the first body is kept' },
+  quarantined: { level: 'warn', message: 'an authentic delivery is unusable; its bytes are in quarantine' },
+  internal: { level: 'error', message: 'a delivery could not be stored' },
+} as const
 
 function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number): Arrival {
   const read = readEnvelope(raw)

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import type { Clock } from '../clock.ts'
+import { createLogLimit } from '../log-limit.ts'
 import { safeText, type Logger } from '../log.ts'
 
 export interface RejectLogOptions {
@@ -13,30 +14,17 @@ export interface RejectLogOptions {
 /** Logs a refused request: its source and a reason code, never its body or signature. */
 export type RejectLog = (request: IncomingMessage, reason: string) => void
 
-const maxLines = 10
-const windowMs = 10_000
-
-/** At most ten lines in ten seconds, so that a flood of forgeries fills no disk; the next line says how many were left out. */
 export function createRejectLog(options: RejectLogOptions): RejectLog {
-  const { log, clock } = options
+  const { log } = options
+  const limit = createLogLimit(options.clock)
   const isTrusted = createTrust(options.trustedProxies)
-  let windowStart = -Infinity
-  let lines = 0
-  let leftOut = 0
 
   return (request, reason) => {
-    const now = clock.now()
-    if (now - windowStart >= windowMs || now < windowStart) {
-      windowStart = now
-      lines = 0
-    }
-    if (++lines > maxLines) {
-      leftOut++
-      return
-    }
-    const source = sourceOf(request, isTrusted)
-    log.warn({ source, reason, ...(leftOut > 0 && { leftOut }) }, 'a request was refused')
-    leftOut = 0
+    const line = limit()
+    if (line === null) return
+    const { method, url = '' } = request
+    const path = safeText(url.split('?')[0] ?? '', 100)
+    log.warn({ source: sourceOf(request, isTrusted), method, path, reason, ...line }, 'a request was refused')
   }
 }
 

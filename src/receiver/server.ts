@@ -1,12 +1,13 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import getRawBody from 'raw-body'
 import { bareExpress } from '../bare-express.ts'
 import { messageOf } from '../errors.ts'
+import { sendContinue } from '../expect-continue.ts'
 import { safeText, type Logger } from '../log.ts'
 import { healthAnswer, answerFor, type Answer, type AnswerCode } from './answer.ts'
+import { bodyError, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
-import { largeBodyBytes, type Pressure } from './pressure.ts'
+import type { Pressure } from './pressure.ts'
 import type { RejectLog } from './reject-log.ts'
 
 export interface ReceiverAppOptions {
@@ -69,19 +70,21 @@ async function receive(options: ReceiverAppOptions, request: IncomingMessage, re
   const refusal = refuseEarly(options, request)
   if (refusal !== null) return reject(options, request, response, refusal)
 
+  const limitBytes = options.bodyLimitBytes
   const length = contentLength(request)
-  const large = length === undefined || length > largeBodyBytes ? pressure.enterLargeBody() : undefined
-  if (large === null) return reject(options, request, response, 'overloaded')
+  const roomBytes = length ?? limitBytes
+  if (!pressure.enterBody(roomBytes)) return reject(options, request, response, 'overloaded')
 
   let raw: Buffer
   try {
-    raw = await getRawBody(request, { limit: options.bodyLimitBytes, ...(length !== undefined && { length }) })
+    sendContinue(request, response)
+    raw = await readBody(request, { limitBytes, length })
   } catch (error) {
     const code = bodyError(error)
     if (code === null) return // The client went away, or Node has answered it: nobody is left to tell.
     return reject(options, request, response, code)
   } finally {
-    large?.leave()
+    pressure.leaveBody(roomBytes)
   }
 
   const header = request.headers[options.signatureHeader]
@@ -117,14 +120,6 @@ function hasRepeatedHost(rawHeaders: readonly string[]): boolean {
 function contentLength(request: IncomingMessage): number | undefined {
   const text = request.headers['content-length']
   return text === undefined ? undefined : Number(text)
-}
-
-/** Which answer an error of `raw-body` gets; null if there is nobody to answer. */
-function bodyError(error: unknown): AnswerCode | null {
-  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
-  if (type === 'entity.too.large') return 'body_too_large'
-  if (type === 'request.size.invalid') return 'bad_request'
-  return null
 }
 
 function reject(

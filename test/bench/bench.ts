@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { renderTable } from '../../src/cli/output.ts'
 import { fillStore } from './fill.ts'
@@ -27,7 +28,7 @@ const { values } = parseArgs({
 
 const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
                  [--stored 10000000]   also: the same on a store that holds so many events
-                 [--backlog 1000000]   also: how it starts on so many waiting runs`
+                 [--backlog 1000000]   also: how it starts on so many waiting runs, and works them off`
 
 interface Measured {
   readonly name: string
@@ -88,19 +89,19 @@ async function measureAndStop(name: string, server: ServerProcess, wholeWay = fa
   }
 }
 
-function handlersDir(name: string, source?: string): string {
-  const dir = join(work, name)
+const noopSource = `import { defineHandler } from 'onchain-inbox'\nexport default defineHandler({ type: '*', run() {} })\n`
+
+/** A folder with a handler of that name that does nothing, or without any. */
+function handlersDir(folder: string, handler?: string): string {
+  const dir = join(work, folder)
   mkdirSync(dir)
-  if (source !== undefined) writeFileSync(join(dir, 'noop.ts'), source)
+  if (handler !== undefined) writeFileSync(join(dir, `${handler}.ts`), noopSource)
   return dir
 }
 
 async function main(): Promise<void> {
   const none = handlersDir('none')
-  const noop = handlersDir(
-    'noop',
-    `import { defineHandler } from 'onchain-inbox'\nexport default defineHandler({ type: '*', run() {} })\n`,
-  )
+  const noop = handlersDir('noop', 'noop')
   const results: Measured[] = []
   const ceilingBefore = await measureAndStop('ceiling: nothing stored', await startCeiling())
   results.push(ceilingBefore)
@@ -121,26 +122,40 @@ async function main(): Promise<void> {
   }
   const ceilingAfter = await measureAndStop('ceiling, once more', await startCeiling())
   results.push(ceilingAfter)
-  const start = values.backlog === undefined ? undefined : await measureStart(Number(values.backlog), none)
+  const start = values.backlog === undefined ? undefined : await measureStart(Number(values.backlog))
   report(results, (ceilingBefore.perSecond + ceilingAfter.perSecond) / 2, start)
 }
 
-async function measureStart(runs: number, handlers: string) {
+interface Start {
+  readonly runs: number
+  readonly readyMs: number
+  readonly firstVerdictsMs: number
+  readonly perSecond: number
+  readonly peakMemoryMb: number
+}
+
+async function measureStart(runs: number): Promise<Start> {
   const file = join(work, 'backlog.db')
   say(`filling a store with ${runs} waiting runs …`)
   await fillStore(file, runs, { runs: 'open' })
-  const server = await startProduct({ file, handlersDir: handlers })
-  await server.openRuns()
-  const result = { runs, startMs: server.startMs, peakMemoryMb: server.peakMemoryMb() }
-  await server.stop()
-  return result
+  say('working them off …')
+  const startedAt = performance.now()
+  const server = await startProduct({ file, handlersDir: handlersDir('filled', 'filled') })
+  try {
+    const openBelow = async (count: number) => {
+      while ((await server.openRuns()) >= count) await wait(50)
+      return performance.now() - startedAt
+    }
+    const firstVerdictsMs = await openBelow(runs)
+    const doneMs = await openBelow(1)
+    const perSecond = (runs * 1_000) / (doneMs - server.startMs)
+    return { runs, readyMs: server.startMs, firstVerdictsMs, perSecond, peakMemoryMb: server.peakMemoryMb() }
+  } finally {
+    await server.stop()
+  }
 }
 
-function report(
-  results: readonly Measured[],
-  ceiling: number,
-  start: { readonly runs: number; readonly startMs: number; readonly peakMemoryMb: number } | undefined,
-): void {
+function report(results: readonly Measured[], ceiling: number, start: Start | undefined): void {
   const rows = results.map((result) => ({ ...result, ratio: result.perSecond / ceiling }))
   if (values.json) {
     process.stdout.write(`${JSON.stringify({ events, ceiling, results: rows, start })}\n`)
@@ -161,9 +176,18 @@ function report(
     ]),
   )
   process.stdout.write(`${table}\n`)
+  const [empty, large] = ['stored', `stored, on top of ${values.stored} events`].map((name) =>
+    rows.find((row) => row.name === name),
+  )
+  if (empty !== undefined && large !== undefined) {
+    const share = (large.perSecond / empty.perSecond).toFixed(2)
+    process.stdout.write(`on top of ${values.stored} events: ${share} of an empty store\n`)
+  }
   if (start !== undefined) {
     process.stdout.write(
-      `start on ${start.runs} waiting runs: ready after ${start.startMs.toFixed(0)} ms, peak ${start.peakMemoryMb.toFixed(0)} MB\n`,
+      `start on ${start.runs} waiting runs: ready after ${start.readyMs.toFixed(0)} ms, first verdicts after ` +
+        `${start.firstVerdictsMs.toFixed(0)} ms, then ${start.perSecond.toFixed(0)} runs/s, ` +
+        `peak ${start.peakMemoryMb.toFixed(0)} MB\n`,
     )
   }
 }

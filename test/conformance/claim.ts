@@ -115,6 +115,26 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(await stage.claimOne()).toMatchObject({ attempt: 3 })
     })
 
+    test('gets what was due when the clock was set back, and a retry keeps the wait it had', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('retried'), anEvent('crashed'))
+      await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
+      await stage.crashRun(1)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.clock.advance(-3_600_000)
+
+      const [a] = await stage.claim()
+      expect(a).toMatchObject({ event: { id: 'a' } })
+      expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['crashed'])
+      const claim = stage.claim()
+      await stage.done(a!)
+      expect(idsOf(await claim)).toEqual(['b'])
+      const next = stage.claim()
+      await stage.accept(anEvent('c'))
+      expect(idsOf(await next)).toEqual(['c'])
+      expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+    })
+
     test('is woken for its own handler only', async () => {
       const routes = [ordered, { name: 'other', types: ['token.migrated'], order: 'key' }] as const
       await using stage = await Stage.open(harness, routes)

@@ -65,6 +65,14 @@ export function describeReopen(harness: ConformanceHarness): void {
       expect(await claim).toMatchObject([{ attempt: 2 }])
     })
 
+    test('a clock that was set back meanwhile holds up nothing', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.clock.advance(-3_600_000)
+      await stage.reopen()
+      expect(idsOf(await stage.claim())).toEqual(['a'])
+    })
+
     test('suspects are still suspects', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))

@@ -8,6 +8,7 @@ export interface ModelRun {
   readonly route: HandlerRoute
   state: RunState
   attempt: number
+  failed: number
   crashed: number
   dueAt: number
   wasStarted: boolean
@@ -24,7 +25,7 @@ export class Model {
 
   accept(seq: number, eventId: string, key: string, routes: readonly HandlerRoute[]): void {
     for (const route of routes) {
-      const fresh = { attempt: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
+      const fresh = { attempt: 0, failed: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
       const run: ModelRun = { seq, eventId, key, route, state: 'done', ...fresh }
       this.runs.push(run)
       this.#enter(run)
@@ -60,7 +61,7 @@ export class Model {
     run.state = 'running'
     run.wasStarted = true
     run.attempt += 1
-    expect(lease).toMatchObject({ attempt: run.attempt, crashed: run.crashed })
+    expect(lease).toMatchObject({ attempt: run.attempt, failed: run.failed, crashed: run.crashed })
   }
 
   verdict(run: ModelRun, kind: 'done' | 'dead' | 'retry', retryAt: number): void {
@@ -68,6 +69,7 @@ export class Model {
     run.crashed = 0
     if (kind === 'retry') {
       run.state = 'ready'
+      run.failed += 1
       run.dueAt = retryAt
     } else {
       this.#finish(run, kind)
@@ -95,7 +97,7 @@ export class Model {
 
   requeue(runs: readonly ModelRun[]): void {
     for (const run of runs) {
-      Object.assign(run, { attempt: 0, crashed: 0, dueAt: 0 })
+      Object.assign(run, { attempt: 0, failed: 0, crashed: 0, dueAt: 0 })
       this.#enter(run)
     }
   }

@@ -55,6 +55,19 @@ export function describeSettle(harness: ConformanceHarness): void {
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
     })
 
+    test('counts failures apart from attempts: a crash or a release is none, and a requeue begins anew', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(1)
+      await stage.retry(await stage.claimOne({ suspects: true }))
+      await stage.release(await stage.claimOne())
+      const lease = await stage.claimOne()
+      expect(lease).toMatchObject({ attempt: 3, failed: 1, crashed: 0 })
+      await stage.dead(lease)
+      await stage.inbox.requeueDead('all')
+      expect(await stage.claimOne()).toMatchObject({ attempt: 1, failed: 0, crashed: 0 })
+    })
+
     test('counts attempts from 1 and keeps a record of each', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))

@@ -29,8 +29,7 @@ describe('P9: a handler that is poisoned by one event', () => {
   it.each([
     // what it does, how its attempts end, how often the thread is replaced
     ['throw', ['Error', 'Error'], 0],
-    // Two runs that heed no timeout hold both slots of the handler in the end.
-    ['hang', ['handler_timeout', 'handler_timeout'], 1],
+    ['hang', ['handler_timeout', 'handler_timeout'], 2],
     ['spin', threeCrashes, 3],
     ['spin later', threeCrashes, 3],
     ['exit', threeCrashes, 3],

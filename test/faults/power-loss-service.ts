@@ -37,7 +37,7 @@ const app = createReceiverApp({
     observer,
     unusableStatus: 200,
   }),
-  pressure: createPressure(commits.pending),
+  pressure: createPressure(commits.pending, 1_000_000),
   observer,
   log: silentLogger,
   logReject() {},

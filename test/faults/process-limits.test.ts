@@ -6,6 +6,7 @@ import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
 import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { RawConnection, requestBytes } from '../support/raw-http.ts'
 import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
@@ -94,6 +95,24 @@ test(`with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
+})
+
+test('P6 with a small heap, unsigned bodies in pieces of one byte are refused, in bounded memory', async () => {
+  const [node = '', ...serve] = serveCommand
+  await using sidecar = await Sidecar.start({ command: [node, '--max-old-space-size=64', ...serve], handlers })
+  const port = Number(new URL(sidecar.url).port)
+  const flood = Buffer.from('1\r\nx\r\n'.repeat(50_000))
+  const attack = async () => {
+    using connection = await RawConnection.open(port)
+    connection.send(requestBytes({ headers: { 'Transfer-Encoding': 'chunked' } }))
+    for (let part = 0; part < 20; part++) connection.send(flood)
+    return (await connection.answer()).status
+  }
+  expect(await Promise.all(Array.from({ length: 6 }, attack))).toEqual(Array.from({ length: 6 }, () => 400))
+  using client = new RecordingClient({ url: () => sidecar.url })
+  expect(await client.deliver(anEvent('afterwards'))).toMatchObject({ answer: 200 })
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 })
 
 async function peakMemoryMb(pid: number): Promise<number> {

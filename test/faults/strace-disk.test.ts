@@ -3,8 +3,9 @@ import { createRandomStream } from '../../src/emulator/random.ts'
 import { isAcknowledged, RecordingClient, toDelivery, type RecordedRequest } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
+import { RawConnection, requestBytes } from '../support/raw-http.ts'
 import { Sidecar, serveCommand, type SidecarOptions } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
 import { canTrace, has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 import { lossesOf } from './power-loss-check.ts'
@@ -52,23 +53,39 @@ async function aStage(options: SidecarOptions = {}) {
 const deliveries = (requests: readonly RecordedRequest[]) => requests.filter(({ op }) => op === 'deliver')
 const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status
 
+/** Its run would hold up a stop for as long as that may take. */
+const endlessHandler = `
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'test.endless',
+  run(event, ctx) {
+    ctx.log.info({}, 'endless began')
+    return new Promise(() => {})
+  },
+})
+`
+
 describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
   test.each([
     ['once', 'fsync:error=EIO:when=1'],
     ['for good', 'fsync:error=EIO'],
   ])('%s gets no 2xx, ends the process with 75, and loses nothing that had one', async (_, fault) => {
-    await using stage = await aStage()
+    await using stage = await aStage({ handlers: { 'effects.mjs': effectsHandler(), 'endless.mjs': endlessHandler } })
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(200)
     await sidecar.drained()
+    await client.deliver(toDelivery(eventBytes({ id: 'endless', type: 'test.endless' }), { id: 'endless' }))
+    await sidecar.log('endless began')
 
     await using _fault = await injectFault(sidecar.pid, fault)
     const before = client.requests.length
     const sending = load.run()
     await sidecar.log('the store failed; ending, so that a new process can recover it')
-    await sending
+    const failedAt = performance.now()
     expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
+    expect(performance.now() - failedAt).toBeLessThan(5_000)
+    await sending
     const affected = deliveries(client.requests.slice(before))
     expect(affected.filter(isAcknowledged)).toEqual([])
     expect(affected.map(({ answer }) => answer)).toContain(503)
@@ -77,6 +94,23 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     await stage.start()
     await load.heal()
     expect(await stage.losses()).toEqual([])
+  })
+
+  test('during a stop ends the process with 75 all the same', async () => {
+    await using sidecar = await Sidecar.start()
+    using client = new RecordingClient({ url: () => sidecar.url })
+    using late = await RawConnection.open(Number(new URL(sidecar.url).port))
+    const bytes = requestBytes(delivery(eventBytes({ id: 'late' })))
+    late.send(bytes.subarray(0, -1))
+    const event = toDelivery(eventBytes({ id: 'before' }), { id: 'before' })
+    expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+
+    await using _fault = await injectFault(sidecar.pid, 'fsync:error=EIO')
+    sidecar.signal('SIGTERM')
+    await sidecar.log('stopping')
+    late.send(bytes.subarray(-1))
+    expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toContain('the store failed; ending')
   })
 
   test.each([1, 4, 8, 12])(

@@ -1,10 +1,16 @@
 import { request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import supertest from 'supertest'
 import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { InboxError } from '../../src/errors.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { listedBytes } from '../../src/inbox/port.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { adminToken, setUpAdmin } from './admin-app.ts'
 
@@ -233,25 +239,49 @@ test('a request to requeue that is not understood changes nothing', async () => 
   expect((await inbox.stats()).handlers[0]).toMatchObject({ dead: 1 })
 })
 
-test('a body in quarantine is shown as exact bytes and as text that is safe to look at', async () => {
+test('a body in quarantine is listed as text that is safe to look at, and shown with its exact bytes', async () => {
   const { app, inbox } = setUpAdmin()
   const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
   await inbox.accept([quarantinedOf(raw), quarantinedOf(raw)])
   const { body } = await get(app, '/api/v1/quarantine').expect(200)
   expect(body.next_cursor).toBeNull()
-  expect(body.data).toEqual([
-    {
-      id: quarantinedOf(raw).id,
-      reason: 'not_json',
-      received_at: '2026-01-31T14:00:00.000Z',
-      secret_label: 'main',
-      size_bytes: raw.length,
-      count: 2,
-      preview: '\ufffd\\u001b[31m{"id": \\u202e',
-      raw_base64: raw.toString('base64'),
-    },
-  ])
-  await get(app, '/api/v1/quarantine?limit=51').expect(400)
+  const { id } = quarantinedOf(raw)
+  const listed = {
+    id,
+    reason: 'not_json',
+    received_at: '2026-01-31T14:00:00.000Z',
+    secret_label: 'main',
+    size_bytes: raw.length,
+    count: 2,
+    preview: '\ufffd\\u001b[31m{"id": \\u202e',
+  }
+  expect(body.data).toEqual([listed])
+  const shown = await get(app, `/api/v1/quarantine/${id}`).expect(200)
+  expect(shown.body).toEqual({ ...listed, raw_base64: raw.toString('base64') })
+  const { body: none } = await get(app, '/api/v1/quarantine/sha256:00').expect(404)
+  expect(none.error.code).toBe('not_found')
+})
+
+test.each([['memory'], ['sqlite']])('large bodies in quarantine (%s) make no large list', async (kind) => {
+  await using dir = await createTempDir()
+  const inbox =
+    kind === 'memory'
+      ? createMemoryInbox({ clock: createTestClock() })
+      : await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
+  const { app } = setUpAdmin({ inbox })
+  const bodies = Array.from({ length: 60 }, (_, index) => Buffer.alloc(1024 * 1024, `${index} €`))
+  for (const raw of bodies) await inbox.accept([quarantinedOf(raw)])
+  const { body, text } = await get(app, '/api/v1/quarantine?limit=200').expect(200)
+  expect(body.data).toHaveLength(60)
+  expect(text.length).toBeLessThan(60 * 1_000)
+  // They do not come out of the store either.
+  for (const { raw } of (await inbox.quarantine({ limit: 60 })).data) expect(raw).toHaveLength(listedBytes)
+  for (const { preview, size_bytes: size } of body.data) expect([preview.length, size]).toEqual([200, 1024 * 1024])
+
+  const [last] = body.data as { id: string }[]
+  const shown = await get(app, `/api/v1/quarantine/${last?.id}`).expect(200)
+  expect(shown.body.raw_base64).toBe(bodies.at(-1)?.toString('base64'))
+  await inbox.close()
 })
 
 test('handlers are listed with their settings and their runs, those that are gone with their runs only', async () => {

@@ -92,6 +92,71 @@ describe('a body over the limit', () => {
   })
 })
 
+describe('a body in pieces', () => {
+  const chunked = { 'Transfer-Encoding': 'chunked' }
+  const framed = (part: Uint8Array) =>
+    Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])
+  const partsOf = (body: Buffer, size: number) =>
+    Array.from({ length: Math.ceil(body.length / size) }, (_, part) => body.subarray(part * size, (part + 1) * size))
+
+  test.each([
+    ['as large as those of a network', 1_460],
+    ['a sixteenth of it', bodyLimit / 16],
+    ['small, but large enough for its size', 256],
+  ])('%s is taken as its bytes', async (_, size) => {
+    using connection = await RawConnection.open(app.port)
+    const body = eventOfSize(`evt_pieces_${size}`, bodyLimit)
+    const { headers = {} } = delivery(body)
+    connection.send(requestBytes({ headers: { ...headers, ...chunked } }))
+    for (const part of partsOf(body, size)) connection.send(framed(part))
+    connection.send('0\r\n\r\n')
+    expect(jsonOf(await connection.answer())).toEqual({ status: 'accepted', id: `evt_pieces_${size}` })
+  })
+
+  test.each([
+    ['chunked', chunked],
+    ['with a Content-Length', {}],
+  ])(
+    'P6 that are far too small, %s, gets 400 before it is complete, and the connection is closed',
+    async (_, framing) => {
+      using connection = await RawConnection.open(app.port)
+      const body = eventOfSize('evt_small_pieces', 10_000)
+      const isChunked = framing === chunked
+      const length = isChunked ? {} : { 'Content-Length': String(body.length) }
+      connection.send(requestBytes({ headers: { ...delivery(body).headers, ...framing, ...length } }))
+      // One by one over many packets, or they would come as one piece.
+      for (const part of partsOf(body.subarray(0, 2_000), 1)) {
+        if (connection.unread.length > 0) break
+        connection.send(isChunked ? framed(part) : part)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      const answer = await connection.answer()
+      expectError(answer, 400, 'bad_request')
+      expect(headerOf(answer, 'connection')).toBe('close')
+      expect(await connection.closed()).toBe('end')
+      expect(await app.inbox.event('evt_small_pieces')).toBeNull()
+    },
+  )
+})
+
+test('P6 bodies that may become large take room by their size: others get 503, small ones 200', async () => {
+  await using roomy = await startTestApp({ settings: { INBOX_BODY_LIMIT: '100mb' } })
+  using first = await RawConnection.open(roomy.port)
+  expect((await first.request({ headers: { 'Content-Length': '100000000', Expect: '100-continue' } })).status).toBe(100)
+  using second = await RawConnection.open(roomy.port)
+  const answer = await second.request({ headers: { 'Content-Length': '100000000' } })
+  expectError(answer, 503, 'overloaded')
+  using unknown = await RawConnection.open(roomy.port)
+  expectError(await unknown.request({ headers: { 'Transfer-Encoding': 'chunked' } }), 503, 'overloaded')
+  expect((await rawRequest(roomy.port, delivery(nextEvent()))).status).toBe(200)
+  first[Symbol.dispose]()
+  await until(async () => {
+    using again = await RawConnection.open(roomy.port)
+    again.send(requestBytes({ headers: { 'Content-Length': '100000000', Expect: '100-continue' } }))
+    return (await again.answer()).status === 100
+  }, 'its room is free')
+})
+
 test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'x'])(
   'Content-Encoding %s gets 415 and is never inflated',
   async (encoding) => {
@@ -208,6 +273,29 @@ test('a client that waits for 100 Continue gets it, then its answer', async () =
   connection.send(body)
   expect((await connection.answer()).status).toBe(200)
   await expectGood(connection)
+})
+
+test('a client that waits for 100 Continue with a body that is refused gets its answer instead', async () => {
+  const refusals = [
+    [{ 'Content-Length': String(bodyLimit + 1) }, 413, 'body_too_large'],
+    [{ 'Content-Length': '9', 'Content-Encoding': 'gzip' }, 415, 'content_encoding_unsupported'],
+  ] as const
+  for (const [headers, status, code] of refusals) {
+    using connection = await RawConnection.open(app.port)
+    expectError(await connection.request({ headers: { ...headers, Expect: '100-continue' } }), status, code)
+    expect(await connection.closed()).toBe('end')
+  }
+  using connection = await RawConnection.open(app.port)
+  const headers = { 'Content-Length': '9', Expect: '100-continue' }
+  expectError(await connection.request({ target: '/elsewhere', headers }), 404, 'not_found')
+})
+
+test('any other expectation changes nothing', async () => {
+  using connection = await RawConnection.open(app.port)
+  const answer = await connection.request(delivery(nextEvent(), { headers: { Expect: 'foo' } }))
+  expect(jsonOf(answer)).toMatchObject({ status: 'accepted' })
+  const forged = delivery(nextEvent(), { headers: { Expect: 'foo' }, secret: 'another-secret-of-16' })
+  expectError(await connection.request(forged), 401, 'signature_invalid')
 })
 
 test('a body sent in chunks of one byte, over many packets, is taken as its bytes', async () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ async function fill(): Promise<number[]> {
 async function startSidecar(setToken?: string) {
   const inbox = await createSqliteInbox({ file })
   const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
-  const { token } = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
+  const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
   const state = { stopping: false, health: () => inbox.health() }
   const metrics = createMetrics({ inbox, clock: systemClock })
   const handler = createAdminApp({ inbox, metrics, handlers: () => [], token, hosts: [], state, log: silentLogger })
@@ -101,6 +101,22 @@ test('with no process on the file, events are read from it', async () => {
   expect(raw.out).toBe(Buffer.from(arrivalOf('evt_3', 'token.price_alert', '18446744073709551615').raw).toString())
   const json = await run(['events', 'show', 'evt_3', '--json'])
   expect(json.out).toContain('"amount":18446744073709551615')
+})
+
+test('what a command makes beside the database is for its own user only', async () => {
+  await fill()
+  for (const name of await readdir(dir)) if (name !== 'inbox.db') await rm(join(dir, name))
+  // SQLite gives the rights of the database to what belongs to it.
+  await chmod(file, 0o600)
+  const before = process.umask(0o022)
+  try {
+    expect((await run(['events', 'list'])).code).toBe(0)
+  } finally {
+    process.umask(before)
+  }
+  const made = (await readdir(dir)).filter((name) => name !== 'inbox.db')
+  expect(made).not.toEqual([])
+  for (const name of made) expect([name, (await stat(join(dir, name))).mode & 0o077]).toEqual([name, 0])
 })
 
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
@@ -148,6 +164,31 @@ test('dead letters are requeued from the file, by number and then all of them', 
   expect(left.out).not.toContain('evt_1')
   expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1}\n')
   expect((await run(['dead', 'list'])).out).toBe('no dead letters\n')
+})
+
+test('numbers of runs that are no dead letters are named; if all are such, nothing was found', async () => {
+  const [first, second] = await fill()
+  expect(await run(['dead', 'requeue', '99999'])).toEqual({
+    code: 1,
+    out: '',
+    errors: 'not_found: run 99999 is no dead letter\n',
+  })
+  const none = await run(['dead', 'requeue', '99998', '99999', '--json'])
+  expect(none).toMatchObject({ code: 1, out: '' })
+  expect(JSON.parse(none.errors)).toEqual({
+    error: { code: 'not_found', message: 'runs 99998, 99999 are no dead letters' },
+  })
+  expect(await run(['dead', 'requeue', '99999', String(first), String(first)])).toEqual({
+    code: 0,
+    out: '1 run will be tried again; run 99999 is no dead letter\n',
+    errors: '',
+  })
+  const some = await run(['dead', 'requeue', String(first), String(second), '--json'])
+  expect({ ...some, out: JSON.parse(some.out) as unknown }).toEqual({
+    code: 0,
+    out: { requeued: 1, not_dead: [first] },
+    errors: '',
+  })
 })
 
 test('dead letters are requeued in the sidecar that runs', async () => {
@@ -233,8 +274,8 @@ test('the token beside the database is not sent to another program at the port w
 test.each([
   [['dead', 'requeue'], 'usage: expected either the numbers of runs'],
   [['dead', 'requeue', '1', '--all'], 'usage: expected either the numbers of runs'],
-  [['dead', 'requeue', '7', 'evt_1'], "error: command-argument value 'evt_1' is invalid"],
-  [['events', 'list', '--limit', 'many'], "error: option '--limit <number>' argument 'many' is invalid"],
+  [['dead', 'requeue', '7', 'evt_1'], "usage: command-argument value 'evt_1' is invalid"],
+  [['events', 'list', '--limit', 'many'], "usage: option '--limit <number>' argument 'many' is invalid"],
   [['events', 'list', '--admin-url', 'nowhere'], 'usage: --admin-url: expected a URL'],
 ])('%j ends with exit code 1 and says what was expected, before anything is opened', async (args, message) => {
   const { code, out, errors } = await run(args, { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' })

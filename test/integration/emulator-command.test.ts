@@ -82,3 +82,12 @@ test.each([
   expect(code).toBe(1)
   expect(errors).toContain(message)
 })
+
+test.each(['http://inbox.example.com/webhooks', 'http://127.0.0.1.example.com/'])(
+  'A25 the webhook %s is refused: http goes to this machine only',
+  async (url) => {
+    const { code, errors } = await runEmulator(`--webhook ${url} --count 1`).ended
+    expect(code).toBe(1)
+    expect(errors).toMatch(/^usage: --webhook: http goes to this machine only; expected https/)
+  },
+)

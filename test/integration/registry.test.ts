@@ -166,6 +166,19 @@ describe('a handler file', () => {
 })
 
 describe('a folder that cannot be used', () => {
+  it('is refused together with all others that cannot be used', async () => {
+    const { code, message } = await refusalOf({
+      'a.ts': 'enum A { B }',
+      'b.mjs': plain,
+      'c.ts': `export default { type: '*', run() {}, timeoutMs: 0 }`,
+      'd.ts': `export default { name: 'b', type: '*', run() {} }`,
+    })
+    expect(code).toBe('handler_invalid')
+    expect(message).toMatch(/a\.ts cannot be loaded: it uses TypeScript/)
+    expect(message).toMatch(/c\.ts.*timeoutMs/)
+    expect(message).toMatch(/two handlers are called b: /)
+  })
+
   it('is refused with both paths when two handlers have one name', async () => {
     const named = `export default { name: 'same', type: '*', run() {} }`
     const { code, message } = await refusalOf({ 'a.ts': named, 'same.mjs': plain })

@@ -22,6 +22,14 @@ export const shortTiming: Partial<RunnerTiming> = {
   suspectIdleMs: 300,
 }
 
+interface StagedEvent {
+  readonly id: string
+  readonly type?: string
+  /** Its id, if it is not given. */
+  readonly key?: string
+  readonly data?: object
+}
+
 export interface RunnerStage extends AsyncDisposable {
   readonly inbox: SqliteInbox
   readonly runner: Runner
@@ -36,7 +44,7 @@ export interface RunnerStage extends AsyncDisposable {
   threads(): string[]
   /** How many threads were started so far. */
   started(): number
-  accept(...events: readonly { readonly id: string; readonly type?: string; readonly data?: object }[]): Promise<void>
+  accept(...events: readonly StagedEvent[]): Promise<void>
   run(id: string, handler: string): Promise<RunRecord>
   /** Waits until no run is open. */
   drained(): Promise<void>
@@ -114,7 +122,7 @@ export async function stageRunner(
   }
 }
 
-function toArrival(event: { readonly id: string; readonly type?: string; readonly data?: object }): NewEvent {
-  const { id, type = 'wallet.large_trade', data = {} } = event
-  return { ...anEvent(id, { type }), raw: eventBytes({ id, type, data: { ...data } }) }
+function toArrival(event: StagedEvent): NewEvent {
+  const { id, type = 'wallet.large_trade', key = id, data = {} } = event
+  return { ...anEvent(id, { type, key }), raw: eventBytes({ id, type, data: { ...data } }) }
 }

@@ -93,13 +93,27 @@ it('stops only once, and starts nothing after that', async () => {
   expect(stage.started()).toBe(started)
 })
 
-it('lets other runs finish where a handler ignores its timeout in all its slots, and replaces the thread', async () => {
+it('P4: begins neither the next attempt nor the next run of the key before a handler that ignores its timeout is gone', async () => {
+  await using stage = await stageRunner(['lingering'])
+  await stage.accept({ id: 'evt_1', key: 'k', data: { lingers: true } }, { id: 'evt_2', key: 'k' })
+  await stage.drained()
+  const lines = startedRuns(stage)
+  expect(lines.filter((line, index) => line !== lines[index - 1])).toEqual(['evt_1 1', 'evt_1 2', 'evt_2 1'])
+  expect(stage.replaced).toEqual(['handler lingering goes on long after its timeout'])
+  const { state, attempts } = await stage.run('evt_1', 'lingering')
+  expect([state, attempts.map(({ outcome, error }) => error?.name ?? outcome)]).toEqual([
+    'done',
+    ['handler_timeout', 'done'],
+  ])
+})
+
+it('lets other runs finish where a handler ignores its timeout, and replaces the thread', async () => {
   await using stage = await stageRunner(['poison', 'steady'])
   const hang = { deed: 'hang' }
   await stage.accept({ id: 'evt_1', data: hang }, { id: 'evt_2', data: hang }, ...events(100).slice(2))
   await stage.drained()
   expect(stage.replaced.length).toBeGreaterThan(0)
-  expect(new Set(stage.replaced)).toEqual(new Set(['handler poison ignores its timeout and holds all its slots']))
+  expect(new Set(stage.replaced)).toEqual(new Set(['handler poison goes on long after its timeout']))
   for (const id of ['evt_1', 'evt_2']) {
     const { state, attempts } = await stage.run(id, 'poison')
     expect(state).toBe('dead')

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ describe('the inbox in its threads', () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const full = await anInbox(file)
-    expect(full.evidence).toEqual({ synchronous: 2, cleanStop: true, lastSeq: 0, missingSeqs: 0 })
+    expect(full.evidence).toEqual({ synchronous: 2, cleanStop: true, checkDue: false, lastSeq: 0, missingSeqs: 0 })
     await full.close()
     await using normal = await anInbox(file, { synchronous: 'normal' })
     expect(normal.evidence.synchronous).toBe(1)
@@ -89,7 +89,7 @@ describe('the inbox in its threads', () => {
     try {
       await using inbox = await anInbox(join(dir.path, 'inbox.db'))
       await inbox.accept([anEvent('a')])
-      const asked = expect(inbox.quickCheck()).rejects.toMatchObject({ code: 'store_unavailable' })
+      const asked = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
       await readers[0]?.terminate()
       await asked
       expect(await inbox.event('a')).toMatchObject({ seq: 1 })
@@ -122,6 +122,43 @@ describe('the inbox in its threads', () => {
     writeFileSync(file, bytes)
     await using damaged = await anInbox(file)
     expect(await damaged.quickCheck()).toMatch(/Tree|page|malformed/i)
+  })
+
+  test('asks for a check after an unclean stop until one has found the file well', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const left = await openFileStore(file, { clock: systemClock })
+    left.db.close() // As a kill leaves it.
+    const image = join(dir.path, 'image.db')
+    for (const suffix of ['', '.seq']) copyFileSync(file + suffix, image + suffix)
+    left.close()
+
+    const opened: object[] = []
+    for (const checks of [false, true, false]) {
+      await using inbox = await anInbox(image)
+      const { cleanStop, checkDue } = inbox.evidence
+      opened.push({ cleanStop, checkDue })
+      if (checks) expect(await inbox.quickCheck()).toBe('ok')
+    }
+    expect(opened).toEqual([
+      { cleanStop: false, checkDue: true },
+      { cleanStop: true, checkDue: true },
+      { cleanStop: true, checkDue: false },
+    ])
+  })
+
+  test('answers views while the file is checked, and ends a check when it is closed', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    await fillBacklog(file, counts.backlogRuns)
+    await using inbox = await anInbox(file)
+    let hasEnded = false
+    const check = inbox.quickCheck().finally(() => (hasEnded = true))
+    const ended = expect(check).rejects.toMatchObject({ code: 'shutting_down' })
+    expect((await inbox.stats()).lastSeq).toBe(counts.backlogRuns)
+    expect(hasEnded).toBe(false)
+    await inbox.close()
+    await ended
   })
 
   test('answers views on a large file while it is written to', async () => {

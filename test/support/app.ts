@@ -8,9 +8,10 @@ import { silentLogger, type Logger } from '../../src/log.ts'
 import { createTempDir } from './temp-dir.ts'
 
 export const testSecret = 'the-secret-of-the-tests'
+const adminToken = 'the-admin-token-of-the-tests'
 
 export interface TestAppOptions {
-  /** Settings by their names, over those of a test: one secret, free ports, `memory:`, a silent log. */
+  /** Settings by their names, over those of a test: one secret, a token, free ports, `memory:`, a silent log. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
   /** Handler files by name, as source text. They run in their own thread, as in production. */
   readonly handlers?: Readonly<Record<string, string>>
@@ -63,6 +64,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 function defaultsFor(settings: NonNullable<TestAppOptions['settings']>): Partial<Record<SettingName, string>> {
   return {
     ...(settings.INBOX_SECRETS_FILE === undefined && { INBOX_SECRETS: `main:${testSecret}` }),
+    ...(settings.INBOX_ADMIN_TOKEN_FILE === undefined && { INBOX_ADMIN_TOKEN: adminToken }),
     INBOX_PORT: '0',
     INBOX_ADMIN_PORT: '0',
     INBOX_DATABASE_URL: 'memory:',

@@ -45,7 +45,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     ackTimeoutMs: options.ackTimeoutMs ?? 4_000,
     onBatch() {},
   })
-  const pressure = createPressure(commits.pending)
+  const pressure = createPressure(commits.pending, 1024 * 1024)
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,

@@ -166,6 +166,12 @@ export class Sidecar implements AsyncDisposable {
     return this.#exited
   }
 
+  /** Closes the reading ends of its output, as a log collector that dies does. */
+  stopReading(): void {
+    this.#child?.stdout?.destroy()
+    this.#child?.stderr?.destroy()
+  }
+
   /** Asks the process to stop and gives how it ended. */
   async stop(): Promise<Exit> {
     this.signal('SIGTERM')

@@ -17,7 +17,7 @@ function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
   const handler: ResolvedHandler = { ...handlerDefaults, name: 'h', types: ['*'], timeoutMs, file: 'h.ts', run }
   const raw = eventBytes({ id: 'evt_1' })
   const event = { seq: 1, id: 'evt_1', type: 'x', createdAt: '', receivedAt: 0, key: 'evt_1', raw }
-  const lease: Lease = { runId: 7, token: 3, handler: 'h', attempt: 1, crashed: 0, event, ...given }
+  const lease: Lease = { runId: 7, token: 3, handler: 'h', attempt: 1, failed: 0, crashed: 0, event, ...given }
   return { clock, startedAt, attempt: startAttempt({ handler, lease, clock, log: silentLogger, overrunGraceMs }) }
 }
 
@@ -70,8 +70,12 @@ describe('an attempt', () => {
   })
 
   it('is a dead letter when its attempts are used up, and at once after a TerminalError', async () => {
-    expect(await attemptOf(fail(new Error('x')), { attempt: 9 }).attempt.outcome).toMatchObject({ kind: 'retry' })
-    expect(await attemptOf(fail(new Error('x')), { attempt: 10 }).attempt.outcome).toMatchObject({ kind: 'dead' })
+    expect(await attemptOf(fail(new Error('x')), { attempt: 19, failed: 8 }).attempt.outcome).toMatchObject({
+      kind: 'retry',
+    })
+    expect(await attemptOf(fail(new Error('x')), { attempt: 10, failed: 9 }).attempt.outcome).toMatchObject({
+      kind: 'dead',
+    })
     const { attempt } = attemptOf(fail(new TerminalError('no such pair')))
     expect(await attempt.outcome).toMatchObject({
       kind: 'dead',

@@ -18,9 +18,11 @@ await writeFile(bodyFile, body)
 await writeFile(secretFile, `${secret}\n`)
 afterAll(() => rm(dir, { recursive: true }))
 
+let handlerTypes = ['wallet.large_trade']
 let out = ''
 let err = ''
 beforeEach(() => {
+  handlerTypes = ['wallet.large_trade']
   out = ''
   err = ''
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => (out += String(text)) !== '')
@@ -36,10 +38,10 @@ async function run(...args: string[]): Promise<number> {
   const program = new Command()
   addVerifyCommand(program)
   addCheckCommand(program, {
-    checkHandlers: (folder) =>
-      folder.endsWith('broken')
-        ? Promise.reject(new InboxError('handler_invalid', 'a.ts is broken'))
-        : Promise.resolve([{ name: 'big', types: ['wallet.large_trade'], file: join(folder, 'big.ts') }]),
+    checkHandlers: async (folder) => {
+      if (folder.endsWith('broken')) throw new InboxError('handler_invalid', 'a.ts is broken')
+      return folder.endsWith('empty') ? [] : [{ name: 'big', types: handlerTypes, file: join(folder, 'big.ts') }]
+    },
   })
   await program.parseAsync(args, { from: 'user' })
   return Number(process.exitCode ?? 0)
@@ -80,6 +82,20 @@ describe('verify', () => {
     expect(out).toContain('(secret: old)')
   })
 
+  test('P8 takes the signature from a file or the environment, and warns of one on the command line', async () => {
+    const signature = sign(Buffer.from(body), secret)
+    const signatureFile = join(dir, 'signature')
+    await writeFile(signatureFile, `${signature}\n`)
+    vi.stubEnv('THE_SIGNATURE', signature)
+    for (const argument of [`@${signatureFile}`, 'env:THE_SIGNATURE']) expect(await verify(argument)).toBe(0)
+    expect(err).toBe('')
+    expect(await verify(signature)).toBe(0)
+    expect(err).toMatch(/^warning: every user of this machine can read a signature/)
+    expect(err).not.toContain(signature)
+    expect(await verify('@/gone')).toBe(1)
+    expect(err).toContain('/gone cannot be read (ENOENT)')
+  })
+
   test.each([
     ['P8 a literal secret', [secret, `@${bodyFile}`], 'cannot stand on the command line'],
     ['a literal body', [`@${secretFile}`, body], '--body: expected @file'],
@@ -87,7 +103,7 @@ describe('verify', () => {
     ['a secret that is not there', ['@/gone', `@${bodyFile}`], '/gone cannot be read (ENOENT)'],
     ['an unset variable', ['env:NOT_SET_ANYWHERE', `@${bodyFile}`], 'NOT_SET_ANYWHERE is not set'],
     ['P8 a literal after env:', [`env:${secret}`, `@${bodyFile}`], 'after env: the name'],
-    ['standard input for both', ['-', '-'], 'cannot both come from standard input'],
+    ['standard input for both', ['-', '-'], 'can come from standard input'],
   ])('%s is refused', async (_title, [secretArgument = '', bodyArgument = ''], reason) => {
     expect(await run('verify', '--secret', secretArgument, '--body', bodyArgument)).toBe(1)
     expect(err).toContain(reason)
@@ -146,5 +162,52 @@ describe('check', () => {
     vi.stubEnv('INBOX_HANDLERS', './broken')
     expect(await check('--json')).toBe(1)
     expect(err).toContain('handler_invalid')
+  })
+
+  test('settings that cannot be used do not hide the handlers', async () => {
+    vi.stubEnv('INBOX_PORT', 'x')
+    expect(await check()).toBe(1)
+    expect(out).toMatch(/^handler +event types +file\nbig /)
+    out = ''
+    expect(await check('--json')).toBe(1)
+    expect(JSON.parse(out)).toMatchObject({ config: null, handlers: [{ name: 'big' }] })
+  })
+
+  test('settings and handlers that cannot be used are reported together, in one JSON object too', async () => {
+    vi.stubEnv('INBOX_PORT', 'x')
+    vi.stubEnv('INBOX_HANDLERS', './broken')
+    expect(await check()).toBe(1)
+    expect(out).toBe('')
+    expect(err).toMatch(/^config_invalid: .*\n  INBOX_PORT: got "x".*\nhandler_invalid: a\.ts is broken\n$/s)
+    err = ''
+    expect(await check('--json')).toBe(1)
+    expect(JSON.parse(err)).toEqual({
+      error: { code: 'config_invalid', message: expect.stringContaining('\nhandler_invalid: a.ts is broken') },
+    })
+  })
+
+  test('the folder of a config file that cannot be used is not guessed', async () => {
+    const file = join(dir, 'broken.config.mjs')
+    await writeFile(file, 'nonsense(')
+    expect(await check('--config', file)).toBe(1)
+    expect(out).toBe('')
+    vi.stubEnv('INBOX_HANDLERS', './mine')
+    expect(await check('--config', file)).toBe(1)
+    expect(out).toContain('mine/big.ts')
+  })
+
+  test('warns of types that no documented event has, and of a folder without handlers', async () => {
+    handlerTypes = ['*', 'wallet.*', 'token.price_alert', 'walet.*', 'wallet.larg_trade', 'wallet']
+    expect(await check('--json')).toBe(0)
+    const { warnings } = JSON.parse(out) as { warnings: string[] }
+    expect(warnings).toEqual([
+      expect.stringContaining('big takes walet.*,'),
+      expect.stringContaining('big takes wallet.larg_trade,'),
+      expect.stringContaining('big takes wallet,'),
+    ])
+    out = ''
+    vi.stubEnv('INBOX_HANDLERS', './empty')
+    expect(await check()).toBe(0)
+    expect(out).toMatch(/warning: there are no handlers in .*empty/)
   })
 })

@@ -6,6 +6,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeConfig, loadConfig, type LoadConfigOptions } from '../../src/config.ts'
 import { demoCredentials } from '../../src/demo-credentials.ts'
 import { InboxError } from '../../src/errors.ts'
+import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
 
 const secret = '0123456789abcdef'
 const root = await mkdtemp(join(tmpdir(), 'inbox-config-'))
@@ -62,15 +63,15 @@ describe('defaults and values', () => {
   })
 
   test('every setting is taken from the environment', async () => {
-    const cert = await file('tls.crt', '-')
-    const key = await file('tls.key', '-')
+    const cert = await file('tls.crt', tlsPair.cert)
+    const key = await file('tls.key', tlsPair.key)
     const config = await load({
       INBOX_HOST: '[::1]',
       INBOX_PORT: '0',
       INBOX_PATH: '/hooks/in',
       INBOX_ADMIN_HOST: '0.0.0.0',
       INBOX_ADMIN_PORT: '9001',
-      INBOX_ADMIN_HOSTS: 'Inbox.Example.com, localhost:9001,[::1]:9001',
+      INBOX_ADMIN_HOSTS: 'Inbox.Example.com, localhost:9001,[::1]:9001,fd00::5',
       INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
       INBOX_DATABASE_URL: 'sqlite:///var/lib/inbox.db',
       INBOX_HANDLERS: '/srv/handlers',
@@ -94,7 +95,7 @@ describe('defaults and values', () => {
       admin: {
         host: '0.0.0.0',
         port: 9001,
-        hosts: ['inbox.example.com', 'localhost:9001', '[::1]:9001'],
+        hosts: ['inbox.example.com', 'localhost:9001', '[::1]:9001', 'fd00::5'],
         token: 'a-token-of-the-operator',
       },
       database: { kind: 'sqlite', file: '/var/lib/inbox.db' },
@@ -123,10 +124,14 @@ describe('defaults and values', () => {
   })
 
   test('memory: is a database, an empty variable is not set', async () => {
-    const config = await load({ INBOX_DATABASE_URL: 'memory:', INBOX_PORT: '', INBOX_ADMIN_TOKEN: '' })
+    const config = await load({
+      INBOX_DATABASE_URL: 'memory:',
+      INBOX_PORT: '',
+      INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
+    })
     expect(config.database).toEqual({ kind: 'memory' })
     expect(config.port).toBe(8080)
-    expect(config.admin).not.toHaveProperty('token')
+    expect((await load({ INBOX_ADMIN_TOKEN: '' })).admin).not.toHaveProperty('token')
   })
 
   test('the result is frozen through and through', async () => {
@@ -165,6 +170,8 @@ describe('mistakes', () => {
     ['INBOX_KEEPALIVE_MS', '15s'],
     ['INBOX_SHUTDOWN_MS', '99999999999'],
     ['INBOX_SIGNATURE_HEADER', 'X Signature'],
+    ['INBOX_SIGNATURE_HEADER', 'Authorization'],
+    ['INBOX_SIGNATURE_HEADER', 'user-agent'],
     ['INBOX_UNUSABLE_STATUS', '400'],
     ['INBOX_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['INBOX_TRUSTED_PROXIES', 'proxy.example.com'],
@@ -202,6 +209,19 @@ describe('mistakes', () => {
     expect(message).not.toContain('hunter2')
   })
 
+  test.each([
+    ['a certificate that is none', '-', tlsPair.key],
+    ['a key that is none', tlsPair.cert, '-'],
+    ['the key of another certificate', tlsPair.cert, otherTlsKey],
+  ])('%s is refused with the names of both settings, and without the key', async (_, cert, key) => {
+    const env = { INBOX_TLS_CERT_FILE: await file('a.crt', cert), INBOX_TLS_KEY_FILE: await file('a.key', key) }
+    const message = await problemsOf(load(env))
+    expect(message).toMatch(
+      /^  INBOX_TLS_CERT_FILE and INBOX_TLS_KEY_FILE: .*a\.crt and .*a\.key cannot be used together/m,
+    )
+    for (const line of key.split('\n').filter((part) => part.length > 8)) expect(message).not.toContain(line)
+  })
+
   test('text of a value cannot forge lines', async () => {
     const message = await problemsOf(load({ INBOX_LOG_LEVEL: 'x\n  INBOX_PORT: fine\u202e' }))
     expect(message.split('\n')).toHaveLength(2)
@@ -215,6 +235,10 @@ describe('mistakes', () => {
       await load({ INBOX_ADMIN_HOST: host, INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
     },
   )
+
+  test('an admin side without a database file beside which a token could be kept needs one', async () => {
+    expect(await problemsOf(load({ INBOX_DATABASE_URL: 'memory:' }))).toContain('INBOX_ADMIN_TOKEN: with memory:')
+  })
 
   test.each(['127.0.0.1', '127.8.8.8', '::1', '[::1]', 'localhost'])('one on %s needs none', async (host) => {
     await load({ INBOX_ADMIN_HOST: host })
@@ -342,6 +366,11 @@ describe('config file', () => {
     await file('onchain-inbox.config.mjs', content)
     const env = content.includes('SECRETS') ? { INBOX_SECRETS: '' } : {}
     expect(await problemsOf(load(env))).toContain(reason)
+  })
+
+  test('is not read where none is wanted', async () => {
+    await file('onchain-inbox.config.mjs', 'export default { INBOX_PORT: 9100 }')
+    expect((await load({}, { configFile: null })).port).toBe(8080)
   })
 
   test('there may be only one', async () => {

@@ -3,7 +3,7 @@ import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
 
@@ -34,9 +34,12 @@ export async function stageDispatcher(options: StageOptions) {
     settled: (handler, kind) => settled.push(`${handler} ${kind}`),
     stuck: (handler) => stuck.push(handler),
   }
+  const lines: object[] = []
+  const write = (fields: object, message: string) => void lines.push({ ...fields, message })
+  const log = Object.assign(Object.create(silentLogger) as Logger, { warn: write, error: write })
   const { concurrency = 100, suspects = false, overrunGraceMs = 5_000 } = options
   const work = { ...inbox, ...options.work?.(inbox) }
-  const common = { work, handlers, concurrency, clock, log: silentLogger, observer, overrunGraceMs }
+  const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
   const dispatcher = new Dispatcher({ ...common, owner: 'owner-1', suspects })
 
   /** Lets everything happen that needs no time to pass. */
@@ -50,6 +53,8 @@ export async function stageDispatcher(options: StageOptions) {
     dispatcher,
     settled,
     stuck,
+    /** What was logged as a warning or an error. */
+    lines,
     turns,
     /** Lets time pass, and at each step everything happen that it brings about. */
     async pass(ms: number): Promise<void> {

@@ -50,16 +50,16 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
   })
 
-  it('hands over the leases of handlers that run on, instead of having them tried again meanwhile', async () => {
+  it('hands over the runs of handlers that run on, instead of having them tried again meanwhile', async () => {
     const stage = await stageDispatcher({ handlers: [{ run: () => new Promise<never>(() => {}) }] })
     stage.dispatcher.start()
     await stage.accept({ id: 'evt_1' })
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs + abortGraceMs)
-    const abandoned = await stopped
-    expect(abandoned.map((lease) => lease.event.id)).toEqual(['evt_1'])
+    const leftovers = await stopped
+    expect(leftovers.map(({ lease, outcome }) => [lease.event.id, outcome])).toEqual([['evt_1', 'interrupted']])
     expect(await stage.run('evt_1')).toMatchObject({ state: 'running' })
-    await stage.inbox.release(abandoned)
+    await stage.inbox.release(leftovers.map(({ lease }) => lease))
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
   })
 
@@ -87,15 +87,16 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_2')).toMatchObject({ state: 'dead', attempts: [{ outcome: 'dead' }] })
   })
 
-  it('records a timeout that the handler ignores until the end', async () => {
+  it('hands over the verdict on a handler that ignores its timeout until the end', async () => {
     const handler = { run: () => new Promise<never>(() => {}), timeoutMs: 9_000 }
     const stage = await stageDispatcher({ handlers: [handler] })
     stage.dispatcher.start()
     await stage.accept({ id: 'evt_1' })
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs + 2 * abortGraceMs)
-    expect(await stopped).toEqual([])
-    expect(await stage.run('evt_1')).toMatchObject({ attempt: 1, attempts: [{ error: { name: 'handler_timeout' } }] })
+    const outcome = { kind: 'retry', error: { name: 'handler_timeout' } }
+    expect(await stopped).toMatchObject([{ lease: { event: { id: 'evt_1' } }, outcome }])
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'running', attempts: [] })
   })
 
   it('does not start what a claim still brings, and gives it back', async () => {

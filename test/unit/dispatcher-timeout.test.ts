@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { InboxError } from '../../src/errors.ts'
-import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+import { gatedHandler, stageDispatcher } from './dispatcher-stage.ts'
 
 const ignoreSignal = () => new Promise<never>(() => {})
 
@@ -32,45 +32,51 @@ describe('a handler that takes too long', () => {
     expect(stage.stuck).toEqual([])
   })
 
-  it('is settled 5 s later if it ignores that, and keeps its slot until it really ends', async () => {
+  it('is reported as stuck 5 s later if it ignores that, and keeps its slot and its key until it ends', async () => {
     const gate = gatedHandler()
     const handler = { run: gate.run, concurrency: 2, timeoutMs: 1_000, retry: { attempts: 1, baseMs: 1, capMs: 1 } }
     const stage = await stageDispatcher({ handlers: [handler] })
     stage.dispatcher.start()
-    await stage.accept(...numbered(3))
-    gate.running.get('evt_2')!.resolve()
-    await stage.until(() => gate.started.length === 3)
-    await stage.clock.advance(5_999)
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'running' })
+    await stage.accept(
+      { id: 'evt_1', address: '0xa' },
+      { id: 'evt_2', address: '0xa' },
+      { id: 'evt_3', address: '0xb' },
+    )
     gate.running.get('evt_3')!.resolve()
+    await stage.clock.advance(5_999)
+    await stage.turns()
+    expect(stage.stuck).toEqual([])
     await stage.clock.advance(1)
     await stage.turns()
+    expect(stage.stuck).toEqual(['h1'])
+
+    await stage.accept({ id: 'evt_4' }, { id: 'evt_5' })
+    await stage.clock.advance(900)
+    await stage.turns()
+    expect([...gate.running.keys()]).toEqual(['evt_1', 'evt_4'])
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'running', attempts: [] })
+    expect(await stage.run('evt_2')).toMatchObject({ state: 'waiting' })
+
+    gate.running.get('evt_1')!.resolve()
+    await stage.until(() => gate.running.has('evt_5'))
     expect(await stage.run('evt_1')).toMatchObject({
       state: 'dead',
       attempts: [{ error: { name: 'handler_timeout' } }],
     })
-    expect(stage.stuck).toEqual([])
-    await stage.accept({ id: 'evt_4' }, { id: 'evt_5' })
-    expect([...gate.running.keys()]).toEqual(['evt_1', 'evt_4'])
-    gate.running.get('evt_1')!.resolve()
-    await stage.until(() => gate.running.has('evt_5'))
+    gate.running.get('evt_4')!.resolve()
+    await stage.until(() => gate.running.has('evt_2'))
   })
 
-  it('is reported as stuck once such runs hold all its slots, or all there are', async () => {
-    const handlers = ['a', 'b'].map((name) => ({ name, run: ignoreSignal, concurrency: 2, timeoutMs: 1_000 }))
-    const own = await stageDispatcher({ handlers })
-    own.dispatcher.start()
-    await own.accept({ id: 'evt_1' })
-    await own.clock.advance(6_000)
-    expect(own.stuck).toEqual([])
-    await own.accept({ id: 'evt_2' })
-    await own.clock.advance(6_000)
-    expect(own.stuck.toSorted()).toEqual(['a', 'b'])
-
-    const all = await stageDispatcher({ handlers, concurrency: 1 })
-    all.dispatcher.start()
-    await all.accept({ id: 'evt_1' })
-    await all.clock.advance(6_000)
-    expect(all.stuck).toHaveLength(1)
+  it('leaves its verdict to whoever ends its thread, and does not hold up the stop', async () => {
+    const stage = await stageDispatcher({ handlers: [{ run: ignoreSignal, timeoutMs: 1_000 }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.clock.advance(6_000)
+    await stage.turns()
+    expect(stage.stuck).toEqual(['h1'])
+    expect(await stage.dispatcher.stop(60_000, 500)).toMatchObject([
+      { lease: { event: { id: 'evt_1' } }, outcome: { kind: 'retry', error: { name: 'handler_timeout' } } },
+    ])
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'running', attempts: [] })
   })
 })

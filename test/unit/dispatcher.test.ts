@@ -98,6 +98,28 @@ describe('the dispatcher', () => {
     expect(most).toBeGreaterThan(limit / 2)
   })
 
+  it('lets timers and messages have their turn while handlers that never wait work off a backlog', async () => {
+    let turn = 0
+    let immediate = setImmediate(function count() {
+      turn++
+      immediate = setImmediate(count)
+    })
+    const turns = new Set<number>()
+    const run = () => {
+      turns.add(turn)
+      const until = performance.now() + 5
+      while (performance.now() < until);
+    }
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const stage = await stageDispatcher({ handlers: names.map((name) => ({ name, run })) })
+    await stage.accept(...numbered(20))
+    stage.dispatcher.start()
+    await stage.until(() => stage.settled.length === 100)
+    clearImmediate(immediate)
+    // 500 ms of work, in turns of a little more than 20 ms.
+    expect(turns.size).toBeGreaterThan(15)
+  })
+
   it('P4: keeps the order of a key across retries, while other keys go on', async () => {
     const ran: string[] = []
     const fails = new Map([
@@ -137,6 +159,31 @@ describe('the dispatcher', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'dead', attempt: 1 })
     const { data } = await stage.inbox.deadLetters({ limit: 10 })
     expect(data).toMatchObject([{ eventId: 'evt_1', error: { name: 'handler_terminal', message: 'no such pair' } }])
+  })
+
+  it('leaves a line for each failed attempt and each dead letter, but no more than ten in ten seconds', async () => {
+    const run = ({ id }: { id: string }) => {
+      throw id === 'evt_2' ? new TerminalError('no such pair') : new Error('the desk answered 500')
+    }
+    const stage = await stageDispatcher({ handlers: [{ name: 'trades', run }] })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(2))
+    const failed = { handler: 'trades', attempt: 1 }
+    expect(stage.lines).toEqual([
+      {
+        ...failed,
+        eventId: 'evt_1',
+        error: 'Error: the desk answered 500',
+        nextAt: expect.stringMatching(/^2026-01-01T00:00:0[01]\.\d{3}Z$/),
+        message: 'an attempt failed; it will be tried again',
+      },
+      { ...failed, eventId: 'evt_2', error: 'handler_terminal: no such pair', message: 'a run is a dead letter' },
+    ])
+    await stage.accept(...numbered(100).slice(2))
+    await stage.until(() => stage.settled.length === 100)
+    expect(stage.lines).toHaveLength(10)
+    await stage.pass(20_000)
+    expect(stage.lines[10]).toHaveProperty('leftOut')
   })
 
   it('waits as long as a RetryableError asks, to the millisecond', async () => {

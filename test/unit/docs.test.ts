@@ -1,8 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createMetrics } from '../../src/admin/metrics.ts'
+import { createTestClock } from '../../src/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/errors.ts'
+import type { InboxStats } from '../../src/inbox/port.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -40,6 +43,36 @@ test('docs/errors.md lists exactly the codes there are, each with its status and
   ])
   expect(Object.fromEntries(listed)).toEqual(errorCatalogue)
   expect(rows).toHaveLength(Object.keys(errorCatalogue).length)
+})
+
+test('by its name, in the container, as a service and in the bench, the program runs with the same options of Node: none', () => {
+  expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
+  expect(read('Dockerfile')).toContain('\nCMD ["node", "dist/src/cli.js", "serve"]')
+  expect(read('docs/operations.md')).toContain('\nExecStart=/usr/bin/node /opt/onchain-inbox/dist/src/cli.js serve\n')
+  expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")
+})
+
+test('the folder that docs/compose.yaml has secrets put into is kept out of git', () => {
+  expect(read('docs/compose.yaml')).toContain('file: ./secrets/webhook')
+  expect(read('.gitignore').split('\n')).toContain('docs/secrets/')
+})
+
+test('docs/operations.md names the metrics that are missing while the store cannot be read', async () => {
+  const empty = { lastSeq: 0, quarantined: 0, conflicts: 0, oldestOpenAt: null, missingSeqs: 0 }
+  const handlers = [{ handler: 'a', waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }]
+  const namesOf = async (stats: () => Promise<InboxStats>) => {
+    const text = await createMetrics({ inbox: { stats }, clock: createTestClock() }).scrape()
+    return new Set([...text.matchAll(/^(inbox_\w+)[ {]/gm)].map(([, name = '']) => name))
+  }
+  const all = await namesOf(async () => ({ ...empty, handlers }))
+  const left = await namesOf(() => Promise.reject(new Error('unreadable')))
+  const row =
+    rowsOf(read('docs/operations.md'))
+      .find(([name]) => name === 'inbox_store_readable')
+      ?.join('') ?? ''
+  expect([...row.matchAll(/`(inbox_\w+)`/g)].map(([, name]) => name)).toEqual(
+    [...all].filter((name) => !left.has(name)),
+  )
 })
 
 test('every link between pages leads to a file and a heading that are there', () => {

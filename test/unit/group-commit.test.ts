@@ -96,10 +96,12 @@ test('a late batch that fails in the end leaves nothing behind', async () => {
   expect(commits.pending).toMatchObject(nothingPending)
 })
 
+const mebibyte = 1024 * 1024
+
 describe('the pressure', () => {
   async function withPressure(run: (pressure: Pressure, set: ReturnType<typeof setUp>) => Promise<void>) {
     const set = setUp()
-    const pressure = createPressure(set.commits.pending)
+    const pressure = createPressure(set.commits.pending, mebibyte)
     try {
       await run(pressure, set)
     } finally {
@@ -151,14 +153,25 @@ describe('the pressure', () => {
       expect(await second).toBe('accepted')
     }))
 
-  test('of 64 large bodies at once is too much, and each is counted out once', () =>
+  test('of 64 MiB of bodies being read, beside one of the largest size, is too much, but for small ones', () =>
     withPressure(async (pressure) => {
-      const entered = Array.from({ length: 64 }, () => pressure.enterLargeBody())
-      expect(entered).not.toContain(null)
-      expect(pressure.enterLargeBody()).toBeNull()
-      entered[0]?.leave()
-      entered[0]?.leave()
-      expect(pressure.enterLargeBody()).not.toBeNull()
-      expect(pressure.enterLargeBody()).toBeNull()
+      for (let count = 0; count < 65; count++) expect(pressure.enterBody(mebibyte)).toBe(true)
+      expect(pressure.enterBody(mebibyte)).toBe(false)
+      expect(pressure.enterBody(64 * 1024 + 1)).toBe(false)
+      // Small ones have 16 MiB of their own.
+      for (let count = 0; count < 256; count++) expect(pressure.enterBody(64 * 1024)).toBe(true)
+      expect(pressure.enterBody(1)).toBe(false)
+      for (let count = 0; count < 256; count++) pressure.leaveBody(64 * 1024)
+      expect(pressure.enterBody(mebibyte)).toBe(false)
+      pressure.leaveBody(mebibyte)
+      expect(pressure.enterBody(mebibyte)).toBe(true)
     }))
+
+  test('by bodies has room for one of the largest size, however large that is', async () => {
+    const pressure = createPressure(setUp().commits.pending, 100 * mebibyte)
+    expect(pressure.enterBody(100 * mebibyte)).toBe(true)
+    expect(pressure.enterBody(100 * mebibyte)).toBe(false)
+    expect(pressure.enterBody(mebibyte)).toBe(true)
+    pressure.close()
+  })
 })

@@ -1,8 +1,13 @@
+import { writeFile } from 'node:fs/promises'
+import { request as httpsRequest } from 'node:https'
 import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { InboxError } from '../../src/errors.ts'
 import { startHttpServer, type HttpServerOptions } from '../../src/http-server.ts'
+import { tlsPair } from '../fixtures/tls.ts'
 import { headerOf, RawConnection, rawRequest } from '../support/raw-http.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const answering: RequestListener = (_request, response) => response.end('hello')
@@ -101,4 +106,25 @@ test('closing ends idle connections at once, lets answers finish, and cuts what 
   await expect(none).rejects.toThrow()
   await closing
   await expect(RawConnection.open(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('P6 with TLS, a connection that says nothing is closed within the time for headers', async () => {
+  await using dir = await createTempDir()
+  const tls = { certFile: join(dir.path, 'crt'), keyFile: join(dir.path, 'key') }
+  await writeFile(tls.certFile, tlsPair.cert)
+  await writeFile(tls.keyFile, tlsPair.key)
+  await using server = await start({ tls })
+  const startedAt = performance.now()
+  using silent = await RawConnection.open(server.port)
+  const status = await new Promise((resolve, reject) => {
+    const options = { port: server.port, ca: tlsPair.cert, agent: false }
+    httpsRequest('https://localhost/', options, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+  expect(status).toBe(200)
+  await silent.closed()
+  const tookMs = performance.now() - startedAt
+  expect(tookMs).toBeGreaterThan(4_900)
+  expect(tookMs).toBeLessThan(11_000)
 })

@@ -4,6 +4,8 @@ import { createTestClock } from '../../src/clock.ts'
 import type { Logger } from '../../src/log.ts'
 import { createRejectLog } from '../../src/receiver/reject-log.ts'
 
+const asked = { method: 'POST', path: '/webhooks' }
+
 function stage(trustedProxies: readonly string[] = []) {
   const lines: object[] = []
   const clock = createTestClock()
@@ -11,16 +13,21 @@ function stage(trustedProxies: readonly string[] = []) {
   const logReject = createRejectLog({ log, clock, trustedProxies })
   const reject = (remoteAddress: string, forwarded?: string, reason = 'signature_mismatch') =>
     logReject(
-      { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage,
+      {
+        method: 'POST',
+        url: '/webhooks?token=x',
+        socket: { remoteAddress },
+        headers: { 'x-forwarded-for': forwarded },
+      } as unknown as IncomingMessage,
       reason,
     )
   return { lines, clock, reject }
 }
 
-test('a refused request is one line with its source and reason', () => {
+test('a refused request is one line with its source, method, path without query, and reason', () => {
   const { lines, reject } = stage()
   reject('192.0.2.7')
-  expect(lines).toEqual([{ source: '192.0.2.7', reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...asked, source: '192.0.2.7', reason: 'signature_mismatch' }])
 })
 
 test.each([
@@ -35,7 +42,7 @@ test.each([
 ])('%s', (_what, peer, forwarded, source) => {
   const { lines, reject } = stage(['10.0.0.0/8', '::1'])
   reject(peer, forwarded)
-  expect(lines).toEqual([{ source, reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...asked, source, reason: 'signature_mismatch' }])
 })
 
 test('a flood is ten lines in ten seconds, and the next line says how many were left out', async () => {
@@ -47,7 +54,7 @@ test('a flood is ten lines in ten seconds, and the next line says how many were 
   expect(lines).toHaveLength(10)
   await clock.advance(1)
   reject('192.0.2.8', undefined, 'not_found')
-  expect(lines.slice(10)).toEqual([{ source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
+  expect(lines.slice(10)).toEqual([{ ...asked, source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
   reject('192.0.2.8')
   expect(lines.at(-1)).not.toHaveProperty('leftOut')
 })

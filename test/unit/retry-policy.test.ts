@@ -12,11 +12,11 @@ const options = fc
     moreMs: fc.nat({ max: 2 ** 31 - 1 }),
   })
   .map(({ attempts, baseMs, moreMs }) => ({ attempts, baseMs, capMs: Math.min(baseMs + moreMs, 2 ** 31 - 1) }))
-const attempt = fc.integer({ min: 1, max: 2_500 })
+const failures = fc.integer({ min: 1, max: 2_500 })
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-function after(attempt: number, given: Partial<FailedAttempt> = {}): number | null {
-  return retryDelayMs(defaults, { attempt, retryAfterMs: undefined, random: 0, ...given })
+function after(failures: number, given: Partial<FailedAttempt> = {}): number | null {
+  return retryDelayMs(defaults, { failures, retryAfterMs: undefined, random: 0, ...given })
 }
 
 describe('the retry policy', () => {
@@ -27,16 +27,16 @@ describe('the retry policy', () => {
     expect(longest).toEqual([...doubled, null])
     expect(Array.from({ length: 9 }, (_, index) => after(index + 1))).toEqual(doubled.map((ms) => ms / 2))
     expect(
-      retryDelayMs({ ...defaults, attempts: 99 }, { attempt: 30, retryAfterMs: undefined, random: almostOne }),
+      retryDelayMs({ ...defaults, attempts: 99 }, { failures: 30, retryAfterMs: undefined, random: almostOne }),
     ).toBe(600_000)
   })
 
   it('waits between half of the doubled time and all of it, never above the cap, in whole milliseconds', () => {
     fc.assert(
-      fc.property(options, attempt, random, (policy, attempt, random) => {
-        const delayMs = retryDelayMs(policy, { attempt, retryAfterMs: undefined, random })
+      fc.property(options, failures, random, (policy, failures, random) => {
+        const delayMs = retryDelayMs(policy, { failures, retryAfterMs: undefined, random })
         if (delayMs === null) return
-        const full = Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1))
+        const full = Math.min(policy.capMs, policy.baseMs * 2 ** (failures - 1))
         expect(Number.isInteger(delayMs)).toBe(true)
         expect(delayMs).toBeGreaterThanOrEqual(Math.floor(full / 2))
         expect(delayMs).toBeLessThanOrEqual(full)
@@ -46,18 +46,24 @@ describe('the retry policy', () => {
 
   it('gives up when the attempts are used up and never before', () => {
     fc.assert(
-      fc.property(options, attempt, random, fc.option(fc.nat(), { nil: undefined }), (policy, attempt, random, ms) => {
-        const delayMs = retryDelayMs(policy, { attempt, retryAfterMs: ms, random })
-        expect(delayMs === null).toBe(attempt >= policy.attempts)
-      }),
+      fc.property(
+        options,
+        failures,
+        random,
+        fc.option(fc.nat(), { nil: undefined }),
+        (policy, failures, random, ms) => {
+          const delayMs = retryDelayMs(policy, { failures, retryAfterMs: ms, random })
+          expect(delayMs === null).toBe(failures >= policy.attempts)
+        },
+      ),
     )
   })
 
   it('never comes back before the time that the handler asked for', () => {
     fc.assert(
-      fc.property(options, attempt, random, fc.nat({ max: longestRetryAfterMs }), (policy, attempt, random, ms) => {
-        const asked = retryDelayMs(policy, { attempt, retryAfterMs: ms, random })
-        const unasked = retryDelayMs(policy, { attempt, retryAfterMs: undefined, random })
+      fc.property(options, failures, random, fc.nat({ max: longestRetryAfterMs }), (policy, failures, random, ms) => {
+        const asked = retryDelayMs(policy, { failures, retryAfterMs: ms, random })
+        const unasked = retryDelayMs(policy, { failures, retryAfterMs: undefined, random })
         if (asked === null || unasked === null) return
         expect(asked).toBe(Math.max(ms, unasked))
       }),

@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
+import { demoCredentials } from '../../src/demo-credentials.ts'
 import { createSecretsSource, type SecretsSource } from '../../src/secrets.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 
@@ -94,6 +95,15 @@ describe('secrets from a file', () => {
 
     await writeFile(file, second)
     await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+  })
+
+  test('are not replaced by the published one of the demo', async () => {
+    const file = join(dir, 'secret')
+    await writeFile(file, JSON.stringify({ new: second, demo: demoCredentials.secret }))
+    using watched = watch(file)
+    await watched.source.reload()
+    expect(textOf(watched.source)).toEqual([first])
+    expect(lines).toEqual([expect.objectContaining({ level: 50, reason: expect.stringContaining('published one') })])
   })
 
   test('are read at once by reload, which never rejects', async () => {

@@ -40,6 +40,7 @@ const lease: fc.Arbitrary<Lease> = fc.record({
   token: whole,
   handler: text,
   attempt: whole,
+  failed: whole,
   crashed: whole,
   event: fc.record({ seq: whole, id: text, type: text, createdAt: text, receivedAt: whole, key: text, raw }),
 })

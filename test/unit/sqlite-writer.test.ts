@@ -21,13 +21,14 @@ async function aWriter() {
   const open = await openMemoryStore({ clock })
   const seen = { transactions: 0, commits: 0, health: [] as WriterHealth[], failures: [] as InboxError[] }
   let failWith: (() => unknown) | undefined
+  let failClaimsWith: (() => unknown) | undefined
   const store: SqliteStore = {
     ...open.store,
     transact(claims, work) {
       seen.transactions += 1
       return open.store.transact(claims, () => {
         const result = work()
-        const error = failWith?.()
+        const error = failWith?.() ?? (claims.length > 0 ? failClaimsWith?.() : undefined)
         if (error !== undefined) throw error
         return result
       })
@@ -51,6 +52,9 @@ async function aWriter() {
     ids,
     /** Lets transactions fail at their end, by what this gives, until it is called without. */
     fail: (by?: () => unknown) => (failWith = by),
+    /** The same, for transactions that could hand out runs. */
+    failClaims: (by: () => unknown) => (failClaimsWith = by),
+    db: open.db,
     accept: (...ids: string[]) => writer.run((s) => s.accept(ids.map((id) => anEvent(id)))),
     async [Symbol.asyncDispose]() {
       failWith = undefined
@@ -276,5 +280,73 @@ describe('while another connection holds the write lock', () => {
     await stage.clock.advance(20)
     expect(stage.inbox.health().ok).toBe(true)
     expect(await stage.inbox.accept([anEvent('a'), anEvent('b')])).toEqual(['accepted', 'accepted'])
+  })
+})
+
+describe('a claim that waits for a retry', () => {
+  const boom = { name: 'Error', message: 'boom' }
+
+  /** A run that is due for its retry, and a claim that waits for it, on a disk that refuses. */
+  async function refused(stage: Awaited<ReturnType<typeof aWriter>>) {
+    await stage.writer.run((store) => store.register([ordered]))
+    await stage.accept('a')
+    const request = { handlers: ['ordered'], max: 1, owner: 'me', suspects: false }
+    const [lease] = await stage.writer.claim(request)
+    const at = stage.clock.now() + 1_000
+    const verdict = { kind: 'retry' as const, runId: lease!.runId, token: lease!.token, startedAt: 0, endedAt: 0, at }
+    await stage.writer.run((store) => store.settle([{ ...verdict, error: boom }]))
+    const claim = stage.writer.claim(request)
+    await stage.clock.advance(0)
+    stage.fail(() => sqliteError('SQLITE_FULL'))
+    return { claim, at }
+  }
+
+  test('is tried again once a second, and no more often, while nothing can be written', async () => {
+    await using stage = await aWriter()
+    const { claim } = await refused(stage)
+    await stage.clock.advance(1_000)
+    const before = stage.seen.transactions
+    await stage.clock.advance(10_000)
+    expect(stage.seen.transactions - before).toBeLessThanOrEqual(11)
+    stage.fail()
+    await stage.clock.advance(1_000)
+    expect(await claim).toMatchObject([{ attempt: 2 }])
+  })
+
+  test('is looked after every 5 s, because the clock can be set', async () => {
+    await using stage = await aWriter()
+    const { claim } = await refused(stage)
+    stage.fail()
+    await stage.clock.advance(-3_600_000)
+    const looked = stage.clock.nextTimerAt()
+    expect(looked).not.toBeNull()
+    await stage.clock.advance(looked! - stage.clock.now())
+    expect(await claim).toMatchObject([{ attempt: 2 }])
+  })
+})
+
+describe('the handing out of runs', () => {
+  test('ends the writer with its reason where it throws by itself, instead of stopping in silence', async () => {
+    await using stage = await aWriter()
+    await stage.writer.run((store) => store.register([ordered]))
+    const waiting = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    stage.failClaims(() => new TypeError('a bug'))
+    expect(await stage.accept('a')).toEqual(['accepted'])
+    expect(await waiting).toEqual([])
+    expect(stage.seen.failures).toMatchObject([
+      { code: 'store_unavailable', message: 'runs cannot be handed out: a bug' },
+    ])
+  })
+
+  test('makes a run whose event has lost its body a dead letter, and goes on with the next of its key', async () => {
+    await using stage = await aWriter()
+    await stage.writer.run((store) => store.register([ordered]))
+    await stage.writer.run((store) => store.accept(['a', 'b'].map((id) => anEvent(id, { key: 'k' }))))
+    stage.db.exec('DELETE FROM body WHERE seq = 1')
+    const leases = await stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    expect(leases).toMatchObject([{ event: { id: 'b' } }])
+    expect(stage.db.prepare('SELECT outcome, error_name FROM attempt').all()).toEqual([
+      { outcome: 'dead', error_name: 'body_missing' },
+    ])
   })
 })

@@ -19,7 +19,10 @@ export interface SqliteInboxOptions {
 export interface SqliteInbox extends Inbox {
   /** What was found when the file was opened. */
   readonly evidence: Evidence
-  /** `ok`, or the first problem found by a check of the whole file's structure. Reads all of it, in the reader's thread. */
+  /**
+   * `ok`, or the first problem found by a check of the whole file's structure. Reads all of it, in a thread of its own, one
+   * table after the other, so that it holds back no view for long and no checkpoint for longer than one table takes.
+   */
   quickCheck(): Promise<string>
   /** A port for `connectWork`, to hand to another thread. */
   workPort(): Promise<MessagePort>
@@ -99,6 +102,21 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     (args?: unknown) =>
       read<Awaited<ReturnType<ViewPort[M]>>>(op, args)
 
+  async function quickCheck(): Promise<string> {
+    const checker = startReader(file, 'checker')
+    try {
+      for (const table of await checker.caller.call<string[]>('tables', plain(undefined))) {
+        if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
+        const result = await checker.caller.call<string>('quickCheck', plain(table))
+        if (result !== 'ok') return result
+      }
+      await writer.call('foundWell', plain(undefined))
+      return 'ok'
+    } finally {
+      await checker.close(new InboxError('shutting_down', 'the check has ended'))
+    }
+  }
+
   const accept: AcceptPort['accept'] = async (batch) =>
     unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch)))
 
@@ -111,8 +129,9 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     event: view('event'),
     deadLetters: view('deadLetters'),
     quarantine: view('quarantine'),
+    quarantined: view('quarantined'),
     stats: view('stats'),
-    quickCheck: () => read<string>('quickCheck'),
+    quickCheck,
     async workPort() {
       const { port1, port2 } = new MessageChannel()
       await writer.call('attach', { value: port2, transfer: [port2] })
@@ -130,10 +149,10 @@ interface Reader {
   close(reason: Error): Promise<void>
 }
 
-function startReader(file: string): Reader {
+function startReader(file: string, name: 'reader' | 'checker' = 'reader'): Reader {
   const thread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
     workerData: { file },
-    name: 'reader',
+    name,
     resourceLimits,
   })
   const caller = new Caller(thread)

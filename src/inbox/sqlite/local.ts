@@ -66,6 +66,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     event: async (id) => views.event(id),
     deadLetters: async (query) => views.deadLetters(query),
     quarantine: async (query) => views.quarantine(query),
+    quarantined: async (id) => views.quarantined(id),
     stats: async () => views.stats(),
     health: () => writer.health,
     onFailure: (listener) => void failureListeners.push(listener),

@@ -14,6 +14,8 @@ export interface Evidence {
   readonly lastSeq: number
   /** False if the process before this one did not close the file. */
   readonly cleanStop: boolean
+  /** Whether no check of the whole file has found it well since it was last left unclosed. */
+  readonly checkDue: boolean
   /** `PRAGMA synchronous` read back: 2 = FULL. */
   readonly synchronous: number
 }
@@ -31,7 +33,7 @@ export interface OpenStore {
 export async function openMemoryStore(options: { clock: Clock }): Promise<OpenStore> {
   const db = await openWriterConnection(':memory:')
   const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1 })
-  const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, synchronous: readSynchronous(db) }
+  const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, checkDue: false, synchronous: readSynchronous(db) }
   return { store, db, evidence, committed: () => {}, close: () => void db.close() }
 }
 
@@ -112,8 +114,9 @@ function examine(db: Database, markFound: number): { readonly evidence: Evidence
   const missingNow = expected - verified - found.count
   const missingSeqs = (meta.get('missing_seqs') ?? 0) + missingNow
   const cleanStop = (meta.get('clean_stop') ?? 1) === 1
-  writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0 })
-  const evidence = { missingSeqs, lastSeq, cleanStop, synchronous: readSynchronous(db) }
+  const checkDue = !cleanStop || meta.get('check_due') === 1
+  writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0, check_due: checkDue ? 1 : 0 })
+  const evidence = { missingSeqs, lastSeq, cleanStop, checkDue, synchronous: readSynchronous(db) }
   return { evidence, nextSeq: expected + 1 }
 }
 

@@ -15,9 +15,13 @@ if (parentPort) {
     event: answer(views.event),
     deadLetters: answer(views.deadLetters),
     quarantine: answer(views.quarantine),
+    quarantined: answer(views.quarantined),
     stats: answer(() => views.stats()),
-    /** The first problem that `PRAGMA quick_check` finds, or `ok`. */
-    quickCheck: answer(() => String(db.pragma('quick_check(1)', { simple: true }))),
+    tables: answer(() =>
+      db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).pluck().all(),
+    ),
+    /** The first problem that `PRAGMA quick_check` finds in a table and its indexes, or `ok`. */
+    quickCheck: answer((table: string) => String(db.pragma(`quick_check("${table}")`, { simple: true }))),
     close: async (): Promise<Packed> => {
       db.close()
       return { value: undefined, transfer: [] }

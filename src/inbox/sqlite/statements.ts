@@ -21,6 +21,7 @@ export interface ClaimRow {
   readonly runId: number
   readonly token: number
   readonly attempt: number
+  readonly failed: number
   readonly crashed: number
   readonly runKey: string | null
   readonly seq: number
@@ -29,7 +30,8 @@ export interface ClaimRow {
   readonly createdAt: string
   readonly receivedAt: number
   readonly key: string | null
-  readonly raw: Buffer
+  /** Null if it is no longer kept. */
+  readonly raw: Buffer | null
 }
 
 /**
@@ -41,7 +43,7 @@ export const statementTexts = {
   insertEvent: `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label)
      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   insertBody: `INSERT INTO body (seq, raw) VALUES (?, ?)`,
-  bodyOf: `SELECT e.seq, b.raw FROM event e INDEXED BY event_id JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
+  bodyOf: `SELECT e.seq, b.raw FROM event e INDEXED BY event_id LEFT JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
   countRedelivery: `INSERT INTO redelivery (event_seq, count, last_at) VALUES (?, 1, ?)
      ON CONFLICT (event_seq) DO UPDATE SET count = count + 1, last_at = excluded.last_at`,
   countConflict: `INSERT INTO conflict (event_seq, digest, received_at, count, raw)
@@ -50,33 +52,35 @@ export const statementTexts = {
   insertQuarantined: `INSERT INTO quarantine (id, reason, received_at, secret_label, count, raw) VALUES (?, ?, ?, ?, 1, ?)
      ON CONFLICT (id) DO UPDATE SET count = count + 1`,
 
-  insertRun: `INSERT INTO run (id, event_seq, handler_id, key, state, run_at, attempt, crashed, token, started_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+  insertRun: `INSERT INTO run (id, event_seq, handler_id, key, state, run_at, attempt, failed, crashed, token, started_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)`,
   openOfKey: `SELECT id, state FROM run INDEXED BY run_open
      WHERE handler_id = ? AND key = ? AND state < 4 ORDER BY id LIMIT 1`,
-  claimable: `SELECT r.id AS runId, r.token, r.attempt, r.crashed, r.key AS runKey,
+  claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey,
        e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key, b.raw
      FROM run r INDEXED BY run_claimable
-     CROSS JOIN event e ON e.seq = r.event_seq CROSS JOIN body b ON b.seq = e.seq
+     CROSS JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq
      WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ?`,
   nextDue: `SELECT run_at FROM run INDEXED BY run_claimable
      WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? ORDER BY run_at LIMIT 1`,
   claimableCount: `SELECT count(*) AS count FROM run INDEXED BY run_claimable WHERE state >= 1 AND state <= 2`,
   claimRun: `UPDATE run SET state = ${state.running}, token = token + 1, attempt = attempt + 1, started_at = ? WHERE id = ?`,
   finishRun: `UPDATE run SET state = ?, crashed = 0, started_at = ?, ended_at = ? WHERE id = ?`,
-  retryRun: `UPDATE run SET state = ${state.ready}, crashed = 0, run_at = ? WHERE id = ?`,
+  retryRun: `UPDATE run SET state = ${state.ready}, failed = failed + 1, crashed = 0, run_at = ? WHERE id = ?`,
   readyRun: `UPDATE run SET state = ${state.ready} WHERE id = ?`,
   releaseRun: `UPDATE run SET state = ?, attempt = attempt - 1 WHERE id = ?`,
   // One that was a suspect already goes behind the others.
   suspectRun: `UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
      WHERE id = ?`,
+  shiftOpenRuns: `UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE state < 4`,
+  newestReceivedAt: `SELECT received_at FROM event WHERE seq = (SELECT max(seq) FROM event)`,
   crashedOutRun: `UPDATE run SET state = ${state.dead}, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
      WHERE state = ${state.running} AND state < 4`,
   deadAfter: `SELECT id FROM run INDEXED BY run_dead WHERE state = 5 AND id > ? ORDER BY id LIMIT ?`,
   deadRun: `SELECT handler_id, key FROM run WHERE id = ? AND state = ${state.dead}`,
-  requeueRun: `UPDATE run SET state = ?, run_at = ?, attempt = 0, crashed = 0, ended_at = NULL WHERE id = ?`,
+  requeueRun: `UPDATE run SET state = ?, run_at = ?, attempt = 0, failed = 0, crashed = 0, ended_at = NULL WHERE id = ?`,
   maxRunId: `SELECT id FROM run ORDER BY id DESC LIMIT 1`,
   insertAttempt: `INSERT INTO attempt
      (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -96,7 +100,7 @@ export function prepareStatements(db: Database) {
     rollback: write<[]>('ROLLBACK'),
     insertEvent: write<[number, string, string, string, number, string | null, string]>(t.insertEvent),
     insertBody: write<[number, Uint8Array]>(t.insertBody),
-    bodyOf: read<[string], { seq: number; raw: Buffer }>(t.bodyOf),
+    bodyOf: read<[string], { seq: number; raw: Buffer | null }>(t.bodyOf),
     countRedelivery: write<[number, number]>(t.countRedelivery),
     countConflict: write<[string, string, number, Uint8Array]>(t.countConflict),
     insertQuarantined: write<[string, string, number, string, Uint8Array]>(t.insertQuarantined),
@@ -113,6 +117,8 @@ export function prepareStatements(db: Database) {
     readyRun: write<[number]>(t.readyRun),
     releaseRun: write<[number, number]>(t.releaseRun),
     suspectRun: write<[number, number, number]>(t.suspectRun),
+    shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
+    newestReceivedAt: read<[], { received_at: number }>(t.newestReceivedAt),
     crashedOutRun: write<[number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(

@@ -33,6 +33,12 @@ interface LeaseEntry {
   mayHaveFollowers: boolean
 }
 
+/** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
+const setBackMs = 1_000
+const bodyMissing: RunError = {
+  name: 'body_missing',
+  message: 'the body of its event is not in the database any more: the file was damaged, or changed by hand',
+}
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
@@ -56,6 +62,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   let nextSeq = options.firstSeq
   let nextRunId = (sql.maxRunId.get()?.id ?? 0) + 1
+  let latest = sql.newestReceivedAt.get()?.received_at ?? 0
   let waiting: readonly WaitingClaim[] = []
   /** Handlers for which a run may have become claimable in this transaction. */
   const woken = new Set<number>()
@@ -78,11 +85,13 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const seqBefore = nextSeq
     const runIdBefore = nextRunId
     const claimableBefore = claimable
+    const latestBefore = latest
     waiting = claims
     woken.clear()
     undo = []
     sql.begin.run()
     try {
+      heedClock()
       const result = work()
       for (const claim of claims) {
         for (const name of claim.handlers) {
@@ -97,12 +106,24 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       nextSeq = seqBefore
       nextRunId = runIdBefore
       claimable = claimableBefore
+      latest = latestBefore
       for (const step of undo.toReversed()) step()
       for (const claim of claims) claim.leases.length = 0
       throw error
     } finally {
       waiting = []
     }
+  }
+
+  /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
+  function heedClock(): void {
+    const now = clock.now()
+    if (wasSetBack(now)) sql.shiftOpenRuns.run(latest - now)
+    latest = now
+  }
+
+  function wasSetBack(now: number): boolean {
+    return now < latest - setBackMs
   }
 
   function accept(batch: readonly Arrival[]): AcceptResult[] {
@@ -129,7 +150,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   function acceptAgain(event: NewEvent): AcceptResult {
     const first = sql.bodyOf.get(event.id)
-    if (first === undefined || event.raw.length !== first.raw.length || first.raw.compare(event.raw) !== 0) {
+    if (first === undefined) throw new Error(`event ${event.id} is neither new nor stored`)
+    if (first.raw !== null && !first.raw.equals(event.raw)) {
       const digest = createHash('sha256').update(event.raw).digest('hex')
       sql.countConflict.run(event.id, digest, event.receivedAt, event.raw)
       return 'conflict'
@@ -169,6 +191,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       token: 1,
       handler: route.name,
       attempt: 1,
+      failed: 0,
       crashed: 0,
       event: { seq, id, type, createdAt, receivedAt, key: event.key, raw },
     })
@@ -210,7 +233,13 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     if (limit <= 0) return
     const now = clock.now()
     const from = claim.suspects ? state.suspect : state.ready
+    let buried = 0
     for (const row of sql.claimable.all(from, handlerId, now, limit)) {
+      if (row.raw === null) {
+        bury(row, handlerId, now)
+        buried++
+        continue
+      }
       sql.claimRun.run(now, row.runId)
       const attempt = row.attempt + 1
       const token = row.token + 1
@@ -218,8 +247,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       const { owner } = claim
       const { crashed, runKey: key } = row
       hold(row.runId, { token, owner, handlerId, key, attempt, crashed, mayHaveFollowers: true })
-      claim.leases.push(toLease(row, handler, attempt, token))
+      claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
     }
+    // What waited behind them is ready now.
+    if (buried > 0) fill(claim, handlerId, handler)
+  }
+
+  /** A run whose event has no body can never be worked on. */
+  function bury({ runId, attempt, runKey }: ClaimRow, handlerId: number, now: number): void {
+    record(runId, attempt, now, now, 'dead', bodyMissing)
+    sql.finishRun.run(state.dead, now, now, runId)
+    claimable--
+    promote(handlerId, runKey)
   }
 
   function settle(outcomes: readonly Outcome[]): SettleResult[] {
@@ -395,6 +434,17 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       }
       return earliest
     },
+    /** Whether the clock was set back since it was last looked at. */
+    clockWasSetBack(): boolean {
+      const now = clock.now()
+      if (wasSetBack(now)) return true
+      latest = now
+      return false
+    },
+    /** Takes note that the whole file was found well. */
+    foundWell(): void {
+      sql.setMeta.run('check_due', 0)
+    },
     /** Writes something, to learn whether it can be committed. */
     probe(): void {
       sql.setMeta.run('probed_at', clock.now())
@@ -407,12 +457,13 @@ function leasedKey(handlerId: number, key: string): string {
   return `${handlerId} ${key}`
 }
 
-function toLease(row: ClaimRow, handler: string, attempt: number, token: number): Lease {
+function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, attempt: number, token: number): Lease {
   return {
     runId: row.runId,
     token,
     handler,
     attempt,
+    failed: row.failed,
     crashed: row.crashed,
     event: {
       seq: row.seq,

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
+  listedBytes,
   runStates,
   type AttemptRecord,
   type DeadLetter,
@@ -55,6 +56,17 @@ interface AttemptRow {
   error_stack: string | null
 }
 
+interface QuarantineRow {
+  seq: number
+  id: string
+  reason: string
+  received_at: number
+  secret_label: string
+  count: number
+  size: number
+  raw: Buffer
+}
+
 /** A page looks at so many events at the most; where filters match few of them it comes back short, with a cursor. */
 const maxScannedPerPage = 20_000
 
@@ -94,11 +106,13 @@ export function createViews(db: Database): SqliteViews {
     `SELECT attempt, started_at, ended_at, outcome, error_name, error_message, error_stack
      FROM attempt INDEXED BY attempt_run WHERE run_id = ? ORDER BY rowid DESC LIMIT 1`,
   )
-  const quarantineBelow = db.prepare<
-    [number, number],
-    { seq: number; id: string; reason: string; received_at: number; secret_label: string; count: number; raw: Buffer }
-  >(
-    `SELECT seq, id, reason, received_at, secret_label, count, raw FROM quarantine WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+  const quarantineBelow = db.prepare<[number, number], QuarantineRow>(
+    `SELECT seq, id, reason, received_at, secret_label, count, length(raw) AS size,
+       iif(length(raw) > ${listedBytes}, substr(raw, 1, ${listedBytes}), raw) AS raw
+     FROM quarantine WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+  )
+  const quarantineById = db.prepare<[string], QuarantineRow>(
+    `SELECT seq, id, reason, received_at, secret_label, count, length(raw) AS size, raw FROM quarantine WHERE id = ?`,
   )
   const openCounts = db.prepare<[], { state: number; handler: string; count: number; oldest: number }>(
     `SELECT r.state, h.name AS handler, r.count, r.oldest FROM (
@@ -116,7 +130,9 @@ export function createViews(db: Database): SqliteViews {
   )
   const handlers = db.prepare<[], { name: string }>('SELECT name FROM handler ORDER BY name')
   const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
-  const conflictCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM conflict')
+  const conflictCount = db.prepare<[], { count: number }>(
+    'SELECT count(*) AS count FROM conflict INDEXED BY conflict_at',
+  )
   const missing = db.prepare<[], { value: number }>(`SELECT value FROM meta WHERE name = 'missing_seqs'`)
 
   const statusOf = (seq: number) =>
@@ -189,16 +205,12 @@ export function createViews(db: Database): SqliteViews {
     const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
     const rows = quarantineBelow.all(below, query.limit + 1)
     const shown = rows.slice(0, query.limit)
-    const data = shown.map((row) => ({
-      id: row.id,
-      reason: row.reason,
-      receivedAt: row.received_at,
-      secretLabel: row.secret_label,
-      sizeBytes: row.raw.length,
-      count: row.count,
-      raw: row.raw,
-    }))
-    return page(data, rows.length > query.limit ? shown.at(-1)?.seq : undefined)
+    return page(shown.map(toQuarantinedBody), rows.length > query.limit ? shown.at(-1)?.seq : undefined)
+  }
+
+  function quarantined(id: string): QuarantinedBody | null {
+    const row = quarantineById.get(id)
+    return row === undefined ? null : toQuarantinedBody(row)
   }
 
   function stats(): InboxStats {
@@ -228,7 +240,7 @@ export function createViews(db: Database): SqliteViews {
     }
   }
 
-  return { events, event, deadLetters, quarantine, stats }
+  return { events, event, deadLetters, quarantine, quarantined, stats }
 }
 
 function page<T>(data: readonly T[], last: number | undefined): Page<T> {
@@ -252,6 +264,11 @@ function toSummary(row: EventRow, status: EventSummary['status']): EventSummary 
     ...partsOf(row.key),
     status,
   }
+}
+
+function toQuarantinedBody(row: QuarantineRow): QuarantinedBody {
+  const { id, reason, received_at: receivedAt, secret_label: secretLabel, size: sizeBytes, count, raw } = row
+  return { id, reason, receivedAt, secretLabel, sizeBytes, count, raw }
 }
 
 function toError(row: AttemptRow): RunError {

@@ -37,6 +37,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
       answerCalls(port, workOperations(side))
       return { value: undefined, transfer: [] }
     },
+    foundWell: () => plain(writer.run((store) => store.foundWell(), true)),
     close: async (): Promise<Packed> => {
       await writer.close()
       open.close()

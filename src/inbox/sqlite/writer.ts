@@ -41,6 +41,7 @@ const busyRetryMs = 20
 /** Nobody waits for an answer that long; what is refused then is sent again. */
 const busyLimitMs = 5_000
 const probeMs = 1_000
+const clockLookMs = 5_000
 
 /**
  * Group commit. All work that gathered while the last commit ran goes into the next transaction: one fsync for all of it.
@@ -190,14 +191,9 @@ export class Writer {
       case 'bug':
         this.#runOneByOne(batch, error)
         return
-      case 'fatal': {
-        const fatal = toStoreError(failure, error)
-        this.#setHealth({ ok: false, reason: fatal.message })
-        for (const work of batch) work.reject(fatal)
-        this.#stop(fatal)
-        this.#options.onFailure?.(fatal)
+      case 'fatal':
+        this.#fail(batch, toStoreError(failure, error))
         return
-      }
       case 'full':
       case 'failed': {
         const refused = toStoreError(failure, error)
@@ -207,6 +203,13 @@ export class Writer {
         this.#probeTimer = this.#options.clock.after(probeMs, () => this.#probe())
       }
     }
+  }
+
+  #fail(batch: readonly Work[], fatal: InboxError): void {
+    this.#setHealth({ ok: false, reason: fatal.message })
+    for (const work of batch) work.reject(fatal)
+    this.#stop(fatal)
+    this.#options.onFailure?.(fatal)
   }
 
   #waitForLock(error: unknown): void {
@@ -222,11 +225,13 @@ export class Writer {
     clock.after(busyRetryMs, () => this.#flush())
   }
 
-  /** A piece of work that throws hurts only itself: the rest of its batch is tried again without it. */
+  /**
+   * A piece of work that throws hurts only itself: each of the batch is tried again by itself. If there was none, it is the
+   * handing out of runs that throws, and would again: a new process may do better.
+   */
   #runOneByOne(batch: readonly Work[], error: unknown): void {
-    const [only] = batch
-    if (only !== undefined && batch.length === 1) {
-      only.reject(error instanceof Error ? error : new InboxError('internal', messageOf(error)))
+    if (batch.length === 0) {
+      this.#fail([], new InboxError('store_unavailable', `runs cannot be handed out: ${messageOf(error)}`))
       return
     }
     for (const [index, work] of batch.entries()) {
@@ -239,14 +244,14 @@ export class Writer {
         this.#options.onCommit?.()
         work.resolve(result)
       } catch (thrown) {
-        if (classifyFailure(thrown) === 'busy') {
-          this.#failed(batch.slice(index), thrown)
-          break
-        }
-        this.#failed([work], thrown)
+        const failure = classifyFailure(thrown)
+        if (failure === 'bug')
+          work.reject(thrown instanceof Error ? thrown : new InboxError('internal', messageOf(thrown)))
+        else this.#failed(failure === 'busy' ? batch.slice(index) : [work], thrown)
+        if (failure === 'busy') break
       }
     }
-    if (batch.length > 0 && this.#claims.length > 0) {
+    if (this.#claims.length > 0) {
       this.#newClaims = true
       this.#schedule(false)
     }
@@ -264,19 +269,25 @@ export class Writer {
     this.#options.onHealth?.(health)
   }
 
-  /** One timer, for the earliest retry that a waiting claim could take. */
+  /** One timer, for the earliest retry that a waiting claim could take. While nothing can be written, the probe takes its place. */
   #armDueTimer(): void {
-    const { store, clock } = this.#options
+    const { store } = this.#options
     let dueAt: number | null = null
-    for (const claim of this.#claims) {
+    for (const claim of this.#health.ok ? this.#claims : []) {
       const at = store.nextDueAt(claim)
       if (at !== null && (dueAt === null || at < dueAt)) dueAt = at
     }
     if (dueAt === this.#dueAt) return
     this.#dueTimer?.cancel()
     this.#dueAt = dueAt
-    if (dueAt === null) return
-    this.#dueTimer = clock.after(dueAt - clock.now(), () => {
+    if (dueAt !== null) this.#awaitDue(dueAt)
+  }
+
+  /** Looks at the clock now and then, because it can be set. */
+  #awaitDue(dueAt: number): void {
+    const { store, clock } = this.#options
+    this.#dueTimer = clock.after(Math.min(dueAt - clock.now(), clockLookMs), () => {
+      if (clock.now() < dueAt && !store.clockWasSetBack()) return this.#awaitDue(dueAt)
       this.#dueAt = null
       this.#newClaims = true
       this.#schedule(false)

@@ -30,6 +30,7 @@ export const initial: Migration = {
          raw BLOB NOT NULL,
          PRIMARY KEY (event_seq, digest)
        ) STRICT, WITHOUT ROWID`,
+      `CREATE INDEX conflict_at ON conflict (received_at)`,
       `CREATE TABLE quarantine (
          seq INTEGER PRIMARY KEY,
          id TEXT NOT NULL UNIQUE,
@@ -48,6 +49,7 @@ export const initial: Migration = {
          state INTEGER NOT NULL,
          run_at INTEGER NOT NULL,
          attempt INTEGER NOT NULL,
+         failed INTEGER NOT NULL,
          crashed INTEGER NOT NULL,
          token INTEGER NOT NULL,
          started_at INTEGER,

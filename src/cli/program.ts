@@ -1,0 +1,34 @@
+import { Command, CommanderError } from 'commander'
+import { InboxError } from '../errors.ts'
+import { printError } from './output.ts'
+
+/** A program without commands yet. Those that are added to it report a wrong call as every other error. */
+export function createProgram(): Command {
+  return new Command('onchain-inbox').exitOverride().configureOutput({ outputError: () => {} })
+}
+
+/** Runs the command that this process was called with. */
+export async function runProgram(program: Command): Promise<void> {
+  // Unheard, a failed write would end the process, and with it a sidecar whose log nobody reads any more.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    process.exitCode = isMistake(error) ? printError(toUsageError(error), { json: asksForJson() }) : error.exitCode
+  }
+}
+
+/** Help and version are thrown too, after they were printed. */
+function isMistake({ code }: CommanderError): boolean {
+  return code !== 'commander.help' && code !== 'commander.helpDisplayed' && code !== 'commander.version'
+}
+
+function toUsageError({ message }: CommanderError): InboxError {
+  return new InboxError('usage', `${message.replace(/^error: /, '')} (--help shows what is possible)`)
+}
+
+/** The options were not understood, so this one is looked for among the arguments as they are. */
+function asksForJson(): boolean {
+  return process.argv.includes('--json')
+}

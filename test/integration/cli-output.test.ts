@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { cliFile, runCli, startCli } from '../support/cli.ts'
+import { RecordingClient, toDelivery } from '../support/history.ts'
+import { Sidecar } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+/** Prints in every way a handler can, more than a pipe holds, and then leaves a trace. */
+const talkative = {
+  'talkative.mjs': `
+import { appendFileSync } from 'node:fs'
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: '*',
+  run(event, ctx) {
+    for (let line = 0; line < 100; line++) {
+      console.log('out', line, '-'.repeat(1_000))
+      console.error('err', line, '-'.repeat(1_000))
+      ctx.log.info({ line }, 'told')
+    }
+    appendFileSync(process.env.EFFECTS, event.id + '\\n')
+  },
+})
+`,
+}
+
+test('serve receives and handles events after the reader of its log has died, and stops as asked', async () => {
+  await using sidecar = await Sidecar.start({ handlers: talkative, env: { INBOX_LOG_LEVEL: 'debug' } })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  sidecar.stopReading()
+  for (let n = 1; n <= 20; n++) {
+    const id = `evt_${n}`
+    const { answer } = await client.deliver(toDelivery(eventBytes({ id }), { id }))
+    expect(answer).toBe(200)
+    await until(async () => (await readFile(sidecar.effectsFile, 'utf8').catch(() => '')).includes(`${id}\n`), id)
+  }
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+})
+
+test('the demo ends quietly when its reader has seen enough', async () => {
+  await using dir = await createTempDir()
+  using demo = startCli(['demo', '--seconds', '600'], { cwd: dir.path })
+  await once(demo.child.stdout, 'data')
+  demo.child.stdout.destroy()
+  expect(await demo.ended).toMatchObject({ code: 0, errors: '' })
+})
+
+test('a short command whose reader is gone ends as it would have', async () => {
+  using help = startCli(['--help'], { cwd: '/' })
+  help.child.stdout.destroy()
+  expect(await help.ended).toMatchObject({ code: 0, errors: '' })
+})
+
+test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no success (needs /dev/full)', async () => {
+  await using dir = await createTempDir()
+  const full = openSync('/dev/full', 'w')
+  const env = { PATH: process.env['PATH'], INBOX_SECRETS: 'the-secret-of-the-test' }
+  const child = spawn(process.execPath, [cliFile, 'check'], { cwd: dir.path, env, stdio: ['ignore', full, 'pipe'] })
+  let errors = ''
+  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number]
+  closeSync(full)
+  expect(code).toBe(1)
+  expect(errors).toContain('usage: standard output cannot be written (ENOSPC')
+})
+
+test('every line of the demo with --json is a JSON object, those of the handlers too', async () => {
+  await using dir = await createTempDir()
+  const { code, out, errors } = await runCli(['demo', '--seconds', '2', '--json'], { cwd: dir.path })
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { msg: string; line?: string })
+  expect(lines[0]).toMatchObject({ msg: 'listening' })
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopped' })
+  const printed = lines.filter(({ msg }) => msg === 'output').map(({ line }) => line)
+  expect(printed).toContainEqual(expect.stringContaining('wallet.large_trade'))
+})
+
+test('a second demo in the same folder says that one is running, and which process that is', async () => {
+  await using dir = await createTempDir()
+  using first = startCli(['demo', '--seconds', '600'], { cwd: dir.path })
+  await once(first.child.stdout, 'data')
+  const second = await runCli(['demo'], { cwd: dir.path })
+  first.child.kill()
+  await first.ended
+  expect(second).toEqual({
+    code: 75,
+    out: '',
+    errors: `database_in_use: another demo is running in this folder (the process ${first.child.pid}): stop it, or run this one in another folder\n`,
+  })
+})

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { RecordingClient, toDelivery } from '../support/history.ts'
+import { serveCommand, Sidecar } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+import { has } from '../support/tools.ts'
+import { until } from '../support/until.ts'
+
+const hasTerminals = process.platform === 'linux' && has('script')
+const logForPeople = fileURLToPath(new URL('../fixtures/log-for-people.ts', import.meta.url))
+
+/** Runs a program in a terminal of its own. */
+const inTerminal = (command: readonly string[]) => ['script', '-qefc', command.join(' '), '/dev/null']
+
+async function outputOf([program = '', ...args]: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const path = process.env['PATH']
+  const child = spawn(program, args, {
+    env: { PATH: path, TERM: 'xterm', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await new Promise((resolve) => child.on('close', resolve))
+  return text
+}
+
+const escape = '\u001b['
+const command = [process.execPath, logForPeople]
+
+test('a log for people has no colours where no terminal is, whichever thread writes it', async () => {
+  const text = await outputOf(command, { GITHUB_ACTIONS: 'true', CI: 'true' })
+  expect(text).toMatch(/WARN: in the main thread\n.*WARN: in a worker\n/)
+  expect(text).not.toContain(escape)
+})
+
+test.skipIf(!hasTerminals)('it has colours on a terminal, and none with NO_COLOR (needs script)', async () => {
+  const coloured = (await outputOf(inTerminal(command))).trim().split('\n')
+  expect(coloured).toHaveLength(2)
+  for (const line of coloured) expect(line).toContain(`${escape}33mWARN`)
+  const plain = await outputOf(inTerminal(command), { NO_COLOR: '1' })
+  expect(plain).toContain('WARN: in a worker')
+  expect(plain).not.toContain(escape)
+})
+
+/** Runs until it is aborted, so that a stop takes a while. */
+const slow = `
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: '*',
+  run: (event, ctx) => new Promise((_, reject) => {
+    ctx.log.info({}, 'began')
+    ctx.signal.addEventListener('abort', reject)
+  }),
+})
+`
+
+test.skipIf(!hasTerminals).each(['once', 'twice'])(
+  'closing the terminal, told %s, stops serve in order (needs script)',
+  async (told) => {
+    await using sidecar = await Sidecar.start({
+      command: inTerminal([...serveCommand, '--json']),
+      handlers: { 'slow.mjs': slow },
+      env: { INBOX_SHUTDOWN_MS: '3000' },
+    })
+    using client = new RecordingClient({ url: () => sidecar.url })
+    await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))
+    await sidecar.log('began')
+    const pid = Number(await readFile(`${sidecar.databaseFile}.pid`, 'utf8'))
+    using leftover = new DisposableStack()
+    leftover.defer(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
+    // As a shell tells its jobs before it ends; then the terminal itself goes.
+    if (told === 'twice') {
+      process.kill(pid, 'SIGHUP')
+      await sidecar.log('stopping')
+    }
+    await sidecar.kill()
+    await until(() => !isAlive(pid), 'serve has ended')
+    await using next = await Sidecar.start({ env: { INBOX_DATABASE_URL: `sqlite:${sidecar.databaseFile}` } })
+    expect(await next.log('database opened')).toMatchObject({ cleanStop: true })
+  },
+)
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

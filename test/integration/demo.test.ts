@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+test('the demo, whose credentials are published, takes nothing from the settings of the folder and stays on loopback', async () => {
+  await using dir = await createTempDir()
+  const settings = {
+    INBOX_PATH: '/elsewhere',
+    INBOX_HOST: '0.0.0.0',
+    INBOX_ADMIN_HOST: '0.0.0.0',
+    INBOX_ADMIN_HOSTS: ['inbox.example.com'],
+  }
+  await writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${JSON.stringify(settings)}`)
+  const child = spawn(process.execPath, [cli, 'demo', '--seconds', '0.1', '--json'], {
+    cwd: dir.path,
+    env: { PATH: process.env['PATH'], INBOX_ADMIN_HOST: '0.0.0.0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect(code).toBe(0)
+  const line = output.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
+  const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string }
+  expect([new URL(url).hostname, new URL(adminUrl).hostname]).toEqual(['127.0.0.1', '127.0.0.1'])
+  expect(new URL(url).pathname).toBe('/webhooks')
+})

@@ -1,0 +1,24 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { RecordingClient, toDelivery } from '../support/history.ts'
+import { Sidecar } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+
+const failing = `export default { type: '*', run() { throw new Error('not now') } }`
+
+test('a start says which handlers have open runs and are not loaded any more', async () => {
+  await using sidecar = await Sidecar.start({ handlers: { 'trades.mjs': failing } })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))
+  await sidecar.log('an attempt failed; it will be tried again')
+  await sidecar.stop()
+
+  const empty = join(sidecar.dir, 'empty')
+  await mkdir(empty)
+  await sidecar.start({ INBOX_HANDLERS: empty })
+  expect(await sidecar.log('open runs belong to handlers that are not loaded')).toMatchObject({
+    level: 'warn',
+    handlers: [{ handler: 'trades', openRuns: 1 }],
+  })
+})

@@ -1,0 +1,42 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+/** The file that `node` runs as `onchain-inbox`. */
+export const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+export interface CliOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface CliResult {
+  readonly code: number | null
+  readonly out: string
+  readonly errors: string
+}
+
+/** Disposing of it kills the process, if that still runs. */
+export interface CliProcess extends Disposable {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>
+  /** Resolves when it has ended and all its output was read. */
+  readonly ended: Promise<CliResult>
+}
+
+/** Starts `onchain-inbox` in a process of its own, with no settings but the given ones. */
+export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): CliProcess {
+  const child = spawn(process.execPath, [cliFile, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, errors] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const ended = new Promise<CliResult>((resolve) => child.on('close', (code) => resolve({ code, out, errors })))
+  return { child, ended, [Symbol.dispose]: () => void child.kill('SIGKILL') }
+}
+
+export function runCli(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  return startCli(args, options).ended
+}
