@@ -94,7 +94,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onReplaced: () => metrics.runnerReplaced(),
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
-  await reportLeftBehind(inbox, runner.handlers, log)
+  // Not waited for: it counts the backlog.
+  reportLeftBehind(inbox, runner.handlers, log).catch(() => {})
 
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
