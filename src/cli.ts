@@ -4,6 +4,7 @@ import { addDeadCommand } from './cli/dead.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addEmulatorCommand } from './cli/emulator.ts'
 import { addEventsCommand } from './cli/events.ts'
+import { addHandlersCommand } from './cli/handlers.ts'
 import { createProgram, runProgram } from './cli/program.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addVerifyCommand } from './cli/verify.ts'
@@ -21,5 +22,6 @@ addCheckCommand(program, { checkHandlers })
 addVerifyCommand(program)
 addEventsCommand(program)
 addDeadCommand(program)
+addHandlersCommand(program)
 
 await runProgram(program)

@@ -110,6 +110,8 @@ export function toQuarantinedDetailJson(body: QuarantinedBody) {
   return { ...toQuarantinedJson(body), raw_base64: toBuffer(body.raw).toString('base64') }
 }
 
+export type HandlerJson = ReturnType<typeof toHandlerJson>
+
 /** A handler with its open runs and dead letters; one that is not loaded has only those. */
 export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats: HandlerStats | undefined) {
   const { waiting = 0, ready = 0, suspect = 0, running = 0, dead = 0 } = stats ?? {}
@@ -121,7 +123,18 @@ export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats
     retry: { attempts: info.retry.attempts, base_ms: info.retry.baseMs, cap_ms: info.retry.capMs },
     file: info.file,
   }
-  return { name, loaded: info !== undefined, settings: settings ?? null, waiting, ready, suspect, running, dead }
+  const paused = stats?.paused ?? false
+  return {
+    name,
+    loaded: info !== undefined,
+    paused,
+    settings: settings ?? null,
+    waiting,
+    ready,
+    suspect,
+    running,
+    dead,
+  }
 }
 
 export function toBuffer(bytes: Uint8Array): Buffer {

@@ -9,7 +9,7 @@ import type { ReceiverState } from '../receiver/server.ts'
 import { createGuard, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
-import { createEventAccess, listHandlers, listQuarantine, showQuarantined } from './views.ts'
+import { createEventAccess, listQuarantine, showQuarantined } from './views.ts'
 
 export interface AdminAppOptions {
   readonly inbox: ViewPort
@@ -38,7 +38,7 @@ const api = '/api/v1'
 export function createAdminApp(options: AdminAppOptions): RequestListener {
   const { inbox, metrics, state, log } = options
   const guard = createGuard(options)
-  const events = createEventAccess(inbox)
+  const events = createEventAccess(inbox, options.handlers)
   const app = bareExpress()
 
   const check = (...checks: readonly RequestCheck[]): RequestHandler => {
@@ -53,6 +53,16 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   const get = (path: string, handler: RequestHandler<{ id: string }>) => {
     app.get(path, handler)
     app.all(path, notAllowed('GET, HEAD'))
+  }
+
+  const post = (path: string, handler: RequestHandler<{ id: string }>) => {
+    app.post(path, handler)
+    app.all(path, notAllowed('POST'))
+  }
+  const pause = async (handler: string | null, paused: boolean) => {
+    const result = await events.setPaused(handler, paused)
+    log.info(result, 'handlers were paused or resumed by the admin API')
+    return result
   }
 
   app.use((_request, response, next) => {
@@ -86,19 +96,25 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     response.set('Content-Length', String(raw.length)).end(raw)
   })
   get(`${api}/dead-letters`, async (request, response) => sendJson(response, await events.listDead(request.query)))
-  app.post(`${api}/dead-letters/requeue`, async (request, response) => {
+  post(`${api}/dead-letters/requeue`, async (request, response) => {
     const result = await events.requeueDead(await readJsonBody(request, response))
     log.info(result, 'dead letters were requeued by the admin API')
     sendJson(response, result)
   })
-  app.all(`${api}/dead-letters/requeue`, notAllowed('POST'))
   get(`${api}/quarantine`, async (request, response) => sendJson(response, await listQuarantine(inbox, request.query)))
   get(`${api}/quarantine/:id`, async (request, response) =>
     sendJson(response, await showQuarantined(inbox, request.params.id)),
   )
-  get(`${api}/handlers`, async (_request, response) =>
-    sendJson(response, await listHandlers(inbox, options.handlers())),
-  )
+  get(`${api}/handlers`, async (_request, response) => sendJson(response, await events.listHandlers()))
+  for (const [verb, paused] of [
+    ['pause', true],
+    ['resume', false],
+  ] as const) {
+    post(`${api}/${verb}`, async (_request, response) => sendJson(response, await pause(null, paused)))
+    post(`${api}/handlers/:id/${verb}`, async (request, response) =>
+      sendJson(response, await pause(request.params.id, paused)),
+    )
+  }
 
   app.use(() => {
     throw nothingHere()

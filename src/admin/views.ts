@@ -13,6 +13,7 @@ import {
   type DeadLetterJson,
   type EventDetailJson,
   type EventSummaryJson,
+  type HandlerJson,
   type ListJson,
 } from './json.ts'
 import { eventParameters, pageParameters, parseParameters, parseRequeue } from './parameters.ts'
@@ -29,10 +30,24 @@ export interface EventAccess {
   listDead(query: Query): Promise<ListJson<DeadLetterJson>>
   /** Takes `{"run_ids": […]}` or `{"all": true}`. Asked again it finds nothing left to do. */
   requeueDead(which: unknown): Promise<{ readonly requeued: number }>
+  /** All handlers that are loaded, and those that are gone but left runs behind. */
+  listHandlers(): Promise<HandlersJson>
+  /** Of one handler, or with null of all together. */
+  setPaused(handler: string | null, paused: boolean): Promise<PausedJson>
 }
 
-/** The same over an inbox in this process. */
-export function createEventAccess(inbox: ViewPort): EventAccess {
+/** `paused`: whether all handlers are paused together. */
+export interface HandlersJson extends ListJson<HandlerJson> {
+  readonly paused: boolean
+}
+
+export interface PausedJson {
+  readonly handler: string | null
+  readonly paused: boolean
+}
+
+/** The same over an inbox in this process, whose loaded handlers `loaded` tells. */
+export function createEventAccess(inbox: ViewPort, loaded: () => readonly HandlerInfo[] = () => []): EventAccess {
   async function find(id: string): Promise<EventDetail> {
     const event = await inbox.event(id)
     if (event === null) throw new InboxError('not_found', 'there is no event with this id')
@@ -47,6 +62,11 @@ export function createEventAccess(inbox: ViewPort): EventAccess {
     listDead: async (query) =>
       toListJson(await inbox.deadLetters(parseParameters(pageParameters, query)), toDeadLetterJson),
     requeueDead: async (which) => ({ requeued: await inbox.requeueDead(parseRequeue(which)) }),
+    listHandlers: () => listHandlers(inbox, loaded()),
+    async setPaused(handler, paused) {
+      if (await inbox.setPaused(handler, paused)) return { handler, paused }
+      throw new InboxError('not_found', 'there is no handler of this name, and never was')
+    },
   }
 }
 
@@ -62,10 +82,11 @@ export async function showQuarantined(inbox: Pick<ViewPort, 'quarantined'>, id: 
   return toQuarantinedDetailJson(body)
 }
 
-/** All handlers that are loaded, and those that are gone but left runs behind. */
-export async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]) {
-  const stats = new Map((await inbox.stats()).handlers.map((row) => [row.handler, row]))
+async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]): Promise<HandlersJson> {
+  const { paused, handlers: counted } = await inbox.stats()
+  const stats = new Map(counted.map((row) => [row.handler, row]))
   const infos = new Map(handlers.map((info) => [info.name, info]))
   const names = [...new Set([...infos.keys(), ...stats.keys()])].toSorted()
-  return { data: names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name))), next_cursor: null }
+  const data = names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name)))
+  return { paused, data, next_cursor: null }
 }

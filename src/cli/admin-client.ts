@@ -30,6 +30,11 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
     rawEvent: async (id) => call(`events/${segment(id)}/raw`),
     listDead: (query) => getJson(`dead-letters${search(query)}`),
     requeueDead: (which) => getJson('dead-letters/requeue', which),
+    listHandlers: () => getJson('handlers'),
+    setPaused: (handler, paused) => {
+      const verb = paused ? 'pause' : 'resume'
+      return getJson(handler === null ? verb : `handlers/${segment(handler)}/${verb}`, {})
+    },
   }
 }
 

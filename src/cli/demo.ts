@@ -9,7 +9,7 @@ import { loadConfig, type Config } from '../config.ts'
 import { demoCredentials } from '../demo-credentials.ts'
 import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
 import { InboxError } from '../errors.ts'
-import type { HandlerStats, InboxStats } from '../inbox/port.ts'
+import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../log.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
 import { untilSignal } from './signals.ts'
@@ -91,7 +91,7 @@ async function demo(options: DemoOptions): Promise<void> {
 
 const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
 
-function countRuns(stats: InboxStats, states: readonly Exclude<keyof HandlerStats, 'handler'>[]): number {
+function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): number {
   return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
 }
 

@@ -68,6 +68,8 @@ export class MemoryRuns {
   readonly #leased = new Map<number, MemoryRun>()
   readonly #leasedBy = new Map<string, Set<MemoryRun>>()
   readonly #retired = new Set<string>()
+  readonly #paused = new Set<string>()
+  #allPaused = false
   /** Oldest first. There are about as many as there are runners. */
   readonly #claims = new Set<WaitingClaim>()
   #timer: { readonly at: number; readonly timer: Timer } | null = null
@@ -79,6 +81,22 @@ export class MemoryRuns {
   constructor(clock: Clock, rewakeMs: number) {
     this.#clock = clock
     this.#rewakeMs = rewakeMs
+  }
+
+  get allPaused(): boolean {
+    return this.#allPaused
+  }
+
+  isPaused(handler: string): boolean {
+    return this.#paused.has(handler)
+  }
+
+  /** Pauses a handler, or all together. */
+  setPaused(handler: string | null, paused: boolean): void {
+    if (handler === null) this.#allPaused = paused
+    else if (paused) this.#paused.add(handler)
+    else this.#paused.delete(handler)
+    this.serve()
   }
 
   /** Creates a run; it is handed out at the next `serve`. */
@@ -250,7 +268,8 @@ export class MemoryRuns {
   /** Takes what is due of all the handlers, oldest first; if that is nothing, sees to it that the timer wakes for the next. */
   #take({ handlers, max, owner, suspects }: ClaimRequest): readonly Lease[] {
     const from = suspects ? 'suspect' : 'ready'
-    const heaps = handlers.map((handler) => this.#queueOf(handler)[from])
+    if (this.#allPaused) return []
+    const heaps = handlers.filter((name) => !this.#paused.has(name)).map((name) => this.#queueOf(name)[from])
     const now = this.#clock.now()
     const leases: Lease[] = []
     while (leases.length < max) {

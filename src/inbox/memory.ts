@@ -49,6 +49,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const eventsById = new Map<string, EventEntry>()
   const quarantined = new Map<string, QuarantineEntry>()
   const runs = new MemoryRuns(clock, rewakeMs)
+  const registered = new Set<string>()
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
   let conflicts = 0
@@ -111,6 +112,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async register(newRoutes) {
       assertOpen()
       routes = newRoutes
+      for (const { name } of newRoutes) registered.add(name)
       routesOf = createRouteTable(newRoutes)
     },
     async claim(request) {
@@ -146,6 +148,12 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       const oldestFirst = letters.toSorted((a, b) => a.seq - b.seq)
       return toPage(newestFirst(oldestFirst, cursor), limit, ({ letter }) => letter)
     },
+    async setPaused(handler, paused) {
+      assertOpen()
+      const isKnown = handler === null || registered.has(handler)
+      if (isKnown) runs.setPaused(handler, paused)
+      return isKnown
+    },
     async requeueDead(which) {
       assertOpen()
       return runs.requeueDead(which)
@@ -167,6 +175,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         lastSeq: events.length,
         quarantined: quarantined.size,
         conflicts,
+        paused: runs.allPaused,
         handlers: countByHandler(routes, runs),
         oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
         missingSeqs: 0,
@@ -246,16 +255,18 @@ function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number
 }
 
 /** One row per handler that is registered or has runs that are not done. */
-function countByHandler(routes: readonly HandlerRoute[], { open, dead }: MemoryRuns): HandlerStats[] {
+function countByHandler(routes: readonly HandlerRoute[], runs: MemoryRuns): HandlerStats[] {
   type Counts = { -readonly [K in keyof HandlerStats]: HandlerStats[K] }
   const rows = new Map<string, Counts>()
   const rowOf = (handler: string) => {
-    const row = rows.get(handler) ?? { handler, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+    const counts = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+    const row = rows.get(handler) ?? { handler, paused: runs.isPaused(handler), ...counts }
     rows.set(handler, row)
     return row
   }
   for (const { name } of routes) rowOf(name)
-  for (const { handler, state } of [...open, ...dead.values()]) if (state !== 'done') rowOf(handler)[state] += 1
+  for (const { handler, state } of [...runs.open, ...runs.dead.values()])
+    if (state !== 'done') rowOf(handler)[state] += 1
   return [...rows.values()]
 }
 

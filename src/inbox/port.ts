@@ -17,6 +17,7 @@
  *   reap        ends all leases of an owner that died; each counts as a crash
  *   suspect     a run that was in flight when its owner died: handed out one at a time until it has a verdict
  *   dead letter a run that will not be tried again unless it is requeued
+ *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
 /** An event as the receiver hands it over: the envelope is checked, the bytes are as they came. */
@@ -234,8 +235,13 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
-export interface HandlerStats {
+export interface HandlerStats extends RunCounts {
   readonly handler: string
+  /** Whether this handler itself is paused. */
+  readonly paused: boolean
+}
+
+export interface RunCounts {
   readonly waiting: number
   readonly ready: number
   readonly suspect: number
@@ -248,6 +254,8 @@ export interface InboxStats {
   readonly lastSeq: number
   readonly quarantined: number
   readonly conflicts: number
+  /** Whether all handlers are paused together. */
+  readonly paused: boolean
   readonly handlers: readonly HandlerStats[]
   /** When the event of the oldest open run was received; null when nothing is open. */
   readonly oldestOpenAt: number | null
@@ -303,6 +311,11 @@ export interface ViewPort {
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
+  /**
+   * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
+   * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.
+   */
+  setPaused(handler: string | null, paused: boolean): Promise<boolean>
   /** Newest first. Of longer bodies, `raw` has only the first `listedBytes`. */
   quarantine(query: PageQuery): Promise<Page<QuarantinedBody>>
   /** One of them with all of its bytes. */

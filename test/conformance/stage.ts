@@ -5,7 +5,7 @@ import type {
   ClaimRequest,
   EventDetail,
   HandlerRoute,
-  HandlerStats,
+  RunCounts,
   Inbox,
   Lease,
   NewEvent,
@@ -190,10 +190,10 @@ export class Stage implements AsyncDisposable {
     return runs.map(({ state }) => state)
   }
 
-  async stats(handler = 'ordered'): Promise<Omit<HandlerStats, 'handler'>> {
+  async stats(handler = 'ordered'): Promise<RunCounts> {
     const { handlers } = await this.inbox.stats()
-    const { handler: _, ...counts } = handlers.find((row) => row.handler === handler) ?? { handler, ...noRuns }
-    return counts
+    const { waiting, ready, suspect, running, dead } = handlers.find((row) => row.handler === handler) ?? noRuns
+    return { waiting, ready, suspect, running, dead }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

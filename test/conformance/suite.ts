@@ -3,6 +3,7 @@ import { describeAccept } from './accept.ts'
 import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
 import { describeOperations } from './operations.ts'
+import { describePause } from './pause.ts'
 import { describeReap } from './reap.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
@@ -18,6 +19,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeClaim(harness)
     describeSettle(harness)
     describeReap(harness)
+    describePause(harness)
     describeViews(harness)
     describeOperations(harness)
     if (harness.reopen) describeReopen(harness)

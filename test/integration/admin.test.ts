@@ -301,6 +301,7 @@ test('handlers are listed with their settings and their runs, those that are gon
     {
       name: 'alerts',
       loaded: true,
+      paused: false,
       settings: {
         types: ['token.*'],
         order: 'key',
@@ -315,7 +316,17 @@ test('handlers are listed with their settings and their runs, those that are gon
       running: 0,
       dead: 0,
     },
-    { name: 'trades', loaded: false, settings: null, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 1 },
+    {
+      name: 'trades',
+      loaded: false,
+      paused: false,
+      settings: null,
+      waiting: 0,
+      ready: 0,
+      suspect: 0,
+      running: 0,
+      dead: 1,
+    },
   ])
 })
 
@@ -357,4 +368,30 @@ test('a failure inside is answered without its details', async () => {
   await inbox.close()
   const closed = await get(app, '/api/v1/events').expect(503).expect('Retry-After', '5')
   expect(closed.body.error.code).toBe('shutting_down')
+})
+
+test('handlers are paused and resumed, one or all together; the answer is the same when asked again', async () => {
+  const { app, inbox } = setUpAdmin()
+  await giveUp(inbox, ['a'])
+  const stats = async () => {
+    const { paused, handlers } = await inbox.stats()
+    return [paused, handlers.map((row) => [row.handler, row.paused])]
+  }
+  for (let times = 0; times < 2; times++) {
+    const { body } = await post(app, '/api/v1/handlers/trades/pause').expect(200)
+    expect(body).toEqual({ handler: 'trades', paused: true })
+  }
+  expect((await post(app, '/api/v1/pause').expect(200)).body).toEqual({ handler: null, paused: true })
+  expect(await stats()).toEqual([true, [['trades', true]]])
+  const { body } = await get(app, '/api/v1/handlers').expect(200)
+  expect(body).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
+
+  await post(app, '/api/v1/resume').expect(200)
+  expect(await stats()).toEqual([false, [['trades', true]]])
+  await post(app, '/api/v1/handlers/trades/resume').expect(200)
+  expect(await stats()).toEqual([false, [['trades', false]]])
+
+  const { body: none } = await post(app, '/api/v1/handlers/nobody/pause').expect(404)
+  expect(none.error).toEqual({ code: 'not_found', message: 'there is no handler of this name, and never was' })
+  await get(app, '/api/v1/pause').expect(405).expect('Allow', 'POST')
 })

@@ -119,6 +119,33 @@ test('what a command makes beside the database is for its own user only', async 
   for (const name of made) expect([name, (await stat(join(dir, name))).mode & 0o077]).toEqual([name, 0])
 })
 
+test('handlers are listed, paused and resumed, from the file and by way of the sidecar alike', async () => {
+  await fill()
+  const commands = [
+    ['handlers', 'pause', 'trades'],
+    ['handlers', 'list'],
+    ['handlers', 'pause', '--all', '--json'],
+    ['handlers', 'list', '--json'],
+    ['handlers', 'resume', '--all'],
+    ['handlers', 'pause', 'nobody'],
+  ]
+  const direct: Run[] = []
+  for (const args of commands) direct.push(await run(args))
+  await using sidecar = await startSidecar()
+  const remote: Run[] = []
+  for (const args of commands) remote.push(await run(args, sidecar.env))
+  expect(remote).toEqual(direct)
+
+  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1])
+  const [pause, list, pauseAll, listAll, resumeAll, nobody] = direct
+  expect(pause?.out).toBe('paused: trades; what runs at the moment goes on\n')
+  expect(list?.out).toMatch(/^handler +state +waiting +ready +suspect +running +dead\ntrades +paused +\d/)
+  expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
+  expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
+  expect(resumeAll?.out).toBe('resumed: all handlers together\n')
+  expect(nobody?.errors).toBe('not_found: there is no handler of this name, and never was\n')
+})
+
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
   await fill()
   const commands = [
@@ -274,6 +301,8 @@ test('the token beside the database is not sent to another program at the port w
 test.each([
   [['dead', 'requeue'], 'usage: expected either the numbers of runs'],
   [['dead', 'requeue', '1', '--all'], 'usage: expected either the numbers of runs'],
+  [['handlers', 'pause'], 'usage: expected either the name of a handler'],
+  [['handlers', 'resume', 'trades', '--all'], 'usage: expected either the name of a handler'],
   [['dead', 'requeue', '7', 'evt_1'], "usage: command-argument value 'evt_1' is invalid"],
   [['events', 'list', '--limit', 'many'], "usage: option '--limit <number>' argument 'many' is invalid"],
   [['events', 'list', '--admin-url', 'nowhere'], 'usage: --admin-url: expected a URL'],

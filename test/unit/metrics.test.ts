@@ -3,7 +3,15 @@ import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/clock.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
 
-const empty: InboxStats = { lastSeq: 0, quarantined: 0, conflicts: 0, handlers: [], oldestOpenAt: null, missingSeqs: 0 }
+const empty: InboxStats = {
+  paused: false,
+  lastSeq: 0,
+  quarantined: 0,
+  conflicts: 0,
+  handlers: [],
+  oldestOpenAt: null,
+  missingSeqs: 0,
+}
 
 function setUp(stats: () => Promise<InboxStats> = async () => empty) {
   const clock = createTestClock()
@@ -95,8 +103,9 @@ test('what the store knows is read at each scrape, and a handler that is gone le
     quarantined: 3,
     conflicts: 2,
     missingSeqs: 1,
+    paused: false,
     oldestOpenAt: 0,
-    handlers: [{ handler: 'trades', waiting: 1, ready: 2, suspect: 3, running: 4, dead: 5 }],
+    handlers: [{ handler: 'trades', paused: true, waiting: 1, ready: 2, suspect: 3, running: 4, dead: 5 }],
   }
   const { metrics, clock } = setUp(async () => stats)
   stats = { ...stats, oldestOpenAt: clock.now() - 90_500 }

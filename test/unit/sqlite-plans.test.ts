@@ -31,6 +31,8 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   releaseRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   shiftOpenRuns: ['SCAN run USING INDEX run_open'],
   newestReceivedAt: ['SEARCH event USING INTEGER PRIMARY KEY (rowid=?)', 'SCALAR SUBQUERY 1', 'SEARCH event'],
+  pauseHandler: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  meta: ['SEARCH meta USING PRIMARY KEY (name=?)'],
   suspectRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   crashedOutRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   startOf: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],

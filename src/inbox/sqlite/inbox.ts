@@ -124,6 +124,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     evidence,
     accept,
     ...callWork(writer),
+    setPaused: (handler, paused) => writer.call<boolean>('setPaused', plain([handler, paused])),
     requeueDead: (which) => writer.call<number>('requeueDead', plain(which)),
     events: view('events'),
     event: view('event'),

@@ -10,7 +10,7 @@ const requeueBatch = 500
 /** Everything of the port that the writing side answers. */
 export type WriteSide = Pick<
   Inbox,
-  'accept' | 'register' | 'claim' | 'settle' | 'retire' | 'release' | 'reap' | 'requeueDead'
+  'accept' | 'register' | 'claim' | 'settle' | 'retire' | 'release' | 'reap' | 'setPaused' | 'requeueDead'
 >
 
 /** The writing side over a writer in this thread. */
@@ -23,6 +23,7 @@ export function createWriteSide(writer: Writer): WriteSide {
     retire: async (owner) => writer.retire(owner),
     release: (leases) => writer.run((store) => store.release(leases)),
     reap: (owner) => writer.reap(owner),
+    setPaused: (handler, paused) => writer.run((store) => store.setPaused(handler, paused)),
     async requeueDead(which) {
       if (which !== 'all') {
         // By run id, so that of one key the older run comes first.

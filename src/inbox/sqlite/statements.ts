@@ -85,8 +85,10 @@ export const statementTexts = {
   insertAttempt: `INSERT INTO attempt
      (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 
-  handlers: `SELECT id, name FROM handler`,
-  insertHandler: `INSERT INTO handler (name) VALUES (?)`,
+  handlers: `SELECT id, name, paused FROM handler`,
+  insertHandler: `INSERT INTO handler (name, paused) VALUES (?, 0)`,
+  pauseHandler: `UPDATE handler SET paused = ? WHERE id = ?`,
+  meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 } as const
 
@@ -131,7 +133,9 @@ export function prepareStatements(db: Database) {
     insertAttempt: write<[number, number, number, number, string, string | null, string | null, string | null]>(
       t.insertAttempt,
     ),
-    handlers: read<[], { id: number; name: string }>(t.handlers),
+    handlers: read<[], { id: number; name: string; paused: number }>(t.handlers),
+    pauseHandler: write<[number, number]>(t.pauseHandler),
+    meta: read<[string], { value: number }>(t.meta),
     insertHandler: write<[string]>(t.insertHandler),
     setMeta: write<[string, number]>(t.setMeta),
   }

@@ -58,6 +58,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   let claimable = sql.claimableCount.get()?.count ?? 0
   const handlerNames = new Map<number, string>()
   const handlerIds = new Map<string, number>()
+  const pausedHandlers = new Set<number>()
+  let allPaused = sql.meta.get('paused')?.value === 1
   let routesOf: (type: string) => readonly HandlerRoute[] = () => []
 
   let nextSeq = options.firstSeq
@@ -69,7 +71,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** What a rollback must undo outside the database, newest last. */
   let undo: (() => void)[] = []
 
-  for (const row of sql.handlers.all()) rememberHandler(row.id, row.name)
+  for (const row of sql.handlers.all()) {
+    rememberHandler(row.id, row.name)
+    if (row.paused === 1) pausedHandlers.add(row.id)
+  }
   transact([], reapDeadProcess)
 
   function rememberHandler(id: number, name: string): void {
@@ -175,7 +180,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       sql.insertRun.run(runId, seq, handlerId, key, state.waiting, now, 0, 0, null)
       return
     }
-    const claim = waiting.find((c) => !c.suspects && c.leases.length < c.max && c.handlers.includes(route.name))
+    const claim = isPaused(handlerId)
+      ? undefined
+      : waiting.find((c) => !c.suspects && c.leases.length < c.max && c.handlers.includes(route.name))
     if (claim === undefined) {
       sql.insertRun.run(runId, seq, handlerId, key, state.ready, now, 0, 0, null)
       claimable++
@@ -230,7 +237,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** Puts what can be claimed now into the claim's leases. */
   function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
     const limit = claim.max - claim.leases.length
-    if (limit <= 0) return
+    if (limit <= 0 || isPaused(handlerId)) return
     const now = clock.now()
     const from = claim.suspects ? state.suspect : state.ready
     let buried = 0
@@ -380,6 +387,31 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     routesOf = createRouteTable(routes)
   }
 
+  function isPaused(handlerId: number): boolean {
+    return allPaused || pausedHandlers.has(handlerId)
+  }
+
+  /** Pauses a handler, or all together; false if there is no such handler. */
+  function setPaused(name: string | null, paused: boolean): boolean {
+    if (name === null) {
+      const before = allPaused
+      undo.push(() => (allPaused = before))
+      sql.setMeta.run('paused', paused ? 1 : 0)
+      allPaused = paused
+      for (const id of handlerNames.keys()) woken.add(id)
+      return true
+    }
+    const id = handlerIds.get(name)
+    if (id === undefined) return false
+    const was = pausedHandlers.has(id)
+    undo.push(() => void (was ? pausedHandlers.add(id) : pausedHandlers.delete(id)))
+    sql.pauseHandler.run(paused ? 1 : 0, id)
+    if (paused) pausedHandlers.add(id)
+    else pausedHandlers.delete(id)
+    woken.add(id)
+    return true
+  }
+
   /** Requeues up to `limit` dead letters with run ids above `after`; the highest id looked at, or null at the end. */
   function requeueDead(after: number, limit: number): { requeued: number; last: number | null } {
     const ids = sql.deadAfter.all(after, limit).map((row) => row.id)
@@ -411,6 +443,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     release,
     reap,
     register,
+    setPaused,
     requeueDead,
     requeueOne,
     /** Marks a claim's handlers as worth a look in this transaction. */
@@ -429,7 +462,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       for (const name of claim.handlers) {
         const id = handlerIds.get(name)
         const at =
-          id === undefined ? undefined : sql.nextDue.get(claim.suspects ? state.suspect : state.ready, id)?.run_at
+          id === undefined || isPaused(id)
+            ? undefined
+            : sql.nextDue.get(claim.suspects ? state.suspect : state.ready, id)?.run_at
         if (at !== undefined && (earliest === null || at < earliest)) earliest = at
       }
       return earliest

@@ -22,7 +22,9 @@ import { state } from './statements.ts'
 
 /** The read side of the store, synchronous, over its own read-only connection. */
 export type SqliteViews = {
-  [M in Exclude<keyof ViewPort, 'requeueDead'>]: (...args: Parameters<ViewPort[M]>) => Awaited<ReturnType<ViewPort[M]>>
+  [M in Exclude<keyof ViewPort, 'requeueDead' | 'setPaused'>]: (
+    ...args: Parameters<ViewPort[M]>
+  ) => Awaited<ReturnType<ViewPort[M]>>
 }
 
 interface EventRow {
@@ -70,6 +72,7 @@ interface QuarantineRow {
 /** A page looks at so many events at the most; where filters match few of them it comes back short, with a cursor. */
 const maxScannedPerPage = 20_000
 
+const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
 const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label'
 
 export function createViews(db: Database): SqliteViews {
@@ -128,12 +131,12 @@ export function createViews(db: Database): SqliteViews {
   const receivedAtOfRun = db.prepare<[number], { received_at: number }>(
     'SELECT e.received_at FROM run r JOIN event e ON e.seq = r.event_seq WHERE r.id = ?',
   )
-  const handlers = db.prepare<[], { name: string }>('SELECT name FROM handler ORDER BY name')
+  const handlers = db.prepare<[], { name: string; paused: number }>('SELECT name, paused FROM handler ORDER BY name')
   const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
   const conflictCount = db.prepare<[], { count: number }>(
     'SELECT count(*) AS count FROM conflict INDEXED BY conflict_at',
   )
-  const missing = db.prepare<[], { value: number }>(`SELECT value FROM meta WHERE name = 'missing_seqs'`)
+  const meta = db.prepare<[string], { value: number }>('SELECT value FROM meta WHERE name = ?')
 
   const statusOf = (seq: number) =>
     deriveEventStatus(
@@ -215,9 +218,7 @@ export function createViews(db: Database): SqliteViews {
 
   function stats(): InboxStats {
     const byHandler = new Map<string, HandlerStats>(
-      handlers
-        .all()
-        .map(({ name }) => [name, { handler: name, waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }]),
+      handlers.all().map(({ name, paused }) => [name, { handler: name, paused: paused === 1, ...noRuns }]),
     )
     const add = (handler: string, change: Partial<HandlerStats>) => {
       const known = byHandler.get(handler)
@@ -234,9 +235,10 @@ export function createViews(db: Database): SqliteViews {
       lastSeq: newestSeq.get()?.seq ?? 0,
       quarantined: quarantinedCount.get()?.count ?? 0,
       conflicts: conflictCount.get()?.count ?? 0,
+      paused: meta.get('paused')?.value === 1,
       handlers: [...byHandler.values()],
       oldestOpenAt: oldestRun === Infinity ? null : (receivedAtOfRun.get(oldestRun)?.received_at ?? null),
-      missingSeqs: missing.get()?.value ?? 0,
+      missingSeqs: meta.get('missing_seqs')?.value ?? 0,
     }
   }
 

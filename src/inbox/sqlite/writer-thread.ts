@@ -31,6 +31,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
   const operations = {
     ...workOperations(side),
     accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
+    setPaused: ([handler, paused]: [string | null, boolean]) => plain(side.setPaused(handler, paused)),
     requeueDead: (which: 'all' | readonly number[]) => plain(side.requeueDead(which)),
     /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
     attach: async (port: MessagePort): Promise<Packed> => {

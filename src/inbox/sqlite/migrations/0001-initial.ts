@@ -40,7 +40,7 @@ export const initial: Migration = {
          count INTEGER NOT NULL,
          raw BLOB NOT NULL
        ) STRICT`,
-      `CREATE TABLE handler (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT`,
+      `CREATE TABLE handler (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, paused INTEGER NOT NULL) STRICT`,
       `CREATE TABLE run (
          id INTEGER PRIMARY KEY,
          event_seq INTEGER NOT NULL,

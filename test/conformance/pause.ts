@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from './stage.ts'
+
+/** What `setPaused` promises. */
+export function describePause(harness: ConformanceHarness): void {
+  describe('a paused handler', () => {
+    test('gets no runs, new ones, due ones or suspects, until it is resumed; events go on being accepted', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('suspect'), anEvent('retried'))
+      await stage.crashRun(1)
+      await stage.retry(await stage.claimOne(), stage.clock.now() + 1_000)
+      expect(await stage.inbox.setPaused('ordered', true)).toBe(true)
+      const claims = [stage.claim({ suspects: true }), stage.claim()]
+      await stage.accept(anEvent('new'))
+      await stage.clock.advance(1_000)
+      expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
+      expect(await stage.inbox.setPaused('ordered', false)).toBe(true)
+      expect((await Promise.all(claims)).map(idsOf)).toEqual([['suspect'], expect.arrayContaining(['new', 'retried'])])
+    })
+
+    test('keeps what it holds: verdicts are taken, what waits behind them is not handed out', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      const lease = await stage.claimOne()
+      await stage.inbox.setPaused('ordered', true)
+      const claim = stage.claim()
+      expect(await stage.done(lease)).toEqual(['applied'])
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.inbox.setPaused('ordered', false)
+      expect(idsOf(await claim)).toEqual(['b'])
+    })
+
+    test('is alone in that, and is told by the statistics', async () => {
+      await using stage = await Stage.open(harness, [ordered, loose])
+      await stage.inbox.setPaused('ordered', true)
+      const claim = stage.claim({ handlers: ['ordered', 'loose'] })
+      await stage.accept(anEvent('a'))
+      expect((await claim).map(({ handler }) => handler)).toEqual(['loose'])
+      const { paused, handlers } = await stage.inbox.stats()
+      expect([paused, handlers.map((row) => [row.handler, row.paused])]).toEqual([
+        false,
+        expect.arrayContaining([
+          ['ordered', true],
+          ['loose', false],
+        ]),
+      ])
+    })
+
+    test('stays so while all are paused together and resumed, and an unknown one cannot be paused', async () => {
+      await using stage = await Stage.open(harness, [ordered, loose])
+      expect(await stage.inbox.setPaused('nobody', true)).toBe(false)
+      await stage.inbox.setPaused('ordered', true)
+      await stage.inbox.setPaused(null, true)
+      expect((await stage.inbox.stats()).paused).toBe(true)
+      const claim = stage.claim({ handlers: ['ordered', 'loose'] })
+      await stage.accept(anEvent('a'))
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.inbox.setPaused(null, false)
+      expect((await claim).map(({ handler }) => handler)).toEqual(['loose'])
+      expect(await stage.isWaiting(stage.claim())).toBe(true)
+    })
+
+    if (harness.crash !== undefined) {
+      test('stays so after a crash', async () => {
+        await using stage = await Stage.open(harness, [ordered, loose])
+        await stage.inbox.setPaused('ordered', true)
+        await stage.crash([ordered, loose])
+        const claim = stage.claim({ handlers: ['ordered', 'loose'] })
+        await stage.accept(anEvent('a'))
+        expect((await claim).map(({ handler }) => handler)).toEqual(['loose'])
+        await stage.inbox.setPaused(null, true)
+        await stage.crash([ordered, loose])
+        expect((await stage.inbox.stats()).paused).toBe(true)
+      })
+    }
+  })
+}
