@@ -3,10 +3,10 @@ import { createBatcher } from '../batcher.ts'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
-import { createLogLimit, type LogLimit } from '../log-limit.ts'
-import { safeText, type Logger } from '../log.ts'
+import type { Logger } from '../log.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import type { ResolvedHandler } from './define.ts'
+import { createFailureLog, type FailureLog } from './failure-log.ts'
 
 export interface DispatcherObserver {
   /** An attempt is about to start that may take so long. */
@@ -77,7 +77,7 @@ export class Dispatcher {
   readonly #lanes: readonly Lane[]
   readonly #attempts = new Set<Attempt>()
   readonly #unstarted = new Map<Lease, Lane>()
-  readonly #failureLines: LogLimit
+  readonly #failureLog: FailureLog
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** By attempts whose handlers still run although they are over. */
   readonly #leftovers = new Map<Attempt, Leftover>()
@@ -104,7 +104,7 @@ export class Dispatcher {
         averageMs: prefetchMs,
       }
     })
-    this.#failureLines = createLogLimit(options.clock)
+    this.#failureLog = createFailureLog(options)
     this.#settler = createBatcher((outcomes) => this.#settle(outcomes))
   }
 
@@ -264,22 +264,10 @@ export class Dispatcher {
     const result = await this.#settler.add(outcome)
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
-      if (outcome.kind !== 'done') this.#tellFailure(lease, outcome)
+      this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
     }
     this.#free(lane)
     this.#pull(lane)
-  }
-
-  #tellFailure({ handler, attempt, event }: Lease, outcome: Exclude<Outcome, { kind: 'done' }>): void {
-    const line = this.#failureLines()
-    if (line === null) return
-    const { name, message } = outcome.error
-    const fields = { handler, eventId: safeText(event.id), attempt, error: safeText(`${name}: ${message}`) }
-    if (outcome.kind === 'dead') this.#options.log.error({ ...fields, ...line }, 'a run is a dead letter')
-    else {
-      const nextAt = new Date(outcome.at).toISOString()
-      this.#options.log.warn({ ...fields, nextAt, ...line }, 'an attempt failed; it will be tried again')
-    }
   }
 
   /**

@@ -6,11 +6,13 @@ import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../log.ts'
 import { siblingModule } from '../sibling-module.ts'
+import { createFailureLog, type FailureLog } from './failure-log.ts'
 import {
   Pulse,
   type FromRunner,
   type HandlerInfo,
   type Leftovers,
+  type OverdueAttempt,
   type RunnerData,
   type RunnerTiming,
   type SettledCount,
@@ -46,6 +48,7 @@ const nothingLeft: Leftovers = { overdue: [], interrupted: [] }
 export class HandlerThread {
   readonly #options: HandlerThreadOptions
   readonly #worker: Worker
+  readonly #failureLog: FailureLog
   readonly #pulse = new Pulse()
   readonly #ready = Promise.withResolvers<readonly HandlerInfo[]>()
   readonly #spent = Promise.withResolvers<Spent>()
@@ -58,6 +61,7 @@ export class HandlerThread {
 
   constructor(options: HandlerThreadOptions) {
     this.#options = options
+    this.#failureLog = createFailureLog(options)
     const { data, timing, clock } = options
     const { overrunGraceMs, suspectIdleMs } = timing
     this.#worker = new Worker(siblingModule(import.meta.url, './runner-thread'), {
@@ -143,7 +147,7 @@ export class HandlerThread {
   async #giveBack(leftovers: Leftovers): Promise<void> {
     const { inbox, data, clock, timing, log } = this.#options
     try {
-      if (leftovers.overdue.length > 0) await inbox.settle(leftovers.overdue)
+      if (leftovers.overdue.length > 0) await this.#settle(leftovers.overdue)
       if (leftovers.interrupted.length > 0) await inbox.release(leftovers.interrupted)
       const lost = await inbox.reap(data.owner)
       if (lost > 0)
@@ -153,6 +157,17 @@ export class HandlerThread {
       if (error instanceof InboxError && error.code === 'shutting_down') return
       log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back; trying again')
       clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(leftovers))
+    }
+  }
+
+  async #settle(overdue: readonly OverdueAttempt[]): Promise<void> {
+    const { inbox, onSettled } = this.#options
+    const results = await inbox.settle(overdue.map(({ outcome }) => outcome))
+    for (const [index, attempt] of overdue.entries()) {
+      if (results[index] !== 'applied') continue
+      const { handler, outcome } = attempt
+      onSettled([{ handler, kind: outcome.kind, count: 1, totalMs: outcome.endedAt - outcome.startedAt }])
+      this.#failureLog(attempt, outcome)
     }
   }
 

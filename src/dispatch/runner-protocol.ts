@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { ResolvedHandler } from './define.ts'
+import type { AttemptName } from './failure-log.ts'
 
 /** How long things may take, in milliseconds. */
 export const runnerTiming = Object.freeze({
@@ -65,9 +66,13 @@ export type FromRunner =
   /** Nothing goes on but handlers that heed no signal: what became of their runs is to be stored when this thread has ended. */
   | { readonly kind: 'stopped'; readonly leftovers: Leftovers }
 
+export interface OverdueAttempt extends AttemptName {
+  readonly outcome: Outcome
+}
+
 export interface Leftovers {
   /** To be settled. */
-  readonly overdue: readonly Outcome[]
+  readonly overdue: readonly OverdueAttempt[]
   /** To be released. */
   readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
-import type { Outcome } from '../inbox/port.ts'
+import type { Lease, Outcome } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
@@ -12,6 +12,7 @@ import {
   toHandlerInfo,
   type FromRunner,
   type Leftovers,
+  type OverdueAttempt,
   type RunnerData,
   type SettledCount,
   type ToRunner,
@@ -68,9 +69,6 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     void dispatcher.stop(message.graceMs, message.abortGraceMs).then((leftovers) => {
       clearInterval(beat)
       clearInterval(report)
-      for (const { lease, outcome } of leftovers) {
-        if (outcome !== 'interrupted') settled.add(lease.handler, outcome.kind, outcome.endedAt - outcome.startedAt)
-      }
       const counts = settled.take()
       if (counts.length > 0) tell({ kind: 'settled', counts })
       tell({ kind: 'stopped', leftovers: sortLeftovers(leftovers) })
@@ -83,11 +81,14 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
 }
 
 function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
-  const isInterrupted = ({ outcome }: Leftover) => outcome === 'interrupted'
-  return {
-    overdue: leftovers.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'interrupted'),
-    interrupted: leftovers.filter(isInterrupted).map(({ lease: { runId, token } }) => ({ runId, token })),
+  const overdue: OverdueAttempt[] = []
+  const interrupted: Pick<Lease, 'runId' | 'token'>[] = []
+  for (const { lease, outcome } of leftovers) {
+    const { runId, token, handler, attempt, event } = lease
+    if (outcome === 'interrupted') interrupted.push({ runId, token })
+    else overdue.push({ handler, attempt, eventId: event.id, outcome })
   }
+  return { overdue, interrupted }
 }
 
 function createSettledCounter() {

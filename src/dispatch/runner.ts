@@ -25,6 +25,9 @@ export interface RunnerOptions {
   readonly timing?: Partial<RunnerTiming>
 }
 
+/** Threads that finish their runs beside the one that took over. Each may run as much at once as that one. */
+const maxDraining = 2
+
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
@@ -40,6 +43,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   const { inbox, clock, log } = options
   const timing = { ...runnerTiming, ...options.timing }
   const threads = new Set<HandlerThread>()
+  /** Oldest first. */
+  const draining: HandlerThread[] = []
   let handlers: readonly HandlerInfo[] = []
   let started = 0
   let stopping: Promise<void> | undefined
@@ -84,8 +89,16 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       if (stopping !== undefined) return
       tellReplaced(reason)
       // Not waited for: a thread inside a blocking system call ends only after it.
-      void leave(thread, kind === 'stuck' ? thread.stop(thread.longestTimeoutMs) : thread.kill())
+      void leave(thread, kind === 'stuck' ? drain(thread) : thread.kill())
     }
+  }
+
+  /** Lets the other runs of a stuck thread finish, but for no more such threads at once than a few. */
+  async function drain(thread: HandlerThread): Promise<void> {
+    draining.push(thread)
+    if (draining.length > maxDraining) void draining[0]?.stop(0)
+    await thread.stop(thread.longestTimeoutMs)
+    draining.splice(draining.indexOf(thread), 1)
   }
 
   async function startAgain(): Promise<HandlerThread | undefined> {

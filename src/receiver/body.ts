@@ -21,6 +21,8 @@ export function readBody(request: IncomingMessage, { limitBytes, length }: BodyO
 
 /** Ends the reading of a body that comes in pieces too small for its size. */
 function limitPieces(request: IncomingMessage): void {
+  // raw-body may have let go of the request already: then nobody else would hear the error below.
+  request.on('error', () => {})
   let count = 0
   let bytes = 0
   request.on('data', function onData(chunk: Buffer) {

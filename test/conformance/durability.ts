@@ -73,6 +73,17 @@ export function describeReopen(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['a'])
     })
 
+    test('a clock that was set back is heeded once: a retry keeps its wait over further starts', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
+      await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
+      await stage.clock.advance(-3_600_000)
+      for (let start = 0; start < 3; start++) {
+        await stage.reopen()
+        expect(await stage.run('a')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+      }
+    })
+
     test('suspects are still suspects', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))

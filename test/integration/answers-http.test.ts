@@ -93,6 +93,18 @@ describe('a body over the limit', () => {
 })
 
 describe('a body in pieces', () => {
+  test('that goes on in small pieces after its 413 does no harm', async () => {
+    using connection = await RawConnection.open(app.port, { allowHalfOpen: true })
+    const chunk = (bytes: Buffer) => Buffer.from(`${bytes.length.toString(16)}\r\n${bytes.toString()}\r\n`)
+    connection.socket.write('POST /webhooks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n')
+    connection.socket.write(chunk(Buffer.alloc(bodyLimit + 1, 'a')))
+    expectError(await connection.answer(), 413, 'body_too_large')
+    for (let piece = 0; piece < 6_000; piece++) connection.socket.write(chunk(Buffer.from('a')))
+    await connection.closed()
+    using other = await RawConnection.open(app.port)
+    await expectGood(other)
+  })
+
   const chunked = { 'Transfer-Encoding': 'chunked' }
   const framed = (part: Uint8Array) =>
     Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])

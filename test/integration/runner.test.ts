@@ -100,11 +100,25 @@ it('P4: begins neither the next attempt nor the next run of the key before a han
   const lines = startedRuns(stage)
   expect(lines.filter((line, index) => line !== lines[index - 1])).toEqual(['evt_1 1', 'evt_1 2', 'evt_2 1'])
   expect(stage.replaced).toEqual(['handler lingering goes on long after its timeout'])
+  await until(() => stage.settled.has('lingering retry'), 'the report of the timeout')
   const { state, attempts } = await stage.run('evt_1', 'lingering')
   expect([state, attempts.map(({ outcome, error }) => error?.name ?? outcome)]).toEqual([
     'done',
     ['handler_timeout', 'done'],
   ])
+})
+
+it('P6: lets no more than two old threads finish their runs beside the new one', async () => {
+  await using stage = await stageRunner(['poison', 'patient'])
+  for (let round = 1; round <= 5; round++) {
+    await stage.accept({ id: `patient_${round}` })
+    await waitForStart(stage, `patient_${round} 1`)
+    await stage.accept({ id: `hang_${round}`, data: { deed: 'hang' } })
+    await until(() => stage.replaced.length >= round, 'the replacement')
+  }
+  const runners = () => stage.threads().filter((name) => name === 'runner').length
+  await until(() => runners() <= 3, 'the end of the oldest')
+  expect(await stage.run('patient_1', 'patient')).toMatchObject({ attempt: 1, crashed: 0 })
 })
 
 it('lets other runs finish where a handler ignores its timeout, and replaces the thread', async () => {

@@ -30,7 +30,7 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   readyRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   releaseRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   shiftOpenRuns: ['SCAN run USING INDEX run_open'],
-  newestReceivedAt: ['SEARCH event USING INTEGER PRIMARY KEY (rowid=?)', 'SCALAR SUBQUERY 1', 'SEARCH event'],
+  newestEvent: ['SEARCH event USING INTEGER PRIMARY KEY (rowid=?)', 'SCALAR SUBQUERY 1', 'SEARCH event'],
   pauseHandler: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
   meta: ['SEARCH meta USING PRIMARY KEY (name=?)'],
   suspectRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],

@@ -338,6 +338,19 @@ describe('the handing out of runs', () => {
     ])
   })
 
+  test('buries very many of them without an end to the writer', async () => {
+    await using stage = await aWriter()
+    await stage.writer.run((store) => store.register([ordered]))
+    await stage.accept(...Array.from({ length: 15_000 }, (_, n) => `e${n}`))
+    stage.db.exec('DELETE FROM body')
+    const claim = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    const dead = stage.db.prepare<[], { count: number }>('SELECT count(*) AS count FROM run WHERE state = 5')
+    while ((dead.get()?.count ?? 0) < 15_000) await stage.clock.advance(1)
+    await stage.accept('whole')
+    expect(await claim).toMatchObject([{ event: { id: 'whole' } }])
+    expect(stage.seen.failures).toEqual([])
+  })
+
   test('makes a run whose event has lost its body a dead letter, and goes on with the next of its key', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))

@@ -73,7 +73,7 @@ export const statementTexts = {
   suspectRun: `UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
      WHERE id = ?`,
   shiftOpenRuns: `UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE state < 4`,
-  newestReceivedAt: `SELECT received_at FROM event WHERE seq = (SELECT max(seq) FROM event)`,
+  newestEvent: `SELECT seq, received_at FROM event WHERE seq = (SELECT max(seq) FROM event)`,
   crashedOutRun: `UPDATE run SET state = ${state.dead}, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
@@ -120,7 +120,7 @@ export function prepareStatements(db: Database) {
     releaseRun: write<[number, number]>(t.releaseRun),
     suspectRun: write<[number, number, number]>(t.suspectRun),
     shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
-    newestReceivedAt: read<[], { received_at: number }>(t.newestReceivedAt),
+    newestEvent: read<[], { seq: number; received_at: number }>(t.newestEvent),
     crashedOutRun: write<[number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(

@@ -39,6 +39,7 @@ const bodyMissing: RunError = {
   name: 'body_missing',
   message: 'the body of its event is not in the database any more: the file was damaged, or changed by hand',
 }
+const maxFillRounds = 100
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
@@ -64,7 +65,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   let nextSeq = options.firstSeq
   let nextRunId = (sql.maxRunId.get()?.id ?? 0) + 1
-  let latest = sql.newestReceivedAt.get()?.received_at ?? 0
+  let latest = lastArrivalUnlessShifted()
   let waiting: readonly WaitingClaim[] = []
   /** Handlers for which a run may have become claimable in this transaction. */
   const woken = new Set<number>()
@@ -123,8 +124,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
   function heedClock(): void {
     const now = clock.now()
-    if (wasSetBack(now)) sql.shiftOpenRuns.run(latest - now)
+    if (wasSetBack(now)) {
+      sql.shiftOpenRuns.run(latest - now)
+      sql.setMeta.run('shifted_seq', nextSeq - 1)
+    }
     latest = now
+  }
+
+  /** When the newest event came, for a clock that was set back while nobody ran; 0 if that was heeded already. */
+  function lastArrivalUnlessShifted(): number {
+    const newest = sql.newestEvent.get()
+    const shiftedSeq = sql.meta.get('shifted_seq')?.value ?? 0
+    return newest === undefined || newest.seq <= shiftedSeq ? 0 : newest.received_at
   }
 
   function wasSetBack(now: number): boolean {
@@ -236,8 +247,15 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   /** Puts what can be claimed now into the claim's leases. */
   function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
+    if (isPaused(handlerId)) return
+    // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
+    for (let round = 0; round < maxFillRounds && fillOnce(claim, handlerId, handler) > 0; round++);
+  }
+
+  /** Gives how many runs had to be buried instead of handed out. */
+  function fillOnce(claim: WaitingClaim, handlerId: number, handler: string): number {
     const limit = claim.max - claim.leases.length
-    if (limit <= 0 || isPaused(handlerId)) return
+    if (limit <= 0) return 0
     const now = clock.now()
     const from = claim.suspects ? state.suspect : state.ready
     let buried = 0
@@ -256,8 +274,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       hold(row.runId, { token, owner, handlerId, key, attempt, crashed, mayHaveFollowers: true })
       claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
     }
-    // What waited behind them is ready now.
-    if (buried > 0) fill(claim, handlerId, handler)
+    return buried
   }
 
   /** A run whose event has no body can never be worked on. */
