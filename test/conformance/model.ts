@@ -18,6 +18,7 @@ export interface ModelRun {
 /** What an inbox should do, in the plainest words: lists that are searched. */
 export class Model {
   readonly runs: ModelRun[] = []
+  readonly #paused = new Set<string | null>()
   /** Run id and token of every lease that was given. */
   readonly #given = new Set<string>()
   /** Leases that ended, each of which must be stale for ever. */
@@ -32,10 +33,26 @@ export class Model {
     }
   }
 
+  pause(handler: string | null, paused: boolean): void {
+    if (paused) this.#paused.add(handler)
+    else this.#paused.delete(handler)
+  }
+
+  resumeAll(): void {
+    this.#paused.clear()
+  }
+
+  /** The clock was set back: what is due goes back with it. */
+  shift(ms: number): void {
+    for (const run of this.runs) run.dueAt -= ms
+  }
+
   /** What a claim may get now. */
   claimable(handlers: readonly string[], suspects: boolean, now: number): ModelRun[] {
     const state: RunState = suspects ? 'suspect' : 'ready'
-    return this.runs.filter((run) => handlers.includes(run.route.name) && run.state === state && run.dueAt <= now)
+    if (this.#paused.has(null)) return []
+    const active = handlers.filter((name) => !this.#paused.has(name))
+    return this.runs.filter((run) => active.includes(run.route.name) && run.state === state && run.dueAt <= now)
   }
 
   /** Takes note of a lease, and checks that the inbox was right to give it. */

@@ -19,7 +19,8 @@ type Step =
   | { readonly do: 'settle'; readonly pick: number; readonly kind: 'done' | 'dead' | 'retry'; readonly delayMs: number }
   | { readonly do: 'release' | 'repeat an old report' | 'requeue one'; readonly pick: number }
   | { readonly do: 'reap'; readonly owner: string }
-  | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'pause'; readonly handler: string | null; readonly paused: boolean }
+  | { readonly do: 'advance' | 'set the clock back'; readonly ms: number }
   | { readonly do: 'requeue all' | 'crash' }
 
 function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
@@ -31,6 +32,7 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
   const max = fc.integer({ min: 1, max: 4 })
   const kind = fc.constantFrom('done', 'dead', 'retry')
   const delayMs = fc.constantFrom(0, 10, 500)
+  const paused = fc.constantFrom('ordered', 'loose', null)
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('accept'), picks }) },
     { weight: 8, arbitrary: fc.record({ do: fc.constant('claim'), handlers, owner, max, suspects }) },
@@ -41,6 +43,11 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('requeue all') }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('reap'), owner }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(1, 10, 300) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('set the clock back'), ms: fc.constantFrom(1_500, 86_400_000) }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('pause'), handler: paused, paused: fc.boolean() }) },
     { weight: canCrash ? 1 : 0, arbitrary: fc.record({ do: fc.constant('crash') }) },
   )
 }
@@ -126,8 +133,17 @@ class Walker {
         expect(await inbox.requeueDead('all')).toBe(dead.length)
         return model.requeue(dead)
       }
+      case 'pause':
+        expect(await inbox.setPaused(step.handler, step.paused)).toBe(true)
+        return model.pause(step.handler, step.paused)
       case 'advance':
         return clock.advance(step.ms)
+      case 'set the clock back':
+        // Seen by what is asked next, as by any traffic.
+        await inbox.accept([])
+        await clock.advance(-step.ms)
+        await inbox.accept([])
+        return model.shift(step.ms)
       case 'crash':
         await this.#stage.crash(routes)
         this.#generation += 1
@@ -163,6 +179,8 @@ class Walker {
       if (run.lease) expect(await this.#stage.done(run.lease.lease)).toEqual(['applied'])
       model.verdict(run, 'done', 0)
     }
+    for (const handler of [...routes.map(({ name }) => name), null]) await this.#stage.inbox.setPaused(handler, false)
+    model.resumeAll()
     await clock.advance(1_000)
     const handlers = routes.map(({ name }) => name)
     for (let open = this.#open(); open > 0; open = this.#open()) {
@@ -187,8 +205,9 @@ class Walker {
       this.#model.accept(this.#bodies.size, id, `k${n % 3}`, routes)
       return 'accepted'
     })
+    const receivedAt = this.#stage.clock.now()
     const batch = picks.map(([n, body]) =>
-      anEvent(`e${n}`, { key: `k${n % 3}`, raw: bytes(body === 0 ? 'another' : 'usual') }),
+      anEvent(`e${n}`, { key: `k${n % 3}`, raw: bytes(body === 0 ? 'another' : 'usual'), receivedAt }),
     )
     expect(await this.#stage.inbox.accept(batch)).toEqual(expected)
   }
