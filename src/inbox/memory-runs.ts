@@ -101,6 +101,7 @@ export class MemoryRuns {
 
   /** Creates a run; it is handed out at the next `serve`. */
   add(event: StoredEvent, route: HandlerRoute): MemoryRun {
+    const runAt = this.#heedClock()
     const run: MemoryRun = {
       runId: ++this.#lastRunId,
       handler: route.name,
@@ -110,7 +111,7 @@ export class MemoryRuns {
       attempt: 0,
       failed: 0,
       crashed: 0,
-      runAt: this.#clock.now(),
+      runAt,
       lease: null,
       death: null,
       attempts: [],
@@ -128,6 +129,7 @@ export class MemoryRuns {
   }
 
   settle(outcomes: readonly Outcome[]): SettleResult[] {
+    this.#heedClock()
     const results = outcomes.map((outcome): SettleResult => {
       const run = this.#leased.get(outcome.token)
       if (run?.runId !== outcome.runId) return 'stale'
@@ -167,11 +169,11 @@ export class MemoryRuns {
 
   reap(owner: string): number {
     this.retire(owner)
+    const endedAt = this.#heedClock()
     const runs = [...(this.#leasedBy.get(owner) ?? [])]
     for (const run of runs) {
       const { startedAt } = this.#endLease(run)
       run.crashed += 1
-      const endedAt = this.#clock.now()
       run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: 'crashed', error: crashError })
       if (run.crashed >= maxCrashes) this.#finish(run, { at: endedAt, error: crashError })
       else {
@@ -184,6 +186,7 @@ export class MemoryRuns {
   }
 
   requeueDead(which: 'all' | readonly number[]): number {
+    const runAt = this.#heedClock()
     const runIds = new Set(which === 'all' ? this.dead.keys() : which)
     let count = 0
     for (const runId of [...runIds].toSorted((a, b) => a - b)) {
@@ -194,7 +197,7 @@ export class MemoryRuns {
       run.attempt = 0
       run.failed = 0
       run.crashed = 0
-      run.runAt = this.#clock.now()
+      run.runAt = runAt
       this.#enter(run)
       count += 1
     }
@@ -211,15 +214,20 @@ export class MemoryRuns {
     }
   }
 
-  /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
-  #heedClock(): void {
+  /**
+   * The time now. When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. So
+   * it has to be heeded before a time of the new clock is put beside those of the old.
+   */
+  #heedClock(): number {
     const now = this.#clock.now()
     const by = this.#latest - now
     this.#latest = now
-    if (by <= setBackMs) return
-    for (const run of this.open) run.runAt -= by
-    this.#timer?.timer.cancel()
-    this.#timer = null
+    if (by > setBackMs) {
+      for (const run of this.open) run.runAt -= by
+      this.#timer?.timer.cancel()
+      this.#timer = null
+    }
+    return now
   }
 
   /** Ends all waiting claims with nothing. */

@@ -135,6 +135,20 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
     })
 
+    test('keeps the wait and the order of what is stored right after the clock was set back', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('retried'), anEvent('a'), anEvent('b'))
+      const retried = await stage.claimOne()
+      await stage.killReady()
+      await stage.inbox.requeueDead([(await stage.run('a')).runId])
+      await stage.clock.advance(-3_600_000)
+      await stage.inbox.requeueDead('all')
+      await stage.clock.advance(-3_600_000)
+      await stage.retry(retried, stage.clock.now() + 10_000)
+      expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+      expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
+    })
+
     test('is woken for its own handler only', async () => {
       const routes = [ordered, { name: 'other', types: ['token.migrated'], order: 'key' }] as const
       await using stage = await Stage.open(harness, routes)

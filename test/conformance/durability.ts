@@ -159,6 +159,26 @@ export function describeCrash(harness: ConformanceHarness): void {
       expect(idsOf(suspects)).toEqual(['a', 'c'])
     })
 
+    test('a clock that was set back meanwhile holds up nothing, however old the newest event is', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('suspect'), anEvent('retried'))
+      const hour = 3_600_000
+      await stage.clock.advance(hour)
+      const [suspect, retried] = await stage.claim({ owner: 'x' })
+      await stage.retry(retried!, stage.clock.now() + 10_000)
+      await stage.inbox.reap('x')
+      await stage.claimOne({ owner: 'y', suspects: true })
+      for (let start = 0; start < 2; start += 1) {
+        await stage.clock.advance(-hour / 4)
+        await stage.crash()
+        const { runAt } = await stage.run('retried')
+        expect(runAt! - stage.clock.now()).toBeGreaterThanOrEqual(10_000)
+        expect(runAt! - stage.clock.now()).toBeLessThanOrEqual(11_000)
+      }
+      await stage.clock.advance(1_000)
+      expect(idsOf(await stage.claim({ suspects: true }))).toEqual([suspect!.event.id])
+    })
+
     test('verdicts and releases are there', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(...['a', 'b', 'c', 'd'].map((id) => anEvent(id)))

@@ -186,6 +186,20 @@ describe('a failed transaction', () => {
     expect(stage.seen.failures).toEqual([])
   })
 
+  test('after the clock was set back leaves it to the next one to heed that, and to note it', async () => {
+    await using stage = await aWriter()
+    await stage.writer.run((store) => store.register([ordered]))
+    await stage.accept('a')
+    await stage.clock.advance(-3_600_000)
+    stage.fail(() => sqliteError('SQLITE_FULL'))
+    await expect(stage.accept('b')).rejects.toMatchObject({ code: 'store_full' })
+    stage.fail()
+    const claim = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
+    expect(await claim).toMatchObject([{ event: { id: 'a' } }])
+    const seenAt = stage.db.prepare(`SELECT value FROM meta WHERE name = 'seen_at'`).get()
+    expect(seenAt).toEqual({ value: stage.clock.now() })
+  })
+
   test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_CORRUPT'])(
     'of the code %s is the end: told once, everything rejects, claims come back empty',
     async (code) => {

@@ -30,7 +30,7 @@ export interface ClaimRow {
   readonly createdAt: string
   readonly receivedAt: number
   readonly key: string | null
-  /** Null if it is no longer kept. */
+  /** Null if it is no longer kept, or the event itself is gone. */
   readonly raw: Buffer | null
 }
 
@@ -59,7 +59,7 @@ export const statementTexts = {
   claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey,
        e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key, b.raw
      FROM run r INDEXED BY run_claimable
-     CROSS JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq
+     LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq
      WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ?`,
   nextDue: `SELECT run_at FROM run INDEXED BY run_claimable
      WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? ORDER BY run_at LIMIT 1`,
@@ -73,7 +73,6 @@ export const statementTexts = {
   suspectRun: `UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
      WHERE id = ?`,
   shiftOpenRuns: `UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE state < 4`,
-  newestEvent: `SELECT seq, received_at FROM event WHERE seq = (SELECT max(seq) FROM event)`,
   crashedOutRun: `UPDATE run SET state = ${state.dead}, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
@@ -120,7 +119,6 @@ export function prepareStatements(db: Database) {
     releaseRun: write<[number, number]>(t.releaseRun),
     suspectRun: write<[number, number, number]>(t.suspectRun),
     shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
-    newestEvent: read<[], { seq: number; received_at: number }>(t.newestEvent),
     crashedOutRun: write<[number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(

@@ -37,8 +37,10 @@ interface LeaseEntry {
 const setBackMs = 1_000
 const bodyMissing: RunError = {
   name: 'body_missing',
-  message: 'the body of its event is not in the database any more: the file was damaged, or changed by hand',
+  message: 'its event, or the body of it, is not in the database any more: the file was damaged, or changed by hand',
 }
+/** How exactly the file says when it was written to last. */
+const noteMs = 1_000
 const maxFillRounds = 100
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
@@ -65,7 +67,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   let nextSeq = options.firstSeq
   let nextRunId = (sql.maxRunId.get()?.id ?? 0) + 1
-  let latest = lastArrivalUnlessShifted()
+  /** The latest time seen; the file has it to a second, for a clock that is set back while nobody runs. */
+  let latest = sql.meta.get('seen_at')?.value ?? 0
+  let noted = latest
   let waiting: readonly WaitingClaim[] = []
   /** Handlers for which a run may have become claimable in this transaction. */
   const woken = new Set<number>()
@@ -92,6 +96,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const runIdBefore = nextRunId
     const claimableBefore = claimable
     const latestBefore = latest
+    const notedBefore = noted
     waiting = claims
     woken.clear()
     undo = []
@@ -113,6 +118,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       nextRunId = runIdBefore
       claimable = claimableBefore
       latest = latestBefore
+      noted = notedBefore
       for (const step of undo.toReversed()) step()
       for (const claim of claims) claim.leases.length = 0
       throw error
@@ -124,18 +130,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
   function heedClock(): void {
     const now = clock.now()
-    if (wasSetBack(now)) {
-      sql.shiftOpenRuns.run(latest - now)
-      sql.setMeta.run('shifted_seq', nextSeq - 1)
-    }
+    if (wasSetBack(now)) sql.shiftOpenRuns.run(latest - now)
     latest = now
-  }
-
-  /** When the newest event came, for a clock that was set back while nobody ran; 0 if that was heeded already. */
-  function lastArrivalUnlessShifted(): number {
-    const newest = sql.newestEvent.get()
-    const shiftedSeq = sql.meta.get('shifted_seq')?.value ?? 0
-    return newest === undefined || newest.seq <= shiftedSeq ? 0 : newest.received_at
+    if (Math.abs(latest - noted) < noteMs) return
+    sql.setMeta.run('seen_at', latest)
+    noted = latest
   }
 
   function wasSetBack(now: number): boolean {
@@ -260,29 +259,23 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const from = claim.suspects ? state.suspect : state.ready
     let buried = 0
     for (const row of sql.claimable.all(from, handlerId, now, limit)) {
-      if (row.raw === null) {
-        bury(row, handlerId, now)
-        buried++
-        continue
-      }
       sql.claimRun.run(now, row.runId)
       const attempt = row.attempt + 1
       const token = row.token + 1
       claimable--
+      if (row.raw === null) {
+        record(row.runId, attempt, now, now, 'dead', bodyMissing)
+        sql.finishRun.run(state.dead, now, now, row.runId)
+        promote(handlerId, row.runKey)
+        buried++
+        continue
+      }
       const { owner } = claim
       const { crashed, runKey: key } = row
       hold(row.runId, { token, owner, handlerId, key, attempt, crashed, mayHaveFollowers: true })
       claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
     }
     return buried
-  }
-
-  /** A run whose event has no body can never be worked on. */
-  function bury({ runId, attempt, runKey }: ClaimRow, handlerId: number, now: number): void {
-    record(runId, attempt, now, now, 'dead', bodyMissing)
-    sql.finishRun.run(state.dead, now, now, runId)
-    claimable--
-    promote(handlerId, runKey)
   }
 
   function settle(outcomes: readonly Outcome[]): SettleResult[] {

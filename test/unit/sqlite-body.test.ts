@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openMemoryStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent, bytes, idsOf, ordered } from '../conformance/stage.ts'
+
+/** An inbox with these events, which can lose what it has stored of them. */
+async function anInboxWith(...ids: string[]) {
+  const clock = createTestClock()
+  const open = await openMemoryStore({ clock })
+  let commits = 0
+  const inbox = createLocalSqliteInbox({ ...open, committed: () => void (commits += 1) }, { clock })
+  await inbox.register([ordered])
+  await inbox.accept(ids.map((id) => anEvent(id, { key: id.slice(0, 1) })))
+  return {
+    inbox,
+    clock,
+    commits: () => commits,
+    lose: (table: 'body' | 'event', seq: number) => void open.db.exec(`DELETE FROM ${table} WHERE seq = ${seq}`),
+    claim: (max: number) => inbox.claim({ handlers: ['ordered'], max, owner: 'me', suspects: false }),
+    [Symbol.asyncDispose]: () => inbox.close(),
+  }
+}
+
+test('a repeat of an event whose body is gone is a duplicate, whatever its bytes', async () => {
+  await using stage = await anInboxWith('a')
+  stage.lose('body', 1)
+  const other = anEvent('a', { raw: bytes('other') })
+  expect(await stage.inbox.accept([anEvent('a'), other])).toEqual(['duplicate', 'duplicate'])
+  expect(await stage.inbox.event('a')).toMatchObject({ duplicates: 2, conflicts: 0 })
+  expect(await stage.inbox.stats()).toMatchObject({ conflicts: 0 })
+})
+
+test('a run whose body is gone becomes a dead letter that says so, and its key goes on', async () => {
+  await using stage = await anInboxWith('a', 'a2', 'b')
+  stage.lose('body', 1)
+  expect(idsOf(await stage.claim(10))).toEqual(['b', 'a2'])
+  const { data } = await stage.inbox.deadLetters({ limit: 10 })
+  const error = { name: 'body_missing', message: expect.stringMatching(/not in the database any more/) }
+  expect(data).toMatchObject([{ eventId: 'a', attempt: 1, error }])
+})
+
+test.each(['body', 'event'] as const)('runs whose %s is gone keep no claim waiting, and none spins', async (table) => {
+  await using stage = await anInboxWith('a', 'b', 'c', 'd')
+  for (const seq of [1, 2, 3]) stage.lose(table, seq)
+  expect(idsOf(await stage.claim(1))).toEqual(['d'])
+  const waiting = stage.claim(1)
+  const before = stage.commits()
+  await stage.clock.advance(60_000)
+  expect(stage.commits()).toBe(before)
+  const { handlers } = await stage.inbox.stats()
+  expect(handlers).toMatchObject([{ ready: 0, running: 1, dead: 3 }])
+  await stage.inbox.close()
+  expect(await waiting).toEqual([])
+})
