@@ -57,7 +57,7 @@ it('gives back what is in mid-run when it stops, uncharged, and ends its thread'
 it('stores the verdicts of runs that end while it stops', async () => {
   await using stage = await stageRunner(['steady'])
   await stage.accept(...events(40).map(({ id }) => ({ id, data: { workMs: 150 } })))
-  await until(async () => (await stage.run('evt_4', 'steady')).state === 'running', 'the first runs')
+  await until(async () => (await stage.run('evt_4', 'steady')).state !== 'ready', 'the first runs')
   await stage.runner.stop(10_000)
   const runs = await Promise.all(events(40).map(({ id }) => stage.run(id, 'steady')))
   const done = runs.filter(({ state }) => state === 'done')
