@@ -7,5 +7,8 @@ export type {
   HandlerEvent,
   RetryOptions,
 } from './dispatch/define.ts'
+export { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from './dispatch/define-sink.ts'
+export type { EnqueueOptions } from './dispatch/outbox.ts'
+export type { HandlerState, ListStateOptions, SetStateOptions } from './dispatch/run-state.ts'
 export { InboxError, RetryableError, TerminalError, type ErrorCode } from './errors.ts'
 export type { AnyEvent, EventOf, EventType, KnownEvent, UnknownEvent } from '../schema/index.ts'

@@ -3,6 +3,8 @@ const long = Boolean(process.env['LONG'])
 /** How much the tests that could go on for ever do: in CI, and with LONG=1. */
 export const counts = {
   killRounds: long ? 200 : 20,
+  /** Kills while handlers write state and leave items in the outbox. */
+  effectKillRounds: long ? 100 : 20,
   /** Of 1 MB each, to a process with a small heap. */
   largeBodies: long ? 5_000 : 600,
   overloadConnections: long ? 2_000 : 400,

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../clock.ts'
 import { InboxError, RetryableError, TerminalError } from '../errors.ts'
-import type { Lease, Outcome } from '../inbox/port.ts'
-import type { Logger } from '../log.ts'
-import type { HandlerContext, ResolvedHandler } from './define.ts'
+import type { Outcome } from '../inbox/port.ts'
+import type { RunContext } from './context.ts'
+import type { ResolvedHandler } from './define.ts'
 import { toHandlerEvent } from './event.ts'
 import { retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
@@ -29,46 +29,10 @@ export interface Attempt {
 
 export interface AttemptOptions {
   readonly handler: ResolvedHandler
-  readonly lease: Lease
+  readonly context: RunContext
   readonly clock: Clock
-  readonly log: Logger
   /** How long a handler may take to end after its timeout. */
   readonly overrunGraceMs: number
-}
-
-/** What a handler is given beside the event. The signal is made when it is first asked for: most handlers never do. */
-class Context implements HandlerContext {
-  readonly attempt: number
-  readonly idempotencyKey: string
-  readonly #log: Logger
-  readonly #bindings: Record<string, unknown>
-  #controller: AbortController | undefined
-  #childLog: Logger | undefined
-  #reason: Error | undefined
-
-  constructor(lease: Lease, log: Logger) {
-    this.attempt = lease.attempt
-    this.idempotencyKey = `${lease.handler}:${lease.event.id}`
-    this.#log = log
-    this.#bindings = { handler: lease.handler, eventId: lease.event.id, attempt: lease.attempt }
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
-  }
-
-  get log(): Logger {
-    return (this.#childLog ??= this.#log.child(this.#bindings))
-  }
-
-  abort(reason: Error): void {
-    this.#reason = reason
-    this.#controller?.abort(reason)
-  }
 }
 
 /**
@@ -76,9 +40,9 @@ class Context implements HandlerContext {
  * ends: a handler that returns because its signal was aborted has not done its work.
  */
 export function startAttempt(options: AttemptOptions): Attempt {
-  const { handler, lease, clock } = options
+  const { handler, context, clock } = options
+  const { lease } = context
   const startedAt = clock.now()
-  const context = new Context(lease, options.log)
   const { promise: outcome, resolve: tell } = Promise.withResolvers<Outcome | 'interrupted'>()
   let stopped: StopReason | undefined
   let hasEnded = false
@@ -103,8 +67,10 @@ export function startAttempt(options: AttemptOptions): Attempt {
   async function run(): Promise<void> {
     try {
       await handler.run(toHandlerEvent(lease.event), context)
-      tell(stopped === undefined ? { ...verdict(), kind: 'done' } : stoppedOutcome())
+      const effects = context.end()
+      tell(stopped === undefined ? { ...verdict(), kind: 'done', ...(effects && { effects }) } : stoppedOutcome())
     } catch (error) {
+      context.end()
       tell(stopped === undefined ? failed(error) : stoppedOutcome())
     }
     hasEnded = true

@@ -1,7 +1,8 @@
-import { z } from 'zod'
 import type { EventOf, EventType } from '../../schema/index.ts'
-import { InboxError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import type { RunContext } from './context.ts'
+import type { EnqueueOptions } from './outbox.ts'
+import type { HandlerState } from './run-state.ts'
 
 type Family<T extends string> = T extends `${infer Prefix}.${string}` ? Prefix : never
 
@@ -41,6 +42,13 @@ export interface HandlerContext {
   /** The same on every attempt and replay of this event for this handler. */
   readonly idempotencyKey: string
   readonly log: Logger
+  /** Values that this handler keeps from run to run; what a run writes is stored together with its end, or not at all. */
+  readonly state: HandlerState
+  /**
+   * Leaves something for a sink: it is passed on once this run has ended well, at least once, in the order of its key. Throws
+   * TerminalError if there is no sink of that name, or if `payload` is no JSON.
+   */
+  enqueue(sink: string, payload: unknown, options?: EnqueueOptions): void
 }
 
 export interface HandlerDefinition<P extends EventSelector> {
@@ -59,15 +67,16 @@ export interface HandlerDefinition<P extends EventSelector> {
   readonly retry?: RetryOptions
 }
 
-/** A handler that was checked, with nothing left out. */
+/** A handler that was checked, or a sink as the handler it is, with nothing left out. */
 export interface ResolvedHandler {
+  readonly kind: 'handler' | 'sink'
   readonly name: string
   readonly types: readonly string[]
   readonly order: 'key' | 'none'
   readonly concurrency: number
   readonly timeoutMs: number
   readonly retry: Readonly<Required<RetryOptions>>
-  readonly run: (event: HandlerEvent<'*'>, ctx: HandlerContext) => void | Promise<void>
+  readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
   /** Where it was defined. */
   readonly file: string
 }
@@ -96,74 +105,4 @@ export function defineHandler<const P extends EventSelector>(
   definition: HandlerDefinition<P>,
 ): Readonly<HandlerDefinition<P>> {
   return Object.freeze(definition)
-}
-
-const longestTimerMs = 2 ** 31 - 1
-const count = z.int().min(1)
-const milliseconds = z.int().min(1).max(longestTimerMs)
-
-const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
-const isPattern = (text: string): boolean => text === '*' || !text.replace(/(?<=[^.])\.\*$/, '').includes('*')
-const pattern = z.string(patternHint).min(1, patternHint).max(255).refine(isPattern, patternHint)
-
-const retrySchema = z
-  .strictObject({
-    attempts: count.default(handlerDefaults.retry.attempts),
-    baseMs: milliseconds.default(handlerDefaults.retry.baseMs),
-    capMs: milliseconds.default(handlerDefaults.retry.capMs),
-  })
-  .refine((retry) => retry.capMs >= retry.baseMs, { path: ['capMs'], error: 'expected at least `baseMs`' })
-
-const definitionSchema = z.strictObject({
-  type: z.preprocess(
-    (type) => (typeof type === 'string' ? [type] : type),
-    z.array(pattern, patternHint).min(1, patternHint),
-  ),
-  run: z.custom<ResolvedHandler['run']>((value) => typeof value === 'function', 'expected a function'),
-  name: z
-    .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
-      'expected 1 to 100 letters, digits, dots, dashes or underscores (where no name is given, the file name is it)',
-    ),
-  order: z.enum(['key', 'none']).default(handlerDefaults.order),
-  concurrency: count.default(handlerDefaults.concurrency),
-  timeoutMs: milliseconds.default(handlerDefaults.timeoutMs),
-  retry: retrySchema.prefault({}),
-})
-
-/**
- * Checks the default export of a handler file and fills in the defaults. Throws InboxError `handler_invalid` that lists
- * every problem. `where` names the file, `fallbackName` the handler if it has no name of its own.
- */
-export function parseHandler(value: unknown, where: string, fallbackName: string): ResolvedHandler {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const received = value === undefined ? 'no default export' : Array.isArray(value) ? 'a list' : nameOfType(value)
-    throw invalid(where, [`expected \`export default defineHandler({ type, run })\`, received ${received}`])
-  }
-  const result = definitionSchema.safeParse({
-    ...value,
-    name: ('name' in value ? value.name : undefined) ?? fallbackName,
-  })
-  if (!result.success) throw invalid(where, [...new Set(result.error.issues.map(describeIssue))])
-  const { type, run, ...options } = result.data
-  return Object.freeze({ ...options, types: [...new Set(type)], run: run.bind(value), file: where })
-}
-
-function nameOfType(value: unknown): string {
-  return value === null ? 'null' : `a ${typeof value}`
-}
-
-function invalid(where: string, problems: readonly string[]): InboxError {
-  return new InboxError('handler_invalid', `${where} is not a usable handler: ${problems.join('; ')}`, {
-    details: { file: where, problems },
-  })
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
-  const place = option === '' ? '' : `${option}: `
-  if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
-  const known = Object.keys(option === 'retry' ? retrySchema.shape : definitionSchema.shape)
-  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}, known are ${known.join(', ')}`
 }

@@ -2,17 +2,23 @@ import PQueue from 'p-queue'
 import { createBatcher } from '../batcher.ts'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
-import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
+import { versionOf, type Effects, type Lease, type Outcome, type SettleResult, type WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
+import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
+import type { KnownSinks } from './outbox.ts'
+import { StateCache } from './state-cache.ts'
+
+/** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
+export type AttemptResult = Outcome['kind'] | 'conflict'
 
 export interface DispatcherObserver {
   /** An attempt is about to start that may take so long. */
   starting(timeoutMs: number): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
-  settled(handler: string, kind: Outcome['kind'], durationMs: number): void
+  settled(handler: string, result: AttemptResult, durationMs: number): void
   /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
   stuck(handler: string): void
 }
@@ -24,7 +30,7 @@ export interface Leftover {
 }
 
 export interface DispatcherOptions {
-  readonly work: Pick<WorkPort, 'claim' | 'settle' | 'retire' | 'release'>
+  readonly work: Pick<WorkPort, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
   readonly handlers: readonly ResolvedHandler[]
   /** Runs at once, all handlers. */
   readonly concurrency: number
@@ -78,6 +84,9 @@ export class Dispatcher {
   readonly #attempts = new Set<Attempt>()
   readonly #unstarted = new Map<Lease, Lane>()
   readonly #failureLog: FailureLog
+  readonly #sinks: KnownSinks
+  /** By handler. */
+  readonly #states = new Map<string, StateCache>()
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** By attempts whose handlers still run although they are over. */
   readonly #leftovers = new Map<Attempt, Leftover>()
@@ -105,7 +114,8 @@ export class Dispatcher {
       }
     })
     this.#failureLog = createFailureLog(options)
-    this.#settler = createBatcher((outcomes) => this.#settle(outcomes))
+    this.#sinks = new Map(options.handlers.filter(({ kind }) => kind === 'sink').map((sink) => [sink.name, sink]))
+    this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
   }
 
   start(): void {
@@ -228,7 +238,8 @@ export class Dispatcher {
     if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
     this.#options.observer.starting(handler.timeoutMs)
-    const attempt = startAttempt({ handler, lease, clock, log, overrunGraceMs })
+    const context = new RunContext({ lease, state: this.#stateOf(handler.name), sinks: this.#sinks, clock, log })
+    const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
@@ -261,7 +272,8 @@ export class Dispatcher {
   async #report(lane: Lane, lease: Lease, outcome: Outcome): Promise<void> {
     const durationMs = outcome.endedAt - outcome.startedAt
     lane.averageMs += (durationMs - lane.averageMs) / 16
-    const result = await this.#settler.add(outcome)
+    const result = await this.#settle(lease, outcome)
+    if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs)
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
       this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
@@ -270,11 +282,31 @@ export class Dispatcher {
     this.#pull(lane)
   }
 
+  /** What a run wrote is shown to the next ones while it is being stored. */
+  async #settle(lease: Lease, outcome: Outcome): Promise<SettleResult> {
+    const effects = outcome.kind === 'done' ? outcome.effects : undefined
+    if (effects === undefined) return this.#settler.add(outcome)
+    const state = this.#stateOf(lease.handler)
+    const version = versionOf(lease)
+    state.anticipate(version, effects.writes)
+    const result = await this.#settler.add(outcome)
+    state.settled(version, result === 'applied', keysRead(effects))
+    return result
+  }
+
+  #stateOf(handler: string): StateCache {
+    const known = this.#states.get(handler)
+    if (known !== undefined) return known
+    const cache = new StateCache((query) => this.#options.work.readState(handler, query))
+    this.#states.set(handler, cache)
+    return cache
+  }
+
   /**
    * A verdict that is not stored would let a finished run be repeated, so a refusal is tried again for as long as there is a
    * store. Meanwhile these runs count as held, so that nothing new is claimed on top of them.
    */
-  async #settle(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
+  async #settleBatch(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#options.work.settle(outcomes)
@@ -309,4 +341,8 @@ export class Dispatcher {
     await Promise.race([this.#idle.promise, late.promise])
     timer.cancel()
   }
+}
+
+function keysRead({ reads }: Effects): string[] {
+  return reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
 }

@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InboxError, messageOf } from '../errors.ts'
-import { parseHandler, type ResolvedHandler } from './define.ts'
+import type { ResolvedHandler } from './define.ts'
+import { parseDefinition } from './parse-definition.ts'
 
 /**
  * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.
@@ -14,7 +15,7 @@ export async function loadHandlers(dir: string): Promise<readonly ResolvedHandle
   const problems: InboxError[] = []
   for (const file of await findHandlerFiles(dir)) {
     try {
-      const handler = parseHandler(await importDefault(file), file, parse(file).name)
+      const handler = parseDefinition(await importDefault(file), file, parse(file).name)
       refuseSameName(handlers, handler)
       handlers.push(handler)
     } catch (error) {

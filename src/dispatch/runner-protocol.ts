@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { ResolvedHandler } from './define.ts'
+import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
 
 /** How long things may take, in milliseconds. */
@@ -43,14 +44,14 @@ export interface RunnerData {
 export type HandlerInfo = Omit<ResolvedHandler, 'run'>
 
 export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
-  const { name, types, order, concurrency, timeoutMs, retry, file } = handler
-  return { name, types, order, concurrency, timeoutMs, retry, file }
+  const { kind, name, types, order, concurrency, timeoutMs, retry, file } = handler
+  return { kind, name, types, order, concurrency, timeoutMs, retry, file }
 }
 
 /** How often a handler's attempts ended how, since the last report. */
 export interface SettledCount {
   readonly handler: string
-  readonly kind: Outcome['kind']
+  readonly kind: AttemptResult
   readonly count: number
   readonly totalMs: number
 }

@@ -1,10 +1,10 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
-import type { Lease, Outcome } from '../inbox/port.ts'
+import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
-import { Dispatcher, type Leftover } from './dispatcher.ts'
+import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
 import { loadHandlers } from './registry.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
@@ -92,9 +92,9 @@ function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
 }
 
 function createSettledCounter() {
-  const counts = new Map<string, { handler: string; kind: Outcome['kind']; count: number; totalMs: number }>()
+  const counts = new Map<string, { handler: string; kind: AttemptResult; count: number; totalMs: number }>()
   return {
-    add(handler: string, kind: Outcome['kind'], durationMs: number): void {
+    add(handler: string, kind: AttemptResult, durationMs: number): void {
       const name = `${kind} ${handler}`
       const entry = counts.get(name) ?? { handler, kind, count: 0, totalMs: 0 }
       entry.count++

@@ -1,15 +1,20 @@
 import type { Clock, Timer } from '../clock.ts'
 import { Heap } from './heap.ts'
-import { maxCrashes } from './port.ts'
+import { MemoryState } from './memory-state.ts'
+import { maxCrashes, versionOf } from './port.ts'
 import type {
   AttemptRecord,
   ClaimRequest,
+  Effects,
   HandlerRoute,
+  Item,
   Lease,
   Outcome,
   RunError,
   RunState,
   SettleResult,
+  StateEntry,
+  StateQuery,
   StoredEvent,
 } from './port.ts'
 
@@ -17,9 +22,10 @@ import type {
 export interface MemoryRun {
   readonly runId: number
   readonly handler: string
-  /** Whether its handler kept order when the run was created; what is registered later changes nothing for it. */
-  readonly ordered: boolean
+  /** What order is kept by; null: none. What is registered later changes nothing for it. */
+  readonly key: string | null
   readonly event: StoredEvent
+  readonly item: Item | null
   state: RunState
   attempt: number
   failed: number
@@ -64,6 +70,8 @@ export class MemoryRuns {
 
   readonly #clock: Clock
   readonly #rewakeMs: number
+  readonly #onItem: (run: MemoryRun) => void
+  readonly #states: MemoryState
   readonly #queues = new Map<string, Queue>()
   readonly #leased = new Map<number, MemoryRun>()
   readonly #leasedBy = new Map<string, Set<MemoryRun>>()
@@ -78,9 +86,12 @@ export class MemoryRuns {
   #lastRunId = 0
   #lastToken = 0
 
-  constructor(clock: Clock, rewakeMs: number) {
+  /** `onItem` is told of each run that an outbox item became. */
+  constructor(clock: Clock, rewakeMs: number, onItem: (run: MemoryRun) => void) {
     this.#clock = clock
     this.#rewakeMs = rewakeMs
+    this.#onItem = onItem
+    this.#states = new MemoryState(clock)
   }
 
   get allPaused(): boolean {
@@ -100,12 +111,15 @@ export class MemoryRuns {
   }
 
   /** Creates a run; it is handed out at the next `serve`. */
-  add(event: StoredEvent, route: HandlerRoute): MemoryRun {
+  add(event: StoredEvent, { name, order }: HandlerRoute): MemoryRun {
+    return this.#add(event, { handler: name, key: order === 'key' ? event.key : null, item: null })
+  }
+
+  #add(event: StoredEvent, what: Pick<MemoryRun, 'handler' | 'key' | 'item'>): MemoryRun {
     const runAt = this.#heedClock()
     const run: MemoryRun = {
       runId: ++this.#lastRunId,
-      handler: route.name,
-      ordered: route.order === 'key',
+      ...what,
       event,
       state: 'waiting',
       attempt: 0,
@@ -133,6 +147,11 @@ export class MemoryRuns {
     const results = outcomes.map((outcome): SettleResult => {
       const run = this.#leased.get(outcome.token)
       if (run?.runId !== outcome.runId) return 'stale'
+      const effects = outcome.kind === 'done' ? outcome.effects : undefined
+      if (effects && !this.#states.areUnchanged(run.handler, effects.reads)) {
+        this.#giveBack(run)
+        return 'conflict'
+      }
       this.#endLease(run)
       run.crashed = 0
       const { kind, startedAt, endedAt } = outcome
@@ -144,6 +163,7 @@ export class MemoryRuns {
         this.#offer(run, 'ready')
       } else {
         this.#finish(run, outcome.kind === 'dead' ? { at: endedAt, error: outcome.error } : null)
+        if (effects) this.#takeEffect(run, versionOf(outcome), effects)
       }
       return 'applied'
     })
@@ -159,12 +179,27 @@ export class MemoryRuns {
   release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): void {
     for (const { runId, token } of leases) {
       const run = this.#leased.get(token)
-      if (run?.runId !== runId) continue
-      const { from } = this.#endLease(run)
-      run.attempt -= 1
-      this.#offer(run, from)
+      if (run?.runId === runId) this.#giveBack(run)
     }
     this.serve()
+  }
+
+  readState(handler: string, query: StateQuery): readonly StateEntry[] {
+    return this.#states.read(handler, query)
+  }
+
+  /** As if it had never been claimed. */
+  #giveBack(run: MemoryRun): void {
+    const { from } = this.#endLease(run)
+    run.attempt -= 1
+    this.#offer(run, from)
+  }
+
+  #takeEffect(run: MemoryRun, version: number, { writes, items }: Effects): void {
+    this.#states.write(run.handler, version, writes)
+    for (const { sink, key, payload, idempotencyKey } of items) {
+      this.#onItem(this.#add(run.event, { handler: sink, key, item: { key, payload, idempotencyKey } }))
+    }
   }
 
   reap(owner: string): number {
@@ -240,12 +275,12 @@ export class MemoryRuns {
   #enter(run: MemoryRun): void {
     this.open.add(run)
     const { waiting } = this.#queueOf(run.handler)
-    const behind = run.ordered ? waiting.get(run.event.key) : undefined
+    const behind = run.key === null ? undefined : waiting.get(run.key)
     if (behind) {
       run.state = 'waiting'
       behind.push(run)
     } else {
-      if (run.ordered) waiting.set(run.event.key, new Heap<MemoryRun>((a, b) => a.runId < b.runId))
+      if (run.key !== null) waiting.set(run.key, new Heap<MemoryRun>((a, b) => a.runId < b.runId))
       this.#offer(run, 'ready')
     }
   }
@@ -256,11 +291,11 @@ export class MemoryRuns {
     run.state = death ? 'dead' : 'done'
     run.death = death
     if (death) this.dead.set(run.runId, run)
-    if (!run.ordered) return
+    if (run.key === null) return
     const { waiting } = this.#queueOf(run.handler)
-    const next = waiting.get(run.event.key)?.pop()
+    const next = waiting.get(run.key)?.pop()
     if (next) this.#offer(next, 'ready')
-    else waiting.delete(run.event.key)
+    else waiting.delete(run.key)
   }
 
   #offer(run: MemoryRun, state: Claimable): void {
@@ -303,8 +338,9 @@ export class MemoryRuns {
     this.#leased.set(token, run)
     const leased = this.#leasedBy.get(owner) ?? new Set()
     this.#leasedBy.set(owner, leased.add(run))
-    const { runId, handler, attempt, failed, crashed, event } = run
-    return { runId, token, handler, attempt, failed, crashed, event: { ...event, raw: new Uint8Array(event.raw) } }
+    const { runId, handler, attempt, failed, crashed, event, item } = run
+    const copy = { ...event, raw: new Uint8Array(event.raw) }
+    return { runId, token, handler, attempt, failed, crashed, event: copy, item }
   }
 
   #endLease(run: MemoryRun): NonNullable<MemoryRun['lease']> {

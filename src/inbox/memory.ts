@@ -31,7 +31,7 @@ export interface MemoryInboxOptions {
 interface EventEntry {
   readonly seq: number
   readonly event: NewEvent
-  readonly runs: readonly MemoryRun[]
+  readonly runs: MemoryRun[]
   duplicates: number
   conflicts: number
 }
@@ -48,7 +48,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const events: EventEntry[] = []
   const eventsById = new Map<string, EventEntry>()
   const quarantined = new Map<string, QuarantineEntry>()
-  const runs = new MemoryRuns(clock, rewakeMs)
+  const runs = new MemoryRuns(clock, rewakeMs, (run) => eventsById.get(run.event.id)?.runs.push(run))
   const registered = new Set<string>()
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
@@ -73,8 +73,8 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     const seq = events.length + 1
     // The bytes are copied: the caller may use its buffer again.
     const event: NewEvent = { ...arrival, raw: new Uint8Array(arrival.raw) }
-    const { id, type, createdAt, receivedAt, key, raw } = event
-    const stored = { seq, id, type, createdAt, receivedAt, key, raw }
+    const { id, type, createdAt, receivedAt, key, secretLabel, raw } = event
+    const stored = { seq, id, type, createdAt, receivedAt, key, secretLabel, raw }
     const created = routesOf(type).map((route) => runs.add(stored, route))
     const entry: EventEntry = { seq, event, runs: created, duplicates: 0, conflicts: 0 }
     events.push(entry)
@@ -117,6 +117,10 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async claim(request) {
       return closed ? [] : runs.claim(request)
+    },
+    async readState(handler, query) {
+      assertOpen()
+      return runs.readState(handler, query)
     },
     async settle(outcomes) {
       assertOpen()

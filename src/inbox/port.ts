@@ -17,6 +17,10 @@
  *   reap        ends all leases of an owner that died; each counts as a crash
  *   suspect     a run that was in flight when its owner died: handed out one at a time until it has a verdict
  *   dead letter a run that will not be tried again unless it is requeued
+ *   effects     what a run writes to its handler's state and to the outbox: all of it is stored together with `done`, or none
+ *   state       values that a handler keeps under keys of its own
+ *   sink        takes outbox items to where they belong; to the store it is a handler like others, and an item a run of it
+ *   item        something that a run left in the outbox for a sink
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
@@ -68,6 +72,7 @@ export interface HandlerRoute {
   readonly order: 'key' | 'none'
 }
 
+/** An event as it was stored. */
 export interface StoredEvent {
   /** Accept sequence: 1, 2, 3 … without gaps. */
   readonly seq: number
@@ -76,7 +81,62 @@ export interface StoredEvent {
   readonly createdAt: string
   readonly receivedAt: number
   readonly key: string
+  readonly secretLabel: string
   readonly raw: Uint8Array
+}
+
+/** Something for a sink, as the run that leaves it in the outbox says it. */
+export interface NewItem {
+  readonly sink: string
+  /** What order is kept by; null: none. */
+  readonly key: string | null
+  /** JSON */
+  readonly payload: string
+  /** The same whenever this item is sent, and if the run is ever repeated. */
+  readonly idempotencyKey: string
+}
+
+export type Item = Omit<NewItem, 'sink'>
+
+/** A value that a handler keeps. */
+export interface StateEntry {
+  readonly key: string
+  /** JSON */
+  readonly value: string
+  /** Tells who wrote it: `versionOf` that run and its lease. */
+  readonly version: number
+  /** From then on it is as if it were not there: milliseconds since 1970. */
+  readonly expiresAt: number | null
+}
+
+/** One key, or the first `limit` of those that begin with `prefix` and come behind `after`, in the order of their UTF-8 bytes. */
+export type StateQuery =
+  | { readonly key: string }
+  | { readonly prefix: string; readonly after: string | null; readonly limit: number }
+
+/** What a run read: where any of it is no longer so, what the run did may be wrong. */
+export interface StateRead {
+  readonly query: StateQuery
+  readonly found: readonly Pick<StateEntry, 'key' | 'version'>[]
+}
+
+export interface StateWrite {
+  readonly key: string
+  /** JSON, or null to delete it. */
+  readonly value: string | null
+  readonly expiresAt: number | null
+}
+
+export interface Effects {
+  readonly reads: readonly StateRead[]
+  /** No key twice. */
+  readonly writes: readonly StateWrite[]
+  readonly items: readonly NewItem[]
+}
+
+/** The version of what a run writes under a lease: another for every lease that was ever given. */
+export function versionOf({ runId, token }: Pick<Lease, 'runId' | 'token'>): number {
+  return runId * 1024 + (token % 1024)
 }
 
 /** The right, and the duty, to work on a run until it is settled or released. */
@@ -92,6 +152,8 @@ export interface Lease {
   /** How often the run's owner died while it held this run, since its last verdict. */
   readonly crashed: number
   readonly event: StoredEvent
+  /** What a sink is to deliver; null where the run is of the event itself. */
+  readonly item: Item | null
 }
 
 export interface ClaimRequest {
@@ -119,13 +181,16 @@ export type Outcome = {
   readonly startedAt: number
   readonly endedAt: number
 } & (
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; readonly effects?: Effects }
   | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
   | { readonly kind: 'dead'; readonly error: RunError }
 )
 
-/** `stale`: the token is no longer the run's, nothing was changed. */
-export type SettleResult = 'applied' | 'stale'
+/**
+ * `stale`: the token is no longer the run's, nothing was changed. `conflict`: what the run read has been changed since by another
+ * one; none of its effects was stored, and it was given back as by `release`, to be run again.
+ */
+export type SettleResult = 'applied' | 'stale' | 'conflict'
 
 /** After this many crashes without a verdict a run goes to the dead letters. */
 export const maxCrashes = 3
@@ -286,7 +351,12 @@ export interface WorkPort {
    * closes or the owner is retired or reaped. Not idempotent: each call takes more.
    */
   claim(request: ClaimRequest): Promise<readonly Lease[]>
-  /** One transaction; a result per outcome in order. Idempotent: what is settled already is `stale`. */
+  /** What is stored of a handler's state, in order of the keys. */
+  readState(handler: string, query: StateQuery): Promise<readonly StateEntry[]>
+  /**
+   * One transaction; a result per outcome in order. Idempotent: what is settled already is `stale`. Effects are stored with
+   * `done`; items become runs of their sinks, behind those of the same key that are there.
+   */
   settle(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]>
   /**
    * The owner takes no more work: its waiting claims, and all later ones, resolve with none. Its leases stay. After this has

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { ClaimRequest, HandlerRoute, Lease, SettleResult, WorkPort } from './port.ts'
+import type { ClaimRequest, HandlerRoute, Lease, SettleResult, StateEntry, StateQuery, WorkPort } from './port.ts'
 import { answerCalls, Caller, type Packed } from './rpc.ts'
 import {
   packLeases,
@@ -20,6 +20,7 @@ export function workOperations(work: WorkPort) {
   return {
     register: async (routes: readonly HandlerRoute[]) => plain(await work.register(routes)),
     claim: async (request: ClaimRequest) => packLeases(await work.claim(request)),
+    readState: async ([handler, query]: [string, StateQuery]) => plain(await work.readState(handler, query)),
     settle: async (fields: WireBatch) => packResults(await work.settle(unpackOutcomes(fields))),
     retire: async (owner: string) => plain(await work.retire(owner)),
     release: async (leases: RunTokens) => plain(await work.release(leases)),
@@ -39,6 +40,7 @@ export function callWork(caller: Caller): WorkPort {
   return {
     register: (routes) => caller.call<void>('register', plain(routes)),
     claim: async (request) => unpackLeases(await caller.call<WireBatch>('claim', plain(request))),
+    readState: (handler, query) => caller.call<readonly StateEntry[]>('readState', plain([handler, query])),
     settle: async (outcomes) => unpackResults<SettleResult>(await caller.call('settle', packOutcomes(outcomes))),
     retire: (owner) => caller.call<void>('retire', plain(owner)),
     release: (leases) => caller.call<void>('release', plain(leases.map(({ runId, token }) => ({ runId, token })))),

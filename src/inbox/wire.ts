@@ -1,4 +1,4 @@
-import type { AcceptResult, Arrival, Lease, Outcome, RunError, SettleResult } from './port.ts'
+import type { AcceptResult, Arrival, Effects, Item, Lease, Outcome, RunError, SettleResult } from './port.ts'
 import type { Packed } from './rpc.ts'
 
 export type Field = string | number | null
@@ -79,10 +79,12 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
 
 export function packLeases(leases: readonly Lease[]): Packed {
   const fields: Field[] = []
-  for (const { runId, token, handler, attempt, failed, crashed, event } of leases) {
-    const { seq, id, type, createdAt, receivedAt, key, raw } = event
+  for (const { runId, token, handler, attempt, failed, crashed, event, item } of leases) {
+    const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw } = event
     fields.push(runId, token, handler, attempt, failed, crashed)
-    fields.push(seq, id, type, createdAt, receivedAt, key, toLatin1(raw))
+    fields.push(seq, id, type, createdAt, receivedAt, key, secretLabel, toLatin1(raw))
+    fields.push(item?.idempotencyKey ?? null)
+    if (item !== null) fields.push(item.payload, item.key)
   }
   return toPacked(fields)
 }
@@ -105,18 +107,28 @@ export function unpackLeases(wire: WireBatch): Lease[] {
         createdAt: from.text(),
         receivedAt: from.number(),
         key: from.text(),
+        secretLabel: from.text(),
         raw: from.raw(),
       },
+      item: unpackItem(from),
     })
   }
   return leases
+}
+
+function unpackItem(from: Fields): Item | null {
+  const idempotencyKey = from.textOrNull()
+  return idempotencyKey === null ? null : { idempotencyKey, payload: from.text(), key: from.textOrNull() }
 }
 
 export function packOutcomes(outcomes: readonly Outcome[]): Packed {
   const fields: Field[] = []
   for (const outcome of outcomes) {
     fields.push(outcome.kind, outcome.runId, outcome.token, outcome.startedAt, outcome.endedAt)
-    if (outcome.kind === 'done') continue
+    if (outcome.kind === 'done') {
+      fields.push(outcome.effects === undefined ? null : JSON.stringify(outcome.effects))
+      continue
+    }
     if (outcome.kind === 'retry') fields.push(outcome.at)
     fields.push(outcome.error.name, outcome.error.message, outcome.error.stack ?? null)
   }
@@ -129,11 +141,17 @@ export function unpackOutcomes(fields: WireBatch): Outcome[] {
   while (!from.isAtEnd) {
     const kind = from.text() as Outcome['kind']
     const verdict = { runId: from.number(), token: from.number(), startedAt: from.number(), endedAt: from.number() }
-    if (kind === 'done') outcomes.push({ ...verdict, kind })
+    if (kind === 'done') outcomes.push({ ...verdict, kind, ...unpackEffects(from) })
     else if (kind === 'retry') outcomes.push({ ...verdict, kind, at: from.number(), error: unpackError(from) })
     else outcomes.push({ ...verdict, kind, error: unpackError(from) })
   }
   return outcomes
+}
+
+/** Few runs have effects: text is good enough for them. */
+function unpackEffects(from: Fields): { effects?: Effects } {
+  const text = from.textOrNull()
+  return text === null ? {} : { effects: JSON.parse(text) as Effects }
 }
 
 function unpackError(from: Fields): RunError {

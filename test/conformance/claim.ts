@@ -21,8 +21,8 @@ export function describeClaim(harness: ConformanceHarness): void {
       const lease = await stage.claimOne()
       expect(lease).toMatchObject({ handler: 'ordered', attempt: 1, crashed: 0 })
       const { raw, ...rest } = lease.event
-      const { id, type, createdAt, receivedAt, key } = event
-      expect(rest).toEqual({ seq: 1, id, type, createdAt, receivedAt, key })
+      const { id, type, createdAt, receivedAt, key, secretLabel } = event
+      expect(rest).toEqual({ seq: 1, id, type, createdAt, receivedAt, key, secretLabel })
       expect(hex(raw)).toBe(hex(event.raw))
     })
 

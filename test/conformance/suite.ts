@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { describeAccept } from './accept.ts'
 import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
+import { describeEffects } from './effects.ts'
 import { describeOperations } from './operations.ts'
 import { describePause } from './pause.ts'
 import { describeReap } from './reap.ts'
@@ -19,6 +20,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeClaim(harness)
     describeSettle(harness)
     describeReap(harness)
+    describeEffects(harness)
     describePause(harness)
     describeViews(harness)
     describeOperations(harness)

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
-import { maxCrashes } from '../../src/inbox/port.ts'
 import { counts } from '../counts.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
+import { requeueCrashed } from '../support/dead-letters.ts'
 import { RecordingClient } from '../support/history.ts'
 import { effectsHandler, readEffects, readLedger, type Effect, type WorkRecord } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
@@ -40,7 +40,7 @@ test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing
   await sidecar.start()
   await load.heal()
   await sidecar.drained()
-  const requeued = await requeueDead(sidecar)
+  const requeued = await requeueCrashed(sidecar)
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   // A run that was alone at two kills, after one among others, is taken for the culprit. That must stay rare.
@@ -56,19 +56,6 @@ test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing
   expect(missingSeqs).toBe(0)
   expect(uncounted(effects, work).filter((id) => !requeued.has(id))).toEqual([])
 })
-
-/** Does what an operator does about dead letters, once the kills have an end; gives whose they were. */
-async function requeueDead(sidecar: Sidecar): Promise<Set<string>> {
-  const { data } = (await (await sidecar.admin('dead-letters?limit=200')).json()) as { data: readonly DeadLetter[] }
-  for (const dead of data) expect(dead).toMatchObject({ crashed: maxCrashes, error: { name: 'handler_crashed' } })
-  const response = await sidecar.admin('dead-letters/requeue', { method: 'POST', body: '{"all":true}' })
-  expect(await response.json()).toEqual({ requeued: data.length })
-  return new Set(data.map(({ event_id }) => event_id))
-}
-
-interface DeadLetter {
-  readonly event_id: string
-}
 
 /** Attempts that began without having been counted, and repeats beyond the attempts that were in flight at a kill. */
 function uncounted(effects: readonly Effect[], work: readonly WorkRecord[]): string[] {

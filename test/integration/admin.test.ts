@@ -286,6 +286,7 @@ test.each([['memory'], ['sqlite']])('large bodies in quarantine (%s) make no lar
 
 test('handlers are listed with their settings and their runs, those that are gone with their runs only', async () => {
   const info: HandlerInfo = {
+    kind: 'handler',
     name: 'alerts',
     types: ['token.*'],
     order: 'key',

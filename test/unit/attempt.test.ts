@@ -4,8 +4,8 @@ import { startAttempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext, type ResolvedHandler } from '../../src/dispatch/define.ts'
 import { type InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/log.ts'
-import { eventBytes } from '../support/signed.ts'
+
+import { aContext } from '../support/run-context.ts'
 
 const timeoutMs = 1_000
 const overrunGraceMs = 5_000
@@ -14,11 +14,17 @@ const overrunGraceMs = 5_000
 function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
   const clock = createTestClock()
   const startedAt = clock.now()
-  const handler: ResolvedHandler = { ...handlerDefaults, name: 'h', types: ['*'], timeoutMs, file: 'h.ts', run }
-  const raw = eventBytes({ id: 'evt_1' })
-  const event = { seq: 1, id: 'evt_1', type: 'x', createdAt: '', receivedAt: 0, key: 'evt_1', raw }
-  const lease: Lease = { runId: 7, token: 3, handler: 'h', attempt: 1, failed: 0, crashed: 0, event, ...given }
-  return { clock, startedAt, attempt: startAttempt({ handler, lease, clock, log: silentLogger, overrunGraceMs }) }
+  const handler: ResolvedHandler = {
+    ...handlerDefaults,
+    kind: 'handler',
+    name: 'h',
+    types: ['*'],
+    timeoutMs,
+    file: 'h.ts',
+    run,
+  }
+  const context = aContext({ clock, lease: given })
+  return { clock, startedAt, attempt: startAttempt({ handler, context, clock, overrunGraceMs }) }
 }
 
 async function errorOf(run: ResolvedHandler['run']): Promise<RunError> {

@@ -57,7 +57,11 @@ const rules: readonly Rule[] = [
   { area: 'config', files: ['src/config.ts', 'src/config/'], may: [...leaves, 'schema', 'signature', 'zod', 'node:*'] },
   { area: 'secrets', files: ['src/secrets.ts'], may: [...leaves, 'config', 'signature', 'node:*'] },
 
-  { area: 'inbox/port', files: ['src/inbox/port.ts'], may: ['schema', 'errors'] },
+  {
+    area: 'inbox/port',
+    files: ['src/inbox/port.ts', 'src/inbox/state-keys.ts'],
+    may: ['schema', 'errors', 'node:buffer'],
+  },
   // The adapters, and beside them the bridge between threads (rpc, wire, remote-work).
   {
     area: 'inbox/sqlite',

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { defineHandler, handlerDefaults, parseHandler } from '../../src/dispatch/define.ts'
+import { defineHandler, handlerDefaults } from '../../src/dispatch/define.ts'
+import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { InboxError } from '../../src/errors.ts'
 
 const run = () => {}
 
 function problemsOf(value: unknown, fallbackName = 'x'): InboxError {
   try {
-    parseHandler(value, '/handlers/x.ts', fallbackName)
+    parseDefinition(value, '/handlers/x.ts', fallbackName)
   } catch (error) {
     if (error instanceof InboxError) return error
     throw error
@@ -22,10 +23,11 @@ describe('defineHandler', () => {
   })
 })
 
-describe('parseHandler', () => {
+describe('parseDefinition', () => {
   it('fills in the defaults', () => {
-    const handler = parseHandler(defineHandler({ type: 'pump.graduation', run }), '/handlers/x.ts', 'x')
+    const handler = parseDefinition(defineHandler({ type: 'pump.graduation', run }), '/handlers/x.ts', 'x')
     expect(handler).toEqual({
+      kind: 'handler',
       name: 'x',
       types: ['pump.graduation'],
       order: 'key',
@@ -41,7 +43,7 @@ describe('parseHandler', () => {
   it('keeps what the definition says', () => {
     const options = { name: 'mine', order: 'none', concurrency: 1, timeoutMs: 5 } as const
     const definition = { type: ['wallet.*', 'token.volume_spike', 'wallet.*'], run, ...options, retry: { attempts: 1 } }
-    expect(parseHandler(definition, 'f', 'x')).toMatchObject({
+    expect(parseDefinition(definition, 'f', 'x')).toMatchObject({
       ...options,
       types: ['wallet.*', 'token.volume_spike'],
       retry: { attempts: 1, baseMs: 1000, capMs: 600_000 },
@@ -50,7 +52,7 @@ describe('parseHandler', () => {
 
   it('takes an option that is undefined for one that is not there', () => {
     const definition = { type: '*', run, name: undefined, order: undefined, retry: { attempts: undefined } }
-    expect(parseHandler(definition, 'f', 'x')).toMatchObject({ name: 'x', ...handlerDefaults })
+    expect(parseDefinition(definition, 'f', 'x')).toMatchObject({ name: 'x', ...handlerDefaults })
   })
 
   it('calls run as a method of its definition', async () => {
@@ -61,7 +63,7 @@ describe('parseHandler', () => {
         calls.push(this, ...args)
       },
     }
-    await parseHandler(definition, 'f', 'x').run('event' as never, 'ctx' as never)
+    await parseDefinition(definition, 'f', 'x').run('event' as never, 'ctx' as never)
     expect(calls).toEqual([definition, 'event', 'ctx'])
   })
 

@@ -24,7 +24,7 @@ export async function stageDispatcher(options: StageOptions) {
   const inbox = createMemoryInbox({ clock })
   const handlers = options.handlers.map((handler, index): ResolvedHandler => {
     const name = `h${index + 1}`
-    return { ...handlerDefaults, name, types: ['*'], file: `${name}.ts`, ...handler }
+    return { ...handlerDefaults, kind: 'handler', name, types: ['*'], file: `${name}.ts`, ...handler }
   })
   await inbox.register(handlers)
   const settled: string[] = []

@@ -6,7 +6,16 @@ function stored(text: string): StoredEvent {
   // A view into a larger buffer, as events come over from the thread of the store.
   const around = Buffer.from(`before${text}after`)
   const raw = new Uint8Array(around.buffer, around.byteOffset + 6, around.length - 11)
-  return { seq: 1, id: 'evt_1', type: 'wallet.large_trade', createdAt: '', receivedAt: 0, key: 'evt_1', raw }
+  return {
+    seq: 1,
+    id: 'evt_1',
+    type: 'wallet.large_trade',
+    createdAt: '',
+    receivedAt: 0,
+    key: 'evt_1',
+    secretLabel: 'main',
+    raw,
+  }
 }
 
 const text =

@@ -1,17 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
-import { parseHandler, type HandlerContext } from '../../src/dispatch/define.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
-import { silentLogger } from '../../src/log.ts'
+import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
-
-const ctx: HandlerContext = {
-  signal: new AbortController().signal,
-  attempt: 1,
-  idempotencyKey: 'x:evt_1',
-  log: silentLogger,
-}
+import { aContext } from '../support/run-context.ts'
 
 describe('bundled handlers', () => {
   it('are one file per documented type', () => {
@@ -22,11 +15,11 @@ describe('bundled handlers', () => {
   it.each(eventTypes)('R93–R102: %s prints exactly one line', async (type) => {
     const file = `../../handlers/${type}.ts`
     const module = (await import(file)) as { default: unknown }
-    const handler = parseHandler(module.default, file, type)
+    const handler = parseDefinition(module.default, file, type)
     expect(handler.types).toEqual([type])
     const print = vi.spyOn(console, 'log').mockImplementation(() => {})
     try {
-      await handler.run({ ...eventSamples[type], raw: new Uint8Array(), exact: () => undefined }, ctx)
+      await handler.run({ ...eventSamples[type], raw: new Uint8Array(), exact: () => undefined }, aContext())
       expect(print.mock.calls).toEqual([[formatEvent(eventSamples[type])]])
     } finally {
       print.mockRestore()

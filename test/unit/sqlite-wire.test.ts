@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/errors.ts'
-import type { AcceptResult, Arrival, Lease, Outcome, WorkPort } from '../../src/inbox/port.ts'
+import type { AcceptResult, Arrival, Effects, Lease, Outcome, WorkPort } from '../../src/inbox/port.ts'
 import { connectWork, openWorkPort } from '../../src/inbox/remote-work.ts'
 import { answerCalls, Caller, fromWireError, toWireError, type Packed } from '../../src/inbox/rpc.ts'
 import {
@@ -42,13 +42,32 @@ const lease: fc.Arbitrary<Lease> = fc.record({
   attempt: whole,
   failed: whole,
   crashed: whole,
-  event: fc.record({ seq: whole, id: text, type: text, createdAt: text, receivedAt: whole, key: text, raw }),
+  event: fc.record({
+    seq: whole,
+    id: text,
+    type: text,
+    createdAt: text,
+    receivedAt: whole,
+    key: text,
+    secretLabel: text,
+    raw,
+  }),
+  item: fc.option(fc.record({ key: fc.option(text), payload: text, idempotencyKey: text })),
 })
 
 const verdict = { runId: whole, token: whole, startedAt: whole, endedAt: whole }
 const error = fc.record({ name: text, message: text, stack: text }, { requiredKeys: ['name', 'message'] })
 
+const found = fc.array(fc.record({ key: text, version: whole }))
+const query = fc.oneof(fc.record({ key: text }), fc.record({ prefix: text, after: fc.option(text), limit: whole }))
+const effects: fc.Arbitrary<Effects> = fc.record({
+  reads: fc.array(fc.record({ query, found })),
+  writes: fc.array(fc.record({ key: text, value: fc.option(text), expiresAt: fc.option(whole) })),
+  items: fc.array(fc.record({ sink: text, key: fc.option(text), payload: text, idempotencyKey: text })),
+})
+
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  fc.record({ ...verdict, kind: fc.constant('done' as const), effects }),
   fc.record({ ...verdict, kind: fc.constant('done' as const) }),
   fc.record({ ...verdict, kind: fc.constant('retry' as const), at: whole, error }),
   fc.record({ ...verdict, kind: fc.constant('dead' as const), error }),
@@ -205,9 +224,11 @@ test('the work side answers over a port as it does in place', async () => {
     asked.push(args)
     return answer
   }
+  const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
   const work: WorkPort = {
     register: (routes) => note(undefined, 'register', routes),
     claim: (request) => note(given, 'claim', request),
+    readState: (handler, query) => note([entry], 'readState', handler, query),
     settle: (outcomes) => note(['applied', 'stale'] as const, 'settle', outcomes),
     retire: (owner) => note(undefined, 'retire', owner),
     release: (leases) => note(undefined, 'release', leases),
@@ -225,6 +246,7 @@ test('the work side answers over a port as it does in place', async () => {
     ] as const
     await remote.register([{ name: 'a', types: ['*'], order: 'key' }])
     expect(await remote.claim(request)).toEqual(given)
+    expect(await remote.readState('a', { key: 'k' })).toEqual([entry])
     expect(await remote.settle(outcomes)).toEqual(['applied', 'stale'])
     await remote.retire('me')
     await remote.release(given)
@@ -232,6 +254,7 @@ test('the work side answers over a port as it does in place', async () => {
     expect(asked).toEqual([
       ['register', [{ name: 'a', types: ['*'], order: 'key' }]],
       ['claim', request],
+      ['readState', 'a', { key: 'k' }],
       ['settle', outcomes],
       ['retire', 'me'],
       ['release', given.map(({ runId, token }) => ({ runId, token }))],

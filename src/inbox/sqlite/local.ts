@@ -10,7 +10,7 @@ const requeueBatch = 500
 /** Everything of the port that the writing side answers. */
 export type WriteSide = Pick<
   Inbox,
-  'accept' | 'register' | 'claim' | 'settle' | 'retire' | 'release' | 'reap' | 'setPaused' | 'requeueDead'
+  'accept' | 'register' | 'claim' | 'readState' | 'settle' | 'retire' | 'release' | 'reap' | 'setPaused' | 'requeueDead'
 >
 
 /** The writing side over a writer in this thread. */
@@ -19,6 +19,7 @@ export function createWriteSide(writer: Writer): WriteSide {
     accept: (batch) => writer.run((store) => store.accept(batch)),
     register: (routes) => writer.run((store) => store.register(routes)),
     claim: (request) => writer.claim(request),
+    readState: async (handler, query) => writer.readState(handler, query),
     settle: (outcomes) => writer.run((store) => store.settle(outcomes), true),
     retire: async (owner) => writer.retire(owner),
     release: (leases) => writer.run((store) => store.release(leases)),

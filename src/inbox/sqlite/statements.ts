@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { runStates, type RunState } from '../port.ts'
+import { runStates, type RunState, type StateEntry } from '../port.ts'
 
 /** A statement that changes rows. */
 interface Write<P extends unknown[]> {
@@ -30,6 +30,9 @@ export interface ClaimRow {
   readonly createdAt: string
   readonly receivedAt: number
   readonly key: string | null
+  readonly secretLabel: string
+  readonly payload: string | null
+  readonly idempotencyKey: string | null
   /** Null if it is no longer kept, or the event itself is gone. */
   readonly raw: Buffer | null
 }
@@ -57,9 +60,10 @@ export const statementTexts = {
   openOfKey: `SELECT id, state FROM run INDEXED BY run_open
      WHERE handler_id = ? AND key = ? AND state < 4 ORDER BY id LIMIT 1`,
   claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey,
-       e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key, b.raw
+       e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
+       e.secret_label AS secretLabel, b.raw, i.payload, i.idempotency_key AS idempotencyKey
      FROM run r INDEXED BY run_claimable
-     LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq
+     LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq LEFT JOIN item i ON i.run_id = r.id
      WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ?`,
   nextDue: `SELECT run_at FROM run INDEXED BY run_claimable
      WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? ORDER BY run_at LIMIT 1`,
@@ -83,6 +87,18 @@ export const statementTexts = {
   maxRunId: `SELECT id FROM run ORDER BY id DESC LIMIT 1`,
   insertAttempt: `INSERT INTO attempt
      (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  insertItem: `INSERT INTO item (run_id, payload, idempotency_key) VALUES (?, ?, ?)`,
+
+  stateOf: `SELECT key, value, version, expires_at AS expiresAt FROM state
+     WHERE handler_id = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?)`,
+  stateBetween: `SELECT key, value, version, expires_at AS expiresAt FROM state
+     WHERE handler_id = ? AND key >= ? AND key < ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
+  putState: `INSERT INTO state (handler_id, key, value, version, expires_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (handler_id, key) DO UPDATE
+     SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`,
+  deleteState: `DELETE FROM state WHERE handler_id = ? AND key = ?`,
+  expiredState: `SELECT handler_id, key FROM state INDEXED BY state_expiry
+     WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
 
   handlers: `SELECT id, name, paused FROM handler`,
   insertHandler: `INSERT INTO handler (name, paused) VALUES (?, 0)`,
@@ -90,6 +106,8 @@ export const statementTexts = {
   meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 } as const
+
+export type Statements = ReturnType<typeof prepareStatements>
 
 export function prepareStatements(db: Database) {
   const write = <P extends unknown[]>(text: string): Write<P> => db.prepare<P>(text)
@@ -131,6 +149,12 @@ export function prepareStatements(db: Database) {
     insertAttempt: write<[number, number, number, number, string, string | null, string | null, string | null]>(
       t.insertAttempt,
     ),
+    insertItem: write<[number, string, string]>(t.insertItem),
+    stateOf: read<[number, string, number], StateEntry>(t.stateOf),
+    stateBetween: read<[number, string, string, number, number], StateEntry>(t.stateBetween),
+    putState: write<[number, string, string, number, number | null]>(t.putState),
+    deleteState: write<[number, string]>(t.deleteState),
+    expiredState: read<[number, number], { handler_id: number; key: string }>(t.expiredState),
     handlers: read<[], { id: number; name: string; paused: number }>(t.handlers),
     pauseHandler: write<[number, number]>(t.pauseHandler),
     meta: read<[string], { value: number }>(t.meta),

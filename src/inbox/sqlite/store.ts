@@ -4,33 +4,28 @@ import type { Clock } from '../../clock.ts'
 import { createRouteTable } from '../routes.ts'
 import {
   maxCrashes,
+  versionOf,
   type AcceptResult,
   type Arrival,
   type ClaimRequest,
   type HandlerRoute,
   type Lease,
   type NewEvent,
+  type NewItem,
   type NewQuarantined,
   type Outcome,
   type RunError,
   type SettleResult,
+  type StateEntry,
+  type StateQuery,
 } from '../port.ts'
+import { Leases, type LeaseEntry } from './leases.ts'
+import { createStateTable } from './state.ts'
 import { prepareStatements, state, type ClaimRow } from './statements.ts'
 
 /** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
 export interface WaitingClaim extends ClaimRequest {
   readonly leases: Lease[]
-}
-
-interface LeaseEntry {
-  readonly token: number
-  readonly owner: string
-  readonly handlerId: number
-  readonly key: string | null
-  readonly attempt: number
-  readonly crashed: number
-  /** False only if it is known that no run waits behind this one. */
-  mayHaveFollowers: boolean
 }
 
 /** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
@@ -54,9 +49,10 @@ export type SqliteStore = ReturnType<typeof createSqliteStore>
 export function createSqliteStore(db: Database, options: { clock: Clock; firstSeq: number }) {
   const { clock } = options
   const sql = prepareStatements(db)
-  const leases = new Map<number, LeaseEntry>()
-  /** The leases again, by handler and key. */
-  const leasedKeys = new Map<string, LeaseEntry>()
+  const states = createStateTable(sql, clock)
+  /** What a rollback must undo outside the database, newest last. */
+  let undo: (() => void)[] = []
+  const leases = new Leases((step) => undo.push(step))
   /** How many runs are ready or suspect. While there are none, every open head of a key is leased. */
   let claimable = sql.claimableCount.get()?.count ?? 0
   const handlerNames = new Map<number, string>()
@@ -73,8 +69,6 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   let waiting: readonly WaitingClaim[] = []
   /** Handlers for which a run may have become claimable in this transaction. */
   const woken = new Set<number>()
-  /** What a rollback must undo outside the database, newest last. */
-  let undo: (() => void)[] = []
 
   for (const row of sql.handlers.all()) {
     rememberHandler(row.id, row.name)
@@ -201,47 +195,51 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     // A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable.
     sql.insertRun.run(runId, seq, handlerId, key, state.running, now, 1, 1, now)
     const { owner } = claim
-    hold(runId, { token: 1, owner, handlerId, key, attempt: 1, crashed: 0, mayHaveFollowers: false })
-    const { id, type, createdAt, receivedAt, raw } = event
+    const attempt = 1
+    leases.hold(runId, { token: 1, owner, handlerId, eventSeq: seq, key, attempt, crashed: 0, mayHaveFollowers: false })
+    const { id, type, createdAt, receivedAt, secretLabel, raw } = event
     claim.leases.push({
       runId,
       token: 1,
       handler: route.name,
-      attempt: 1,
+      attempt,
       failed: 0,
       crashed: 0,
-      event: { seq, id, type, createdAt, receivedAt, key: event.key, raw },
+      event: { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw },
+      item: null,
     })
+  }
+
+  /** An item becomes a run of its sink, behind the open ones of its key. */
+  function insertItem(eventSeq: number, item: NewItem): void {
+    const handlerId = ensureHandler(item.sink)
+    const runId = nextRunId++
+    const isBehind = item.key !== null && isBusy(handlerId, item.key)
+    sql.insertRun.run(
+      runId,
+      eventSeq,
+      handlerId,
+      item.key,
+      isBehind ? state.waiting : state.ready,
+      clock.now(),
+      0,
+      0,
+      null,
+    )
+    sql.insertItem.run(runId, item.payload, item.idempotencyKey)
+    if (isBehind) return
+    claimable++
+    woken.add(handlerId)
   }
 
   /** Whether an older run of the key is open. The new run is then going to wait behind it. */
   function isBusy(handlerId: number, key: string): boolean {
-    const leased = leasedKeys.get(leasedKey(handlerId, key))
+    const leased = leases.ofKey(handlerId, key)
     if (leased !== undefined) {
       leased.mayHaveFollowers = true
       return true
     }
     return claimable > 0 && sql.openOfKey.get(handlerId, key) !== undefined
-  }
-
-  function hold(runId: number, entry: LeaseEntry): void {
-    addLease(runId, entry)
-    undo.push(() => removeLease(runId, entry))
-  }
-
-  function letGo(runId: number, entry: LeaseEntry): void {
-    removeLease(runId, entry)
-    undo.push(() => addLease(runId, entry))
-  }
-
-  function addLease(runId: number, entry: LeaseEntry): void {
-    leases.set(runId, entry)
-    if (entry.key !== null) leasedKeys.set(leasedKey(entry.handlerId, entry.key), entry)
-  }
-
-  function removeLease(runId: number, entry: LeaseEntry): void {
-    leases.delete(runId)
-    if (entry.key !== null) leasedKeys.delete(leasedKey(entry.handlerId, entry.key))
   }
 
   /** Puts what can be claimed now into the claim's leases. */
@@ -272,7 +270,16 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       }
       const { owner } = claim
       const { crashed, runKey: key } = row
-      hold(row.runId, { token, owner, handlerId, key, attempt, crashed, mayHaveFollowers: true })
+      leases.hold(row.runId, {
+        token,
+        owner,
+        handlerId,
+        eventSeq: row.seq,
+        key,
+        attempt,
+        crashed,
+        mayHaveFollowers: true,
+      })
       claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
     }
     return buried
@@ -280,12 +287,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   function settle(outcomes: readonly Outcome[]): SettleResult[] {
     return outcomes.map((outcome) => {
-      const entry = leases.get(outcome.runId)
-      if (entry === undefined || entry.token !== outcome.token) return 'stale'
-      letGo(outcome.runId, entry)
+      const entry = leases.get(outcome.runId, outcome.token)
+      if (entry === undefined) return 'stale'
+      leases.letGo(outcome.runId, entry)
       switch (outcome.kind) {
         case 'done':
+          if (!states.areUnchanged(entry.handlerId, outcome.effects?.reads ?? [])) {
+            giveBack(outcome.runId, entry)
+            return 'conflict'
+          }
+          states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
           finish(outcome, entry, state.done)
+          for (const item of outcome.effects?.items ?? []) insertItem(entry.eventSeq, item)
           break
         case 'dead':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
@@ -339,19 +352,24 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   function release(given: readonly Pick<Lease, 'runId' | 'token'>[]): void {
     for (const { runId, token } of given) {
-      const entry = leases.get(runId)
-      if (entry === undefined || entry.token !== token) continue
-      letGo(runId, entry)
-      sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
-      claimable++
-      woken.add(entry.handlerId)
+      const entry = leases.get(runId, token)
+      if (entry === undefined) continue
+      leases.letGo(runId, entry)
+      giveBack(runId, entry)
     }
   }
 
+  /** As if it had never been claimed. */
+  function giveBack(runId: number, entry: LeaseEntry): void {
+    sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
+    claimable++
+    woken.add(entry.handlerId)
+  }
+
   function reap(owner: string): number {
-    const owned = [...leases].filter(([, entry]) => entry.owner === owner)
+    const owned = leases.ofOwner(owner)
     for (const [runId, entry] of owned) {
-      letGo(runId, entry)
+      leases.letGo(runId, entry)
       crash(runId, entry)
     }
     return owned.length
@@ -382,19 +400,23 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   function register(routes: readonly HandlerRoute[]): void {
-    for (const { name } of routes) {
-      if (!handlerIds.has(name)) {
-        const id = Number(sql.insertHandler.run(name).lastInsertRowid)
-        rememberHandler(id, name)
-        undo.push(() => {
-          handlerIds.delete(name)
-          handlerNames.delete(id)
-        })
-      }
-    }
+    for (const { name } of routes) ensureHandler(name)
     const before = routesOf
     undo.push(() => (routesOf = before))
     routesOf = createRouteTable(routes)
+  }
+
+  /** The id of a handler, which it gets when it is first heard of. */
+  function ensureHandler(name: string): number {
+    const known = handlerIds.get(name)
+    if (known !== undefined) return known
+    const id = Number(sql.insertHandler.run(name).lastInsertRowid)
+    rememberHandler(id, name)
+    undo.push(() => {
+      handlerIds.delete(name)
+      handlerNames.delete(id)
+    })
+    return id
   }
 
   function isPaused(handlerId: number): boolean {
@@ -442,7 +464,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   function noteFollower(handlerId: number, key: string | null): void {
-    const leased = key === null ? undefined : leasedKeys.get(leasedKey(handlerId, key))
+    const leased = key === null ? undefined : leases.ofKey(handlerId, key)
     if (leased !== undefined) leased.mayHaveFollowers = true
   }
 
@@ -456,6 +478,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     setPaused,
     requeueDead,
     requeueOne,
+    /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */
+    readState(handler: string, query: StateQuery): StateEntry[] {
+      const id = handlerIds.get(handler)
+      return id === undefined ? [] : states.read(id, query)
+    },
     /** Marks a claim's handlers as worth a look in this transaction. */
     wake(claim: ClaimRequest): void {
       for (const name of claim.handlers) {
@@ -498,10 +525,6 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 }
 
-function leasedKey(handlerId: number, key: string): string {
-  return `${handlerId} ${key}`
-}
-
 function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, attempt: number, token: number): Lease {
   return {
     runId: row.runId,
@@ -517,7 +540,12 @@ function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, atte
       createdAt: row.createdAt,
       receivedAt: row.receivedAt,
       key: row.key ?? row.id,
+      secretLabel: row.secretLabel,
       raw: row.raw,
     },
+    item:
+      row.payload === null || row.idempotencyKey === null
+        ? null
+        : { key: row.runKey, payload: row.payload, idempotencyKey: row.idempotencyKey },
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { InboxError, messageOf } from '../../errors.ts'
-import type { ClaimRequest, Lease } from '../port.ts'
+import type { ClaimRequest, Lease, StateEntry, StateQuery } from '../port.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import type { SqliteStore, WaitingClaim } from './store.ts'
 
@@ -85,6 +85,12 @@ export class Writer {
       })
       if (!canWait || !this.#lingers()) this.#schedule(!canWait)
     })
+  }
+
+  /** What is committed; throws once nothing can be committed any more. */
+  readState(handler: string, query: StateQuery): readonly StateEntry[] {
+    if (this.#stopped) throw this.#stopped
+    return this.#options.store.readState(handler, query)
   }
 
   claim(request: ClaimRequest): Promise<readonly Lease[]> {

@@ -70,6 +70,16 @@ export const initial: Migration = {
          error_stack TEXT
        ) STRICT`,
       `CREATE INDEX attempt_run ON attempt (run_id)`,
+      `CREATE TABLE item (run_id INTEGER PRIMARY KEY, payload TEXT NOT NULL, idempotency_key TEXT NOT NULL) STRICT`,
+      `CREATE TABLE state (
+         handler_id INTEGER NOT NULL,
+         key TEXT NOT NULL,
+         value TEXT NOT NULL,
+         version INTEGER NOT NULL,
+         expires_at INTEGER,
+         PRIMARY KEY (handler_id, key)
+       ) STRICT, WITHOUT ROWID`,
+      `CREATE INDEX state_expiry ON state (expires_at) WHERE expires_at IS NOT NULL`,
       `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)

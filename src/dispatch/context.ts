@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts'
+import type { Effects, Item, Lease } from '../inbox/port.ts'
+import type { Logger } from '../log.ts'
+import type { HandlerContext } from './define.ts'
+import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
+import { RunState, type HandlerState } from './run-state.ts'
+import type { StateCache } from './state-cache.ts'
+
+export interface ContextOptions {
+  readonly lease: Lease
+  readonly state: StateCache
+  readonly sinks: KnownSinks
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What a handler is given beside the event. Its parts are made when they are first asked for: most handlers need few of them. */
+export class RunContext implements HandlerContext {
+  readonly attempt: number
+  readonly idempotencyKey: string
+  readonly #options: ContextOptions
+  #controller: AbortController | undefined
+  #log: Logger | undefined
+  #state: RunState | undefined
+  #outbox: RunOutbox | undefined
+  #reason: Error | undefined
+  #isOver = false
+
+  constructor(options: ContextOptions) {
+    const { handler, event, attempt, item } = options.lease
+    this.attempt = attempt
+    this.idempotencyKey = item?.idempotencyKey ?? `${handler}:${event.id}`
+    this.#options = options
+  }
+
+  /** What a sink is to deliver. */
+  get item(): Item | null {
+    return this.#options.lease.item
+  }
+
+  get lease(): Lease {
+    return this.#options.lease
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  get log(): Logger {
+    const { handler, event, attempt } = this.#options.lease
+    return (this.#log ??= this.#options.log.child({ handler, eventId: event.id, attempt }))
+  }
+
+  get state(): HandlerState {
+    if (this.#state === undefined) {
+      this.#state = new RunState(this.#options.state, this.#options.clock)
+      if (this.#isOver) this.#state.end()
+    }
+    return this.#state
+  }
+
+  readonly enqueue = (sink: string, payload: unknown, options?: EnqueueOptions): void => {
+    if (this.#outbox === undefined) {
+      this.#outbox = new RunOutbox(this.#options.sinks, this.#options.lease, this.idempotencyKey)
+      if (this.#isOver) this.#outbox.end()
+    }
+    this.#outbox.enqueue(sink, payload, options)
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+
+  /** Ends the use of state and outbox; gives what the run did to them, if anything. */
+  end(): Effects | undefined {
+    this.#isOver = true
+    this.#state?.end()
+    this.#outbox?.end()
+    const { reads = [], writes = [] } = this.#state ?? {}
+    const { items = [] } = this.#outbox ?? {}
+    return reads.length + writes.length + items.length === 0 ? undefined : { reads, writes, items }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from '../log.ts'
+import type { EventSelector, HandlerEvent, RetryOptions } from './define.ts'
+
+/** Something for a sink to pass on. */
+export interface SinkItem<P extends EventSelector = '*'> {
+  /** Another for every item; the same on every attempt. */
+  readonly id: string
+  /** What order is kept by; null: none. */
+  readonly key: string | null
+  /** What was given to `ctx.enqueue`; undefined where the sink takes the event itself, by its `type`. */
+  readonly payload: unknown
+  /** The event that it belongs to. */
+  readonly event: HandlerEvent<P>
+  /** Label of the webhook secret that verified the event. */
+  readonly secretLabel: string
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
+  /** The same on every attempt, and on every replay of the event: for whoever gets the item, to know a repeat by. */
+  readonly idempotencyKey: string
+}
+
+export interface SinkContext {
+  /** Aborted when `timeoutMs` has passed or the process stops. Pass it on to what can be cancelled. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+export interface SinkDefinition<P extends EventSelector = '*'> {
+  /** By which `ctx.enqueue` knows it. Default: the name of the file without its extension. */
+  readonly name?: string
+  /** Events that go to it by themselves, without a handler. Default: none. */
+  readonly type?: P
+  /**
+   * Passes items on, one of a key at a time. Must tolerate repeats. Once it has returned, they count as delivered; if it throws,
+   * all of them are tried again, as for handlers.
+   */
+  send(items: readonly SinkItem<P>[], ctx: SinkContext): void | Promise<void>
+  /** At most so many items at once. Default 1. */
+  readonly batch?: number
+  /** `key` (default): the items of one key one at a time, oldest first. `none`: no order. */
+  readonly order?: 'key' | 'none'
+  /** How many `send`s at once. Default 8. */
+  readonly concurrency?: number
+  /** How long one `send` may take, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number
+  readonly retry?: RetryOptions
+}
+
+/**
+ * Defines a sink: it takes what handlers leave for it with `ctx.enqueue`, and events of its `type`. It is checked when it is loaded.
+ *
+ * @example
+ * export default defineSink({
+ *   name: 'audit',
+ *   async send([item], ctx) {
+ *     const headers = { 'Idempotency-Key': item.idempotencyKey }
+ *     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(item.payload), signal: ctx.signal })
+ *     if (!response.ok) throw new Error(`it answered ${response.status}`)
+ *   },
+ * })
+ */
+export function defineSink<const P extends EventSelector = '*'>(
+  definition: SinkDefinition<P>,
+): Readonly<SinkDefinition<P>> {
+  return Object.freeze(definition)
+}

@@ -1,0 +1,63 @@
+import { TerminalError } from '../errors.ts'
+import type { Lease, NewItem } from '../inbox/port.ts'
+import { toJson } from './json-text.ts'
+
+/** The sinks there are, by name. */
+export type KnownSinks = ReadonlyMap<string, { readonly order: 'key' | 'none' }>
+
+export interface EnqueueOptions {
+  /** What order is kept by at the sink; null: none. Default: the key of the event. */
+  readonly key?: string | null
+}
+
+const mostItems = 1_000
+const longestPayload = 1024 * 1024
+const longestKey = 512
+
+/** What one run leaves for sinks: told to nobody before the run ends. */
+export class RunOutbox {
+  readonly #sinks: KnownSinks
+  readonly #lease: Lease
+  readonly #idempotencyKey: string
+  readonly #items: NewItem[] = []
+  #isOver = false
+
+  constructor(sinks: KnownSinks, lease: Lease, idempotencyKey: string) {
+    this.#sinks = sinks
+    this.#lease = lease
+    this.#idempotencyKey = idempotencyKey
+  }
+
+  get items(): readonly NewItem[] {
+    return this.#items
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
+
+  /** Throws TerminalError where it can never be passed on. */
+  enqueue(sink: string, payload: unknown, options: EnqueueOptions = {}): void {
+    if (this.#isOver) throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
+    const known = this.#sinks.get(sink)
+    if (known === undefined) throw new TerminalError(`there is no sink called ${String(sink)}; ${this.#saySinks()}`)
+    if (this.#items.length >= mostItems) throw new TerminalError(`one run can enqueue ${mostItems} items at most`)
+    const text = toJson(payload, `the payload for the sink ${sink}`, longestPayload)
+    const key = known.order === 'none' ? null : this.#keyOf(options)
+    const idempotencyKey = `${this.#idempotencyKey}:${this.#items.length}`
+    this.#items.push({ sink, key, payload: text, idempotencyKey })
+  }
+
+  #keyOf({ key }: EnqueueOptions): string | null {
+    const { event } = this.#lease
+    if (key === undefined) return event.key === event.id ? null : event.key
+    if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && key.isWellFormed()))
+      return key
+    throw new TerminalError(`the key of an item has to be well-formed text of 1 to ${longestKey} characters, or null`)
+  }
+
+  #saySinks(): string {
+    const names = [...this.#sinks.keys()].join(', ')
+    return names === '' ? 'no sink is set up' : `there are: ${names}`
+  }
+}

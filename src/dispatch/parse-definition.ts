@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { handlerDefaults, type HandlerDefinition, type ResolvedHandler } from './define.ts'
+import type { SinkDefinition } from './define-sink.ts'
+import { createSinkRun } from './sink-run.ts'
+
+const longestTimerMs = 2 ** 31 - 1
+const count = z.int().min(1)
+const milliseconds = z.int().min(1).max(longestTimerMs)
+
+const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
+const isPattern = (text: string): boolean => text === '*' || !text.replace(/(?<=[^.])\.\*$/, '').includes('*')
+const pattern = z.string(patternHint).min(1, patternHint).max(255).refine(isPattern, patternHint)
+const types = z.preprocess(
+  (type) => (typeof type === 'string' ? [type] : type),
+  z.array(pattern, patternHint).min(1, patternHint),
+)
+const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'expected a function')
+
+const retrySchema = z
+  .strictObject({
+    attempts: count.default(handlerDefaults.retry.attempts),
+    baseMs: milliseconds.default(handlerDefaults.retry.baseMs),
+    capMs: milliseconds.default(handlerDefaults.retry.capMs),
+  })
+  .refine((retry) => retry.capMs >= retry.baseMs, { path: ['capMs'], error: 'expected at least `baseMs`' })
+
+const common = {
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+      'expected 1 to 100 letters, digits, dots, dashes or underscores (where no name is given, the file name is it)',
+    ),
+  order: z.enum(['key', 'none']).default(handlerDefaults.order),
+  concurrency: count.default(handlerDefaults.concurrency),
+  timeoutMs: milliseconds.default(handlerDefaults.timeoutMs),
+  retry: retrySchema.prefault({}),
+}
+
+const handlerSchema = z.strictObject({ type: types, run: aFunction<HandlerDefinition<'*'>['run']>(), ...common })
+
+const sinkSchema = z.strictObject({
+  type: types.optional(),
+  send: aFunction<SinkDefinition['send']>(),
+  batch: count.max(10_000).default(1),
+  ...common,
+})
+
+/**
+ * Checks the default export of a file, a handler or a sink, and fills in the defaults. Throws InboxError `handler_invalid` that
+ * lists every problem. `where` names the file, `fallbackName` the handler if it has no name of its own.
+ */
+export function parseDefinition(value: unknown, where: string, fallbackName: string): ResolvedHandler {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const received = value === undefined ? 'no default export' : Array.isArray(value) ? 'a list' : nameOfType(value)
+    throw invalid(where, 'handler', [
+      `expected \`export default defineHandler({ type, run })\` or \`defineSink({ send })\`, received ${received}`,
+    ])
+  }
+  const named = { ...value, name: ('name' in value ? value.name : undefined) ?? fallbackName }
+  return 'send' in value ? parseSink(value, named, where) : parseHandler(value, named, where)
+}
+
+function parseHandler(value: object, named: object, where: string): ResolvedHandler {
+  const result = handlerSchema.safeParse(named)
+  if (!result.success) throw invalid(where, 'handler', problemsOf(result.error, handlerSchema))
+  const { type, run, ...options } = result.data
+  return Object.freeze({ ...options, kind: 'handler', types: [...new Set(type)], run: run.bind(value), file: where })
+}
+
+function parseSink(value: object, named: object, where: string): ResolvedHandler {
+  const result = sinkSchema.safeParse(named)
+  if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
+  const { type = [], send, batch, concurrency, ...options } = result.data
+  return Object.freeze({
+    ...options,
+    kind: 'sink',
+    types: [...new Set(type)],
+    // So many runs make up so many full batches.
+    concurrency: concurrency * batch,
+    run: createSinkRun(send.bind(value), { batch, concurrency }),
+    file: where,
+  })
+}
+
+function nameOfType(value: unknown): string {
+  return value === null ? 'null' : `a ${typeof value}`
+}
+
+function invalid(where: string, kind: string, problems: readonly string[]): InboxError {
+  return new InboxError('handler_invalid', `${where} is not a usable ${kind}: ${problems.join('; ')}`, {
+    details: { file: where, problems },
+  })
+}
+
+function problemsOf(error: z.ZodError, schema: { readonly shape: object }): string[] {
+  return [...new Set(error.issues.map((issue) => describeIssue(issue, schema)))]
+}
+
+function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object }): string {
+  const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
+  const place = option === '' ? '' : `${option}: `
+  if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
+  const known = Object.keys(option === 'retry' ? retrySchema.shape : schema.shape)
+  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}, known are ${known.join(', ')}`
+}

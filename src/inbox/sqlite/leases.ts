@@ -1,0 +1,64 @@
+/** What the store keeps of a lease: the run's row says the rest. */
+export interface LeaseEntry {
+  readonly token: number
+  readonly owner: string
+  readonly handlerId: number
+  readonly eventSeq: number
+  readonly key: string | null
+  readonly attempt: number
+  readonly crashed: number
+  /** False only if it is known that no run waits behind this one. */
+  mayHaveFollowers: boolean
+}
+
+/**
+ * The leases that are given. They live in memory, because they die with the process; what a rollback of the transaction must
+ * undo goes to `onUndo`.
+ */
+export class Leases {
+  readonly #byRun = new Map<number, LeaseEntry>()
+  readonly #byKey = new Map<string, LeaseEntry>()
+  readonly #onUndo: (step: () => void) => void
+
+  constructor(onUndo: (step: () => void) => void) {
+    this.#onUndo = onUndo
+  }
+
+  /** The lease of a run, if it has that token still. */
+  get(runId: number, token: number): LeaseEntry | undefined {
+    const entry = this.#byRun.get(runId)
+    return entry?.token === token ? entry : undefined
+  }
+
+  ofKey(handlerId: number, key: string): LeaseEntry | undefined {
+    return this.#byKey.get(keyOf(handlerId, key))
+  }
+
+  ofOwner(owner: string): [runId: number, LeaseEntry][] {
+    return [...this.#byRun].filter(([, entry]) => entry.owner === owner)
+  }
+
+  hold(runId: number, entry: LeaseEntry): void {
+    this.#add(runId, entry)
+    this.#onUndo(() => this.#remove(runId, entry))
+  }
+
+  letGo(runId: number, entry: LeaseEntry): void {
+    this.#remove(runId, entry)
+    this.#onUndo(() => this.#add(runId, entry))
+  }
+
+  #add(runId: number, entry: LeaseEntry): void {
+    this.#byRun.set(runId, entry)
+    if (entry.key !== null) this.#byKey.set(keyOf(entry.handlerId, entry.key), entry)
+  }
+
+  #remove(runId: number, entry: LeaseEntry): void {
+    this.#byRun.delete(runId)
+    if (entry.key !== null) this.#byKey.delete(keyOf(entry.handlerId, entry.key))
+  }
+}
+
+function keyOf(handlerId: number, key: string): string {
+  return `${handlerId} ${key}`
+}

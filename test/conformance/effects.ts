@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest'
+import { versionOf, type Effects, type Lease, type NewItem, type StateQuery } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from './stage.ts'
+
+const mail = { name: 'mail', types: [], order: 'key' } as const
+const nothing: Effects = { reads: [], writes: [], items: [] }
+
+/** What `readState` and the effects of `done` promise. */
+export function describeEffects(harness: ConformanceHarness): void {
+  const open = () => Stage.open(harness, [ordered, loose, mail])
+
+  describe('state', () => {
+    test('is empty at first, also of a handler that nobody knows', async () => {
+      await using stage = await open()
+      expect(await stage.inbox.readState('ordered', { key: 'k' })).toEqual([])
+      expect(await stage.inbox.readState('nobody', all)).toEqual([])
+    })
+
+    test('has what was written with done, each handler its own, and tells who wrote it', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'))
+      const lease = await stage.claimOne()
+      expect(await done(stage, lease, { writes: [put('k', '{"n":1}'), put('l', '2')] })).toBe('applied')
+      const version = versionOf(lease)
+      expect(await stage.inbox.readState('ordered', { key: 'k' })).toEqual([
+        { key: 'k', value: '{"n":1}', version, expiresAt: null },
+      ])
+      expect(await keys(stage)).toEqual(['k', 'l'])
+      expect(await stage.inbox.readState('loose', all)).toEqual([])
+    })
+
+    test('is overwritten and deleted', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'))
+      const [a, b] = await stage.claim()
+      await done(stage, a!, { writes: [put('k', '1'), put('l', '1')] })
+      await done(stage, b!, { writes: [put('k', '2'), { key: 'l', value: null, expiresAt: null }] })
+      expect(await stage.inbox.readState('ordered', all)).toEqual([
+        { key: 'k', value: '2', version: versionOf(b!), expiresAt: null },
+      ])
+    })
+
+    test('is listed by prefix in the order of UTF-8, page by page', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'))
+      const written = ['', 'a', 'b', 'a:2', 'a:1', 'a:', 'a:\u{1f600}', 'a:\uffff', 'a:1:x', 'a;'].slice(1)
+      await done(stage, await stage.claimOne(), { writes: written.map((key) => put(key, '0')) })
+      const page = (after: string | null, limit = 100) => keys(stage, { prefix: 'a:', after, limit })
+      const listed = ['a:', 'a:1', 'a:1:x', 'a:2', 'a:\uffff', 'a:\u{1f600}']
+      expect(await page(null)).toEqual(listed)
+      expect(await page(null, 2)).toEqual(listed.slice(0, 2))
+      expect(await page('a:1', 2)).toEqual(listed.slice(2, 4))
+      expect(await page('a:\u{1f600}')).toEqual([])
+      expect(await page('', 1)).toEqual(['a:'])
+      expect(await page('b')).toEqual([])
+    })
+
+    test('that has expired is not there any more, until it is written again', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      const [a, b, c] = await stage.claim()
+      const expiresAt = stage.clock.now() + 1_000
+      await done(stage, a!, { writes: [{ ...put('k', '1'), expiresAt }, put('l', '1')] })
+      await stage.clock.advance(999)
+      expect(await keys(stage)).toEqual(['k', 'l'])
+      await stage.clock.advance(1)
+      expect(await keys(stage)).toEqual(['l'])
+      expect(await stage.inbox.readState('ordered', { key: 'k' })).toEqual([])
+      // What was read before is no longer so; that it is gone is so.
+      const before = [{ query: { key: 'k' }, found: [{ key: 'k', version: versionOf(a!) }] }]
+      expect(await done(stage, b!, { reads: before })).toBe('conflict')
+      const reads = [{ query: { key: 'k' }, found: [] }]
+      expect(await done(stage, c!, { reads, writes: [put('k', '3')] })).toBe('applied')
+      expect(await keys(stage)).toEqual(['k', 'l'])
+    })
+
+    test('survives a stop', async ({ skip }) => {
+      if (!harness.reopen) skip('this inbox keeps nothing')
+      await using stage = await open()
+      await stage.accept(anEvent('a'))
+      await done(stage, await stage.claimOne(), { writes: [put('k', '1')], items: [anItem('i')] })
+      await stage.reopen([ordered, loose, mail])
+      expect(await keys(stage)).toEqual(['k'])
+      expect(await stage.claimOne({ handlers: ['mail'] })).toMatchObject({ item: { idempotencyKey: 'i' } })
+    })
+  })
+
+  describe('a run that read state', () => {
+    test('and found it changed at the end is run again, without effects and without being charged', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'))
+      const [a, b] = await stage.claim()
+      const reads = [{ query: { key: 'n' }, found: [] }]
+      expect(await done(stage, a!, { reads, writes: [put('n', '1')] })).toBe('applied')
+      const stolen = { reads, writes: [put('n', '1'), put('m', '1')], items: [anItem('i')] }
+      expect(await done(stage, b!, stolen)).toBe('conflict')
+      expect(await keys(stage)).toEqual(['n'])
+      expect(await stage.run('b')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
+      const again = await stage.claimOne()
+      expect(again).toMatchObject({ attempt: 1, failed: 0, crashed: 0 })
+      const seen = [{ query: { key: 'n' }, found: [{ key: 'n', version: versionOf(a!) }] }]
+      expect(await done(stage, again, { reads: seen, writes: [put('n', '2')] })).toBe('applied')
+      expect((await stage.detail('b')).runs).toHaveLength(2)
+    })
+
+    test('may build on what another one of the same batch writes', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      const [a, b, c] = await stage.claim()
+      const onTopOf = (lease: Lease) => [{ query: { key: 'n' }, found: [{ key: 'n', version: versionOf(lease) }] }]
+      const results = await stage.inbox.settle([
+        { ...times(a!), kind: 'done', effects: { ...nothing, writes: [put('n', '1')] } },
+        { ...times(b!), kind: 'done', effects: { ...nothing, reads: onTopOf(a!), writes: [put('n', '2')] } },
+        { ...times(c!), kind: 'done', effects: { ...nothing, reads: onTopOf(a!), writes: [put('n', '3')] } },
+      ])
+      expect(results).toEqual(['applied', 'applied', 'conflict'])
+      expect(await stage.inbox.readState('ordered', { key: 'n' })).toMatchObject([{ value: '2' }])
+    })
+
+    test.each([
+      ['a key came', [put('p2', '1')]],
+      ['a key went', [{ key: 'p1', value: null, expiresAt: null }]],
+      ['a value was written', [put('p1', '1')]],
+    ])('by a list conflicts when in it %s', async (_, writes) => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'), anEvent('d'))
+      const [a, b, c, d] = await stage.claim()
+      await done(stage, a!, { writes: [put('p1', '1')] })
+      const query = { prefix: 'p', after: null, limit: 10 }
+      const reads = [{ query, found: [{ key: 'p1', version: versionOf(a!) }] }]
+      expect(await done(stage, b!, { reads, writes: [put('q', '1')] })).toBe('applied')
+      await done(stage, c!, { writes })
+      expect(await done(stage, d!, { reads })).toBe('conflict')
+    })
+
+    test('and is a suspect stays one', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(1)
+      const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
+      expect(await done(stage, await stage.claimOne({ suspects: true }), { reads })).toBe('conflict')
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1, attempt: 1 })
+    })
+  })
+
+  describe('the outbox', () => {
+    test('gives an item to its sink, with the event it belongs to', async () => {
+      await using stage = await open()
+      const claim = stage.claim({ handlers: ['mail'] })
+      await stage.accept(anEvent('a', { key: 'k' }))
+      await done(stage, await stage.claimOne(), { items: [{ ...anItem('i'), payload: '{"to":"x"}' }] })
+      const [lease] = await claim
+      expect(lease).toMatchObject({ handler: 'mail', attempt: 1, event: { id: 'a', key: 'k', secretLabel: 'main' } })
+      expect(lease!.item).toEqual({ key: null, payload: '{"to":"x"}', idempotencyKey: 'i' })
+      expect((await stage.detail('a')).runs.map(({ handler, state }) => [handler, state])).toEqual([
+        ['ordered', 'done'],
+        ['loose', 'ready'],
+        ['mail', 'running'],
+      ])
+    })
+
+    test('keeps the order of a key, across runs and retries, and none where there is no key', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'))
+      const [a, b] = await stage.claim()
+      const items = (...names: string[]) => names.map((name) => ({ ...anItem(name), key: 'k' }))
+      await done(stage, a!, { items: [...items('a1', 'a2'), { ...anItem('free'), key: null }] })
+      await done(stage, b!, { items: items('b1') })
+      const claimed = async () => (await stage.claim({ handlers: ['mail'] })).map((lease) => lease)
+      const names = (leases: readonly Lease[]) => leases.map(({ item }) => item?.idempotencyKey)
+      const first = await claimed()
+      expect(names(first)).toEqual(['a1', 'free'])
+      await stage.retry(first[0]!)
+      const again = await claimed()
+      expect(names(again)).toEqual(['a1'])
+      await stage.done(...again)
+      const second = await claimed()
+      expect(names(second)).toEqual(['a2'])
+      await stage.dead(...second)
+      expect(names(await claimed())).toEqual(['b1'])
+    })
+
+    test('has dead letters, which can be requeued', async () => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'))
+      await done(stage, await stage.claimOne(), { items: [anItem('i')] })
+      await stage.killReady({ handlers: ['mail'] })
+      const { data } = await stage.inbox.deadLetters({ limit: 9 })
+      expect(data).toMatchObject([{ eventId: 'a', handler: 'mail' }])
+      expect(await stage.inbox.requeueDead('all')).toBe(1)
+      expect(await stage.claimOne({ handlers: ['mail'] })).toMatchObject({ item: { idempotencyKey: 'i' } })
+    })
+
+    test('keeps an item for a sink that is not registered yet', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await done(stage, await stage.claimOne(), { items: [anItem('i')] })
+      await stage.inbox.register([ordered, mail])
+      expect(idsOf(await stage.claim({ handlers: ['mail'] }))).toEqual(['a'])
+    })
+  })
+
+  test('a late or forged report has no effects', async () => {
+    await using stage = await open()
+    await stage.accept(anEvent('a'))
+    const late = await stage.claimOne()
+    await stage.release(late)
+    await stage.claimOne()
+    expect(await done(stage, late, { writes: [put('k', '1')], items: [anItem('i')] })).toBe('stale')
+    expect(await keys(stage)).toEqual([])
+    expect((await stage.detail('a')).runs).toHaveLength(2)
+  })
+}
+
+const all: StateQuery = { prefix: '', after: null, limit: 100 }
+
+function put(key: string, value: string) {
+  return { key, value, expiresAt: null }
+}
+
+function anItem(idempotencyKey: string): NewItem {
+  return { sink: 'mail', key: null, payload: 'null', idempotencyKey }
+}
+
+function times({ runId, token }: Lease) {
+  return { runId, token, startedAt: 1, endedAt: 2 }
+}
+
+async function done(stage: Stage, lease: Lease, effects: Partial<Effects>) {
+  const [result] = await stage.inbox.settle([{ ...times(lease), kind: 'done', effects: { ...nothing, ...effects } }])
+  return result
+}
+
+async function keys(stage: Stage, query: StateQuery = all): Promise<string[]> {
+  return (await stage.inbox.readState('ordered', query)).map(({ key }) => key)
+}

@@ -1,0 +1,38 @@
+import { createTestClock, type Clock } from '../../src/clock.ts'
+import { RunContext } from '../../src/dispatch/context.ts'
+import type { KnownSinks } from '../../src/dispatch/outbox.ts'
+import { StateCache, type ReadState } from '../../src/dispatch/state-cache.ts'
+import type { Lease } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import { eventBytes } from './signed.ts'
+
+/** A lease of event `evt_1` for the handler `h`, but for what is given. */
+function aLease(given: Partial<Lease> = {}): Lease {
+  const event = {
+    seq: 1,
+    id: 'evt_1',
+    type: 'x',
+    createdAt: '',
+    receivedAt: 0,
+    key: 'evt_1',
+    secretLabel: 'main',
+    raw: eventBytes({ id: 'evt_1' }),
+  }
+  return { runId: 7, token: 3, handler: 'h', attempt: 1, failed: 0, crashed: 0, event, item: null, ...given }
+}
+
+export interface ContextParts {
+  readonly lease?: Partial<Lease>
+  readonly clock?: Clock
+  /** Default: nothing is stored. */
+  readonly readState?: ReadState
+  readonly state?: StateCache
+  readonly sinks?: KnownSinks
+}
+
+/** What a handler gets beside the event. */
+export function aContext(parts: ContextParts = {}): RunContext {
+  const { clock = createTestClock(), readState = async () => [], sinks = new Map() } = parts
+  const state = parts.state ?? new StateCache(readState)
+  return new RunContext({ lease: aLease(parts.lease), state, sinks, clock, log: silentLogger })
+}

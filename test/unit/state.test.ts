@@ -1,0 +1,286 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { StateCache } from '../../src/dispatch/state-cache.ts'
+import { TerminalError } from '../../src/errors.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { versionOf, type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
+import { aContext } from '../support/run-context.ts'
+
+/** A state that is stored, and what was asked of it. */
+function stored(values: Readonly<Record<string, unknown>> = {}) {
+  const asked: StateQuery[] = []
+  const entries = Object.entries(values).map(([key, value]): StateEntry => ({
+    key,
+    value: JSON.stringify(value),
+    version: 5,
+    expiresAt: null,
+  }))
+  const readState = async (query: StateQuery) => {
+    asked.push(query)
+    if ('key' in query) return entries.filter(({ key }) => key === query.key)
+    return entries.filter(({ key }) => key.startsWith(query.prefix) && key > (query.after ?? '')).slice(0, query.limit)
+  }
+  return { readState, asked }
+}
+
+describe('ctx.state', () => {
+  test('gives what is stored, as a copy, and undefined where nothing is', async () => {
+    const { state } = aContext(stored({ k: { n: [1] } }))
+    const value = await state.get<{ n: number[] }>('k')
+    value?.n.push(2)
+    expect(await state.get('k')).toEqual({ n: [1] })
+    expect(await state.get('other')).toBeUndefined()
+  })
+
+  test('shows a run what it wrote, and nothing of it to anybody else before its end', async () => {
+    const state = new StateCache(stored({ k: 1, gone: 1 }).readState)
+    const [one, other] = [aContext({ state }), aContext({ state })]
+    one.state.set('k', 2)
+    one.state.delete('gone')
+    expect([await one.state.get('k'), await one.state.get('gone')]).toEqual([2, undefined])
+    expect([await other.state.get('k'), await other.state.get('gone')]).toEqual([1, 1])
+    expect(one.end()).toEqual({
+      reads: [],
+      writes: [
+        { key: 'k', value: '2', expiresAt: null },
+        { key: 'gone', value: null, expiresAt: null },
+      ],
+      items: [],
+    })
+  })
+
+  test('tells what a run read, once, with the version it saw', async () => {
+    const context = aContext(stored({ k: 1 }))
+    await Promise.all([context.state.get('k'), context.state.get('k'), context.state.get('none')])
+    expect(context.end()?.reads).toEqual([
+      { query: { key: 'k' }, found: [{ key: 'k', version: 5 }] },
+      { query: { key: 'none' }, found: [] },
+    ])
+  })
+
+  test('lists what is stored and what was written, in the order of the keys', async () => {
+    const { state } = aContext(stored({ 'a:1': 1, 'a:2': 2, 'a:3': 3, 'a:4': 4, b: 5 }))
+    state.delete('a:1')
+    state.set('a:2', 'two')
+    state.set('a:\u{1f600}', 'last')
+    state.set('a:\uffff', 'before it')
+    state.set('c', 'no')
+    expect(await state.list('a:')).toEqual([
+      ['a:2', 'two'],
+      ['a:3', 3],
+      ['a:4', 4],
+      ['a:\uffff', 'before it'],
+      ['a:\u{1f600}', 'last'],
+    ])
+    expect(await state.list('a:', { limit: 2 })).toEqual([
+      ['a:2', 'two'],
+      ['a:3', 3],
+    ])
+    expect(await state.list('a:', { after: 'a:4', limit: 1 })).toEqual([['a:\uffff', 'before it']])
+  })
+
+  test('forgets a value when its time is over, also one of the same run', async () => {
+    const clock = createTestClock()
+    const state = new StateCache(stored({}).readState)
+    const one = aContext({ clock, state })
+    one.state.set('k', 1, { ttlMs: 1_000 })
+    const { writes } = one.end()!
+    expect(writes).toEqual([{ key: 'k', value: '1', expiresAt: clock.now() + 1_000 }])
+    state.anticipate(9, writes)
+    const next = aContext({ clock, state })
+    expect(await next.state.get('k')).toBe(1)
+    await clock.advance(1_000)
+    const last = aContext({ clock, state })
+    expect([await next.state.get('k'), await last.state.get('k')]).toEqual([undefined, undefined])
+    expect(last.end()?.reads).toEqual([{ query: { key: 'k' }, found: [] }])
+  })
+
+  const unusable: [string, (state: ReturnType<typeof aContext>['state']) => unknown, RegExp][] = [
+    ['an empty key', (state) => state.get(''), /1 to 512 characters/],
+    ['a key that is not well-formed', (state) => state.get('\ud800'), /well-formed/],
+    ['a key that is too long', (state) => state.get('k'.repeat(513)), /512/],
+    ['a key with NUL', (state) => state.delete('a\0b'), /U\+0000/],
+    ['a value that is no JSON', (state) => state.set('k', () => 1), /received function/],
+    ['no value', (state) => state.set('k', undefined), /received undefined/],
+    ['a BigInt', (state) => state.set('k', 1n), /BigInt/],
+    ['a value that is too long', (state) => state.set('k', 'x'.repeat(300_000)), /262144 at most/],
+    ['a time to live that is none', (state) => state.set('k', 1, { ttlMs: Number.NaN }), /ttlMs/],
+    ['a limit that is none', (state) => state.list('', { limit: 0 }), /from 1 to 1000/],
+    [
+      'too many keys',
+      (state) => {
+        for (let n = 0; n <= 1_000; n++) state.set(`k${n}`, n)
+      },
+      /1000 keys/,
+    ],
+  ]
+
+  test.each(unusable)('refuses %s for good', async (_, use, message) => {
+    const { state } = aContext()
+    const thrown = await (async () => use(state))().catch((error: unknown) => error)
+    expect(thrown).toBeInstanceOf(TerminalError)
+    expect((thrown as Error).message).toMatch(message)
+  })
+
+  test('cannot be used once the run is over, and neither can the outbox', async () => {
+    const context = aContext({ sinks: new Map([['mail', { order: 'key' }]]) })
+    const { state } = context
+    expect(context.end()).toBeUndefined()
+    await expect(state.get('k')).rejects.toThrow(/after its run had ended/)
+    expect(() => state.set('k', 1)).toThrow(/after its run had ended/)
+    expect(() => context.enqueue('mail', 1)).toThrow(/after its run had ended/)
+  })
+})
+
+describe('what a thread knows of a state', () => {
+  const write = (key: string, value: unknown) => ({ key, value: JSON.stringify(value), expiresAt: null })
+
+  test('is read from the store once', async () => {
+    const { readState, asked } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    for (let n = 0; n < 3; n++) expect(await aContext({ state }).state.get('k')).toBe(1)
+    expect(asked).toEqual([{ key: 'k' }])
+  })
+
+  test('includes what runs wrote that is not stored yet; where it was not stored, it is read again', async () => {
+    const { readState, asked } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    state.anticipate(8, [write('k', 2)])
+    expect(await aContext({ state }).state.get('k')).toBe(2)
+    state.settled(8, true, ['k'])
+    expect(await aContext({ state }).state.get('k')).toBe(2)
+    expect(asked).toEqual([])
+    state.anticipate(9, [write('k', 3)])
+    state.settled(9, false, [])
+    expect(await aContext({ state }).state.get('k')).toBe(1)
+  })
+
+  test('is dropped where a run that read it was in conflict', async () => {
+    const { readState, asked } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    await aContext({ state }).state.get('k')
+    state.settled(8, false, ['k'])
+    await aContext({ state }).state.get('k')
+    expect(asked).toHaveLength(2)
+  })
+
+  test('is no older than a run that ended while it was read', async () => {
+    const gate = Promise.withResolvers<StateEntry[]>()
+    const state = new StateCache(() => gate.promise)
+    const reading = aContext({ state }).state.get('k')
+    state.anticipate(8, [write('k', 'new')])
+    gate.resolve([{ key: 'k', value: '"old"', version: 1, expiresAt: null }])
+    expect(await reading).toBe('new')
+  })
+
+  test('a list waits until what was written under its prefix is stored', async () => {
+    const { readState, asked } = stored()
+    const state = new StateCache(readState)
+    state.anticipate(8, [write('a:1', 1)])
+    state.anticipate(9, [write('b:1', 1)])
+    const listing = aContext({ state }).state.list('a:')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(asked).toEqual([])
+    state.settled(8, true, [])
+    expect(await listing).toEqual([])
+    expect(asked).toHaveLength(1)
+  })
+
+  test('is bounded', async () => {
+    const { readState, asked } = stored()
+    const state = new StateCache(readState)
+    for (let n = 0; n < 100; n++) state.anticipate(n, [write(`k${n}`, 'x'.repeat(100_000))])
+    await aContext({ state }).state.get('k99')
+    expect(asked).toEqual([])
+    await aContext({ state }).state.get('k0')
+    expect(asked).toEqual([{ key: 'k0' }])
+  })
+})
+
+test('however runs of several threads are interleaved, and whatever is not stored, no increment is lost or counted twice', async () => {
+  const step = fc.record({ thread: fc.nat(1), do: fc.constantFrom('begin', 'begin', 'read', 'settle', 'lose') })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+      const clock = createTestClock()
+      const inbox = createMemoryInbox({ clock })
+      await inbox.register([{ ...ordered, order: 'none' }])
+      await inbox.accept(Array.from({ length: 12 }, (_, n) => anEvent(`e${n}`)))
+      const caches = [0, 1].map(() => new StateCache((query) => inbox.readState('ordered', query)))
+      const runs: { thread: number; context: ReturnType<typeof aContext>; count?: number }[] = []
+      let counted = 0
+
+      const begin = async (thread: number) => {
+        const claim = inbox.claim({ handlers: ['ordered'], max: 1, owner: `t${thread}`, suspects: false })
+        const [lease] = await Promise.race([claim, new Promise<[]>((resolve) => setImmediate(() => resolve([])))])
+        if (lease === undefined) return inbox.retire(`t${thread}`)
+        runs.push({ thread, context: aContext({ clock, lease, state: caches[thread]! }) })
+      }
+      const finish = async (isLost: boolean) => {
+        const run = runs.shift()
+        if (run === undefined) return
+        const { context, thread } = run
+        run.count ??= (await context.state.get<number>('n')) ?? 0
+        context.state.set('n', run.count + 1)
+        const effects = context.end()!
+        const version = versionOf(context.lease)
+        caches[thread]!.anticipate(version, effects.writes)
+        const { runId, token } = context.lease
+        const [result] = isLost
+          ? (await inbox.release([context.lease]), ['stale' as const])
+          : await inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
+        caches[thread]!.settled(version, result === 'applied', ['n'])
+        if (result === 'applied') counted++
+      }
+      for (const { thread, do: what } of steps) {
+        if (what === 'begin') await begin(thread)
+        const run = runs.find((candidate) => candidate.thread === thread && candidate.count === undefined)
+        if (what === 'read' && run) run.count = (await run.context.state.get<number>('n')) ?? 0
+        if (what === 'settle' || what === 'lose') await finish(what === 'lose')
+      }
+      const [entry] = await inbox.readState('ordered', { key: 'n' })
+      expect(Number(entry?.value ?? 0)).toBe(counted)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+describe('ctx.enqueue', () => {
+  const sinks = new Map([
+    ['mail', { order: 'key' }],
+    ['bulk', { order: 'none' }],
+  ] as const)
+
+  test('leaves items with their place in the run, in the order of the event, or of the key that is given', () => {
+    const event = { ...aContext().lease.event, key: 'solana:x' }
+    const context = aContext({ sinks, lease: { event } })
+    context.enqueue('mail', { to: 'x' })
+    context.enqueue('mail', null, { key: 'mine' })
+    context.enqueue('mail', 1, { key: null })
+    context.enqueue('bulk', 2, { key: 'mine' })
+    expect(context.end()?.items).toEqual([
+      { sink: 'mail', key: 'solana:x', payload: '{"to":"x"}', idempotencyKey: 'h:evt_1:0' },
+      { sink: 'mail', key: 'mine', payload: 'null', idempotencyKey: 'h:evt_1:1' },
+      { sink: 'mail', key: null, payload: '1', idempotencyKey: 'h:evt_1:2' },
+      { sink: 'bulk', key: null, payload: '2', idempotencyKey: 'h:evt_1:3' },
+    ])
+  })
+
+  test('an event that has no order gives none to its items', () => {
+    const context = aContext({ sinks })
+    context.enqueue('mail', 1)
+    expect(context.end()?.items).toMatchObject([{ key: null }])
+  })
+
+  test.each([
+    ['a sink that is not there', 'nobody', 1, {}, 'there is no sink called nobody; there are: mail, bulk'],
+    ['a payload that is no JSON', 'mail', undefined, {}, /payload for the sink mail cannot be written as JSON/],
+    ['a payload that is too long', 'mail', 'x'.repeat(1024 * 1024), {}, /at most/],
+    ['an empty key', 'mail', 1, { key: '' }, /key of an item/],
+  ])('refuses %s for good', (_, sink, payload, options, message) => {
+    const enqueue = () => aContext({ sinks }).enqueue(sink, payload, options)
+    expect(enqueue).toThrow(TerminalError)
+    expect(enqueue).toThrow(message)
+  })
+})
