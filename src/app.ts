@@ -8,6 +8,7 @@ import type { Config } from './config.ts'
 import type { HandlerInfo } from './dispatch/runner-protocol.ts'
 import { findHandlerFiles } from './dispatch/registry.ts'
 import { startRunner } from './dispatch/runner.ts'
+import { sourcesOf } from './dispatch/sources.ts'
 import { InboxError, messageOf } from './errors.ts'
 import { startHttpServer } from './http-server.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
@@ -68,7 +69,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const state = { stopping: false, health: () => inbox.health() }
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
-  await findHandlerFiles(config.handlersDir)
+  if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
   const { inbox, workPort } = await openInbox(options)
   opened.defer(() => inbox.close())
   // Once the inbox has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
@@ -80,10 +81,13 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
 
   const metrics = createMetrics({ inbox, clock })
+  const secrets = createSecretsSource(config.secretsSource, log)
+  opened.defer(() => secrets.close())
   const runner = await startRunner({
     inbox,
     openWorkPort: workPort,
-    handlersDir: config.handlersDir,
+    sources: sourcesOf(config),
+    ...(config.forwardUrl !== undefined && { secrets: () => secrets.current() }),
     concurrency: config.concurrency,
     logLevel: config.logLevel,
     prettyLog: options.prettyLog,
@@ -94,11 +98,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onReplaced: () => metrics.runnerReplaced(),
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
+  secrets.onChange(() => runner.refreshSecrets())
   // Not waited for: it counts the backlog.
   reportLeftBehind(inbox, runner.handlers, log).catch(() => {})
 
-  const secrets = createSecretsSource(config.secretsSource, log)
-  opened.defer(() => secrets.close())
   const commits = createGroupCommit({
     accept: (batch) => inbox.accept(batch),
     clock,

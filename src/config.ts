@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/credentials.ts'
 import { parseSettings } from './config/parse.ts'
@@ -23,7 +24,9 @@ export interface Config {
     readonly token?: string
   }
   readonly database: DatabaseSetting
-  readonly handlersDir: string
+  /** Null: there is none, and none was asked for. */
+  readonly handlersDir: string | null
+  readonly forwardUrl?: string
   readonly bodyLimitBytes: number
   readonly ackTimeoutMs: number
   readonly maxConnections: number
@@ -87,7 +90,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(token === undefined ? {} : { token }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    handlersDir: at(values.INBOX_HANDLERS),
+    handlersDir: handlersDirOf(values, given.values, at),
+    ...(values.INBOX_FORWARD_URL !== undefined && { forwardUrl: values.INBOX_FORWARD_URL }),
     bodyLimitBytes: values.INBOX_BODY_LIMIT,
     ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
     maxConnections: values.INBOX_MAX_CONNECTIONS,
@@ -102,6 +106,17 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     secretsSource,
     warnings,
   })
+}
+
+/** Where all events are forwarded, a folder of handlers that nobody asked for need not be there. */
+function handlersDirOf(
+  values: SettingValues,
+  given: GivenSettings['values'],
+  at: (path: string) => string,
+): string | null {
+  const dir = at(values.INBOX_HANDLERS)
+  const isNeeded = values.INBOX_FORWARD_URL === undefined || given.INBOX_HANDLERS !== undefined
+  return isNeeded || existsSync(dir) ? dir : null
 }
 
 function findConflicts(values: SettingValues, given: GivenSettings['values']): string[] {
@@ -158,7 +173,8 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['admin host names', orNone(admin.hosts)],
     ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
     ['database', database.kind === 'sqlite' ? `SQLite file ${database.file}` : 'memory (lost when the process ends)'],
-    ['handlers', config.handlersDir],
+    ['handlers', config.handlersDir ?? 'none'],
+    ['events forwarded to', config.forwardUrl === undefined ? 'nowhere' : withoutQuery(config.forwardUrl)],
     ['runs at once', String(config.concurrency)],
     ['body limit', `${config.bodyLimitBytes} bytes`],
     ['answer within', `${config.ackTimeoutMs} ms`],
@@ -169,6 +185,12 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['trusted proxies', orNone(config.trustedProxies)],
     ['log level', config.logLevel],
   ]
+}
+
+/** A query may hold what is secret. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 function inUrl(host: string): string {

@@ -9,6 +9,8 @@ import type { Secret } from './signature/keys.ts'
 /** The webhook secrets that are valid now (A32: several while they are rotated). */
 export interface SecretsSource {
   current(): readonly Secret[]
+  /** Called after the secrets have changed. */
+  onChange(listener: () => void): void
   /** Reads the file again now. Never rejects: a file that cannot be used is logged and the secrets stay as they are. */
   reload(): Promise<void>
   /** Stops watching the file; idempotent. `current` goes on answering. */
@@ -28,9 +30,11 @@ export function createSecretsSource(
   clock: Clock = systemClock,
 ): SecretsSource {
   let { secrets } = origin
-  if (origin.kind === 'inline') return { current: () => secrets, reload: () => Promise.resolve(), close: () => {} }
+  if (origin.kind === 'inline')
+    return { current: () => secrets, onChange() {}, reload: () => Promise.resolve(), close() {} }
 
   const { file } = origin
+  const listeners: (() => void)[] = []
   let lastSeen: string | undefined
   let isClosed = false
   let timer: Timer | undefined
@@ -45,6 +49,7 @@ export function createSecretsSource(
       if (isClosed || areEqual(fresh, secrets)) return
       secrets = fresh
       log.info({ file, labels: fresh.map(({ label }) => label) }, 'webhook secrets read again')
+      for (const listener of listeners) listener()
     } catch (error) {
       log.error({ file, reason: messageOf(error) }, 'webhook secrets unusable, the old ones stay in use')
     }
@@ -61,6 +66,7 @@ export function createSecretsSource(
 
   return {
     current: () => secrets,
+    onChange: (listener) => void listeners.push(listener),
     reload: () => readNext(true),
     close() {
       isClosed = true

@@ -4,6 +4,7 @@ import { eventTypes } from '../../schema/index.ts'
 import { describeConfig, loadConfig, processEnvironment } from '../config.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
 import { InboxError } from '../errors.ts'
 import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
 
@@ -15,8 +16,8 @@ export interface CheckedHandler {
 }
 
 export interface CheckCommandOptions {
-  /** Loads the handlers of a folder without running them; throws what is wrong with them. */
-  readonly checkHandlers: (dir: string) => Promise<readonly CheckedHandler[]>
+  /** Loads the handlers without running them; throws what is wrong with them. */
+  readonly checkHandlers: (sources: HandlerSources) => Promise<readonly CheckedHandler[]>
 }
 
 interface CheckFlags extends OutputOptions {
@@ -48,13 +49,13 @@ async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): P
   // Handlers are checked even where the settings cannot be used, so that one look is enough.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
-  const dir = config?.handlersDir ?? (await findHandlersDir(sources))
-  const handlers = dir === null ? null : await orNull(checkHandlers(dir), problems)
+  const found = config === null ? await findHandlerSources(sources) : sourcesOf(config)
+  const handlers = found === null ? null : await orNull(checkHandlers(found), problems)
 
   const rows = config && describeConfig(config)
   const warnings = [
     ...(config?.warnings ?? []),
-    ...(dir === null || handlers === null ? [] : findOddities(dir, handlers)),
+    ...(handlers === null ? [] : findOddities(found?.handlersDir ?? null, handlers)),
   ]
   if (rows !== null || handlers !== null) {
     printResult({ config: rows && Object.fromEntries(rows), handlers, warnings }, flags, () =>
@@ -82,13 +83,13 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
 }
 
 /** The folder of the handlers where other settings cannot be used; null if it is not known either. */
-async function findHandlersDir(sources: ConfigSources): Promise<string | null> {
+async function findHandlerSources(sources: ConfigSources): Promise<HandlerSources | null> {
   const given = await collectSettings(sources)
   const { INBOX_HANDLERS } = given.values
   // A config file that cannot be used may have named it.
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
-  return problems.length > 0 ? null : resolve(sources.cwd, values.INBOX_HANDLERS)
+  return problems.length > 0 ? null : { handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS) }
 }
 
 function renderHandlers(handlers: readonly CheckedHandler[]): string {
@@ -97,9 +98,11 @@ function renderHandlers(handlers: readonly CheckedHandler[]): string {
 }
 
 /** What is allowed, but looks like a mistake. */
-function findOddities(dir: string, handlers: readonly CheckedHandler[]): string[] {
+function findOddities(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
   if (handlers.length === 0)
-    return [`there are no handlers in ${dir}: events are stored, and nothing is done with them`]
+    return [
+      `there are no handlers${dir === null ? '' : ` in ${dir}`}: events are stored, and nothing is done with them`,
+    ]
   return handlers.flatMap(({ name, types }) =>
     types
       .filter((type) => !isDocumented(type))

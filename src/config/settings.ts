@@ -5,6 +5,7 @@ import {
   filePath,
   host,
   hostHeader,
+  httpUrl,
   ipOrNetwork,
   list,
   longestMs,
@@ -83,6 +84,11 @@ export const settings = {
     'sqlite:./data/inbox.db',
   ),
   INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
+  INBOX_FORWARD_URL: secretSetting(
+    httpUrl.optional(),
+    'an http:// or https:// URL without user name and password',
+    'http://127.0.0.1:3000/webhooks',
+  ),
   INBOX_BODY_LIMIT: setting(
     byteSize(100 * 1024 ** 2).prefault('1mb'),
     'a size from 1 byte to 100mb, as bytes or with kb or mb',

@@ -119,6 +119,16 @@ export const databaseUrl = z.string().transform((value, context): DatabaseSettin
   return { kind: 'sqlite', file: rest.replace(/^\/\/\//, '/') }
 })
 
+/** A URL that requests can be sent to. What is wrong is said without the value, which may hold a token. */
+export const httpUrl = z.string().transform((value, context) => {
+  const url = URL.parse(value)
+  if (url === null) return fail(context, 'that is no absolute URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return fail(context, 'that is no URL of the web')
+  if (url.username !== '' || url.password !== '')
+    return fail(context, 'a URL with a user name or password cannot be sent to')
+  return url.href
+})
+
 /** INBOX_SECRETS: text, an array of items, or an object `{label: secret}`. */
 export const secrets = z
   .union([z.string(), z.array(z.string()), z.record(z.string(), z.string())])

@@ -4,19 +4,22 @@ import { InboxError } from '../errors.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import { siblingModule } from '../sibling-module.ts'
 import { runnerTiming, type HandlerInfo } from './runner-protocol.ts'
+import type { HandlerSources } from './sources.ts'
 
 /**
- * Loads the handlers of a folder as `serve` would, in a thread of their own, runs none of them, and tells what they are.
+ * Loads all handlers as `serve` would, in a thread of their own, runs none of them, and tells what they are.
  * Throws `handler_invalid` or `handler_duplicate`.
  */
 export async function checkHandlers(
-  dir: string,
+  sources: HandlerSources,
   limitMs: number = runnerTiming.startMs,
 ): Promise<readonly HandlerInfo[]> {
-  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: dir })
+  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: sources })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
   const refuse = (problem: string) =>
-    checked.reject(new InboxError('handler_invalid', `the handlers in ${dir} cannot be loaded: ${problem}`))
+    checked.reject(
+      new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}`),
+    )
   worker.on('message', (message: CheckMessage) => {
     if ('handlers' in message) checked.resolve(message.handlers)
     else checked.reject(fromWireError(message.error))

@@ -5,6 +5,7 @@ import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../log.ts'
+import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../sibling-module.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import {
@@ -87,7 +88,7 @@ export class HandlerThread {
       this.#refuse(
         new InboxError(
           'handler_invalid',
-          `the handlers in ${data.handlersDir} did not load within ${timing.startMs} ms`,
+          `the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms`,
         ),
       ),
     )
@@ -130,6 +131,11 @@ export class HandlerThread {
     const leftovers = await this.#stopped.promise
     late.cancel()
     await (this.#closing ??= this.#close(leftovers))
+  }
+
+  /** From now on bundled sinks sign with these. */
+  useSecrets(secrets: readonly Secret[]): void {
+    this.#worker.postMessage({ kind: 'secrets', secrets } satisfies ToRunner)
   }
 
   /** Ends it now; what was in flight counts as crashed. */

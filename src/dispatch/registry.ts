@@ -8,10 +8,13 @@ import { parseDefinition } from './parse-definition.ts'
 /**
  * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.
  * Each is imported as it is, without a build. Throws `handler_invalid` for files that cannot be used, with the path and the
- * reason of each, and `handler_duplicate` if two have the same name.
+ * reason of each, and `handler_duplicate` if two have the same name. They come behind `bundled`.
  */
-export async function loadHandlers(dir: string): Promise<readonly ResolvedHandler[]> {
-  const handlers: ResolvedHandler[] = []
+export async function loadHandlers(
+  dir: string,
+  bundled: readonly ResolvedHandler[] = [],
+): Promise<readonly ResolvedHandler[]> {
+  const handlers = [...bundled]
   const problems: InboxError[] = []
   for (const file of await findHandlerFiles(dir)) {
     try {

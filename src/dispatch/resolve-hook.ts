@@ -15,8 +15,8 @@ const publicModules: Readonly<Record<string, URL>> = {
  * Lets the files of a folder import `onchain-inbox` from wherever they are, with no package.json or node_modules near, and
  * makes Node read them as ES modules whatever package.json is near. Other packages resolve from the file's own folder.
  */
-export function installResolveHook(handlersDir: string): void {
-  const folders = [handlersDir, realPath(handlersDir)]
+export function installResolveHook(handlersDir: string | null): void {
+  const folders = handlersDir === null ? [] : [handlersDir, realPath(handlersDir)]
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const ours = publicModules[specifier]

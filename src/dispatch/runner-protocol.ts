@@ -1,8 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
+import type { Secret } from '../signature/keys.ts'
 import type { ResolvedHandler } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
+import type { HandlerSources } from './sources.ts'
 
 /** How long things may take, in milliseconds. */
 export const runnerTiming = Object.freeze({
@@ -27,7 +29,9 @@ export type RunnerTiming = { readonly [Name in keyof typeof runnerTiming]: numbe
 
 /** What a runner thread is started with. */
 export interface RunnerData {
-  readonly handlersDir: string
+  readonly sources: HandlerSources
+  /** What bundled sinks sign with, where there are such. */
+  readonly secrets: readonly Secret[]
   readonly concurrency: number
   readonly owner: string
   readonly suspects: boolean
@@ -78,7 +82,9 @@ export interface Leftovers {
   readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
 }
 
-export type ToRunner = { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
+export type ToRunner =
+  | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
+  | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
 
 /**
  * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps

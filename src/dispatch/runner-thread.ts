@@ -5,7 +5,6 @@ import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
-import { loadHandlers } from './registry.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
   Pulse,
@@ -17,6 +16,7 @@ import {
   type SettledCount,
   type ToRunner,
 } from './runner-protocol.ts'
+import { loadSources } from './sources.ts'
 
 /**
  * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the
@@ -29,8 +29,9 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const tell = (message: FromRunner) => main.postMessage(message)
   const log = createLogger({ level: data.logLevel, pretty: data.prettyLog })
 
-  installResolveHook(data.handlersDir)
-  const handlers = await loadHandlers(data.handlersDir)
+  let { secrets } = data
+  installResolveHook(data.sources.handlersDir)
+  const handlers = await loadSources(data.sources, () => secrets)
   const work = connectWork(data.workPort)
   // The table is the same in a runner for suspects, which must not create it anew.
   if (!data.suspects) await work.register(handlers.map(({ name, types, order }) => ({ name, types, order })))
@@ -66,6 +67,10 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   }, reportMs)
 
   main.on('message', (message: ToRunner) => {
+    if (message.kind === 'secrets') {
+      secrets = message.secrets
+      return
+    }
     void dispatcher.stop(message.graceMs, message.abortGraceMs).then((leftovers) => {
       clearInterval(beat)
       clearInterval(report)

@@ -5,12 +5,16 @@ import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { HandlerThread } from './handler-thread.ts'
+import type { Secret } from '../signature/keys.ts'
+import type { HandlerSources } from './sources.ts'
 import { runnerTiming, type HandlerInfo, type RunnerTiming, type SettledCount } from './runner-protocol.ts'
 
 export interface RunnerOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats'>
   readonly openWorkPort: () => Promise<MessagePort>
-  readonly handlersDir: string
+  readonly sources: HandlerSources
+  /** What bundled sinks sign with, at present. Without it they have nothing to sign with. */
+  readonly secrets?: () => readonly Secret[]
   readonly concurrency: number
   readonly logLevel: string
   readonly prettyLog: boolean
@@ -30,6 +34,8 @@ const maxDraining = 2
 
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
+  /** To be called when the secrets have changed. */
+  refreshSecrets(): void
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
@@ -59,10 +65,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       workPort.close()
       throw new InboxError('shutting_down', 'the runner is stopping')
     }
-    const { handlersDir, concurrency, logLevel, prettyLog, onSettled, onOutput } = options
+    const { sources, concurrency, logLevel, prettyLog, onSettled, onOutput } = options
     const suspects = role === 'suspects'
     const owner = `${role}-${++started}`
-    const data = { handlersDir, concurrency, owner, suspects, logLevel, prettyLog, workPort }
+    const secrets = options.secrets?.() ?? []
+    const data = { sources, secrets, concurrency, owner, suspects, logLevel, prettyLog, workPort }
     const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput })
     threads.add(thread)
     try {
@@ -163,6 +170,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   return {
     get handlers() {
       return handlers
+    },
+    refreshSecrets() {
+      for (const thread of threads) thread.useSecrets(options.secrets?.() ?? [])
     },
     stop: (graceMs) => (stopping ??= stop(graceMs)),
   }

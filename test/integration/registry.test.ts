@@ -17,12 +17,12 @@ async function folderOf(files: Readonly<Record<string, string>>): Promise<TempDi
 }
 
 async function namesIn(dir: TempDir, folder = ''): Promise<string[]> {
-  return (await checkHandlers(join(dir.path, folder))).map((handler) => handler.name)
+  return (await checkHandlers({ handlersDir: join(dir.path, folder) })).map((handler) => handler.name)
 }
 
 async function refusalOf(files: Readonly<Record<string, string>>, limitMs?: number): Promise<InboxError> {
   await using dir = await folderOf(files)
-  const error = await checkHandlers(dir.path, limitMs).catch((thrown: unknown) => thrown)
+  const error = await checkHandlers({ handlersDir: dir.path }, limitMs).catch((thrown: unknown) => thrown)
   if (error instanceof InboxError) return error
   throw new Error('it was accepted', { cause: error })
 }
@@ -44,9 +44,10 @@ describe('a folder of handlers', () => {
       'script.js': plain,
       'module.mjs': plain,
     })
-    const [module, script, trades] = await checkHandlers(dir.path)
+    const [module, script, trades] = await checkHandlers({ handlersDir: dir.path })
     expect([module?.name, script?.name, trades?.name]).toEqual(['module', 'script', 'wallet.large_trade'])
     expect(trades).toEqual({
+      kind: 'handler',
       name: 'wallet.large_trade',
       types: ['wallet.large_trade'],
       order: 'key',
@@ -59,7 +60,7 @@ describe('a folder of handlers', () => {
 
   it('may be empty', async () => {
     await using dir = await folderOf({})
-    expect(await checkHandlers(dir.path)).toEqual([])
+    expect(await checkHandlers({ handlersDir: dir.path })).toEqual([])
   })
 
   it('leaves helpers, tests, declarations, subfolders and other files alone', async () => {
@@ -126,7 +127,9 @@ describe('a handler file', () => {
       '_names.ts': `export const name: string = 'from-neighbour'`,
       'lib/types.mjs': `export const type = 'wallet.*'`,
     })
-    expect(await checkHandlers(dir.path)).toMatchObject([{ name: 'from-neighbour', types: ['wallet.*'] }])
+    expect(await checkHandlers({ handlersDir: dir.path })).toMatchObject([
+      { name: 'from-neighbour', types: ['wallet.*'] },
+    ])
   })
 
   it('may import the public names of this package', async () => {
@@ -140,7 +143,7 @@ describe('a handler file', () => {
         }
         export default defineHandler({ type: eventTypes, run() {} })`,
     })
-    const [one] = await checkHandlers(dir.path)
+    const [one] = await checkHandlers({ handlersDir: dir.path })
     expect(one?.types).toHaveLength(10)
   })
 
@@ -232,7 +235,7 @@ describe('a folder that cannot be used', () => {
   it('is refused when it is not there, or is a file', async () => {
     await using dir = await folderOf({ file: '' })
     for (const name of ['nowhere', 'file']) {
-      await expect(checkHandlers(join(dir.path, name))).rejects.toMatchObject({
+      await expect(checkHandlers({ handlersDir: join(dir.path, name) })).rejects.toMatchObject({
         code: 'handler_invalid',
         message: expect.stringMatching(new RegExp(`${name} cannot be read .*INBOX_HANDLERS`)),
       })

@@ -81,7 +81,7 @@ export async function stageRunner(
     startRunner({
       inbox,
       openWorkPort: () => inbox.workPort(),
-      handlersDir,
+      sources: { handlersDir },
       concurrency: 16,
       logLevel: 'silent',
       prettyLog: false,

@@ -84,7 +84,7 @@ const rules: readonly Rule[] = [
   {
     area: 'dispatch',
     files: ['src/dispatch/'],
-    may: [...leaves, 'inbox/port', 'inbox/bridge', 'schema', 'p-queue', 'zod', 'node:*'],
+    may: [...leaves, 'signature', 'inbox/port', 'inbox/bridge', 'schema', 'p-queue', 'zod', 'node:*'],
   },
   {
     area: 'admin',

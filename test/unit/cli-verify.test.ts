@@ -38,7 +38,8 @@ async function run(...args: string[]): Promise<number> {
   const program = new Command()
   addVerifyCommand(program)
   addCheckCommand(program, {
-    checkHandlers: async (folder) => {
+    checkHandlers: async ({ handlersDir }) => {
+      const folder = handlersDir ?? ''
       if (folder.endsWith('broken')) throw new InboxError('handler_invalid', 'a.ts is broken')
       return folder.endsWith('empty') ? [] : [{ name: 'big', types: handlerTypes, file: join(folder, 'big.ts') }]
     },

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -377,5 +377,31 @@ describe('config file', () => {
     await file('onchain-inbox.config.mjs', 'export default {}')
     await file('onchain-inbox.config.js', 'export default {}')
     expect(await problemsOf(load())).toContain('keep one')
+  })
+})
+
+describe('INBOX_FORWARD_URL', () => {
+  test('makes a folder of handlers that nobody asked for unnecessary', async () => {
+    const url = 'http://127.0.0.1:3000/webhooks'
+    expect(await load({ INBOX_FORWARD_URL: url })).toMatchObject({ forwardUrl: url, handlersDir: null })
+    const asked = await load({ INBOX_FORWARD_URL: url, INBOX_HANDLERS: './handlers' })
+    expect(asked.handlersDir).toBe(join(cwd, 'handlers'))
+    await mkdir(join(cwd, 'handlers'))
+    expect((await load({ INBOX_FORWARD_URL: url })).handlersDir).toBe(join(cwd, 'handlers'))
+  })
+
+  test.each(['127.0.0.1:3000', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', '/webhooks', 'http://'])(
+    'is refused, without being shown, where it is %s',
+    async (url) => {
+      const message = await problemsOf(load({ INBOX_FORWARD_URL: url }))
+      expect(message).toContain('INBOX_FORWARD_URL: ')
+      expect(message).toContain('expected an http:// or https:// URL without user name and password')
+      expect(message).not.toContain('password@')
+    },
+  )
+
+  test('is described without its query, which may hold a token', async () => {
+    const config = await load({ INBOX_FORWARD_URL: 'https://app.example.com/hook?token=abc' })
+    expect(describeConfig(config)).toContainEqual(['events forwarded to', 'https://app.example.com/hook'])
   })
 })

@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.ts'
+import { sign } from '../signature/sign.ts'
+import type { Secret } from '../signature/keys.ts'
+import { siblingModule } from '../sibling-module.ts'
+import type { ResolvedHandler } from './define.ts'
+import { parseDefinition } from './parse-definition.ts'
+import { loadHandlers } from './registry.ts'
+
+/** Where handlers and sinks come from. */
+export interface HandlerSources {
+  /** The folder of the user's own; null: there is none. */
+  readonly handlersDir: string | null
+  /** Bundled sinks that are switched on. */
+  readonly forward?: { readonly url: string; readonly signatureHeader: string }
+}
+
+/** What the settings say of it. */
+export function sourcesOf(config: Pick<Config, 'handlersDir' | 'forwardUrl' | 'signatureHeader'>): HandlerSources {
+  const { handlersDir, forwardUrl, signatureHeader } = config
+  return { handlersDir, ...(forwardUrl !== undefined && { forward: { url: forwardUrl, signatureHeader } }) }
+}
+
+/** Loads all there is: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
+export async function loadSources(
+  { handlersDir, forward }: HandlerSources,
+  secrets: () => readonly Secret[],
+): Promise<readonly ResolvedHandler[]> {
+  const bundled = forward === undefined ? [] : [await loadForward(forward, secrets)]
+  return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled)
+}
+
+async function loadForward(
+  settings: NonNullable<HandlerSources['forward']>,
+  secrets: () => readonly Secret[],
+): Promise<ResolvedHandler> {
+  const file = siblingModule(import.meta.url, '../../handlers/sinks/forward')
+  const { default: create } = (await import(file.href)) as { default: (options: object) => object }
+  const signWith = (raw: Uint8Array, label: string) => {
+    const all = secrets()
+    const secret = all.find((known) => known.label === label) ?? all[0]
+    if (secret === undefined) throw new Error('there is no webhook secret to sign with')
+    return sign(raw, secret)
+  }
+  return parseDefinition(create({ ...settings, sign: signWith }), fileURLToPath(file), 'forward')
+}

@@ -1,0 +1,141 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
+import { startTestApp, sqliteUrl, testSecret, type TestApp } from '../support/app.ts'
+import { AppServer } from '../support/app-server.ts'
+import { eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+async function deliver(app: TestApp, raw: Buffer, secret = testSecret): Promise<void> {
+  const headers = { 'X-Service-Signature': sign(raw, secret) }
+  const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
+  expect(answer.status).toBe(200)
+}
+
+async function runOf(app: TestApp, id: string) {
+  return (await app.inbox.event(id))?.runs.find(({ handler }) => handler === 'forward')
+}
+
+const becomes = (app: TestApp, id: string, state: string) =>
+  until(async () => (await runOf(app, id))?.state === state, `the forward of ${id} is ${state}`)
+
+describe('INBOX_FORWARD_URL', () => {
+  test('posts each event to the app: its bytes, its signature, a key to know repeats by', async () => {
+    await using server = await AppServer.start()
+    await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
+    const raw = Buffer.from(
+      '{ "id":"evt_1","type":"wallet.large_trade","created_at":"2026-01-31T14:03:22.123Z","data":{"amount_usd":1.50} }',
+    )
+    await deliver(app, raw)
+    await becomes(app, 'evt_1', 'done')
+    expect(server.requests).toHaveLength(1)
+    const [got] = server.requests
+    expect(got).toMatchObject({ method: 'POST', path: '/app?token=of-the-app' })
+    expect(got!.body.equals(raw)).toBe(true)
+    expect(got!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-signature': sign(raw, testSecret),
+      'idempotency-key': 'forward:evt_1',
+      'x-inbox-event-id': 'evt_1',
+      'x-inbox-attempt': '1',
+    })
+  })
+
+  test('needs no folder of handlers, works beside one, and takes what handlers enqueue for it', async () => {
+    await using server = await AppServer.start()
+    const enqueuing = `
+      import { defineHandler } from 'onchain-inbox'
+      export default defineHandler({ type: 'wallet.*', run: (event, ctx) => ctx.enqueue('forward', { seen: event.id }) })`
+    await using app = await startTestApp({
+      settings: { INBOX_FORWARD_URL: server.url },
+      handlers: { 'enqueuing.mjs': enqueuing },
+    })
+    await deliver(app, eventBytes({ id: 'evt_1' }))
+    const requests = await server.received(2)
+    const item = requests.find(({ headers }) => headers['idempotency-key'] === 'enqueuing:evt_1:0')
+    expect(item?.body.toString()).toBe('{"seen":"evt_1"}')
+    expect(item?.headers['x-service-signature']).toBe(sign(item!.body, testSecret))
+    await using dir = await createTempDir()
+    await using alone = await startTestApp({
+      dir: dir.path,
+      settings: { INBOX_FORWARD_URL: server.url, INBOX_HANDLERS: '' },
+    })
+    expect(alone.handlers.map(({ kind, name }) => [kind, name])).toEqual([['sink', 'forward']])
+  })
+
+  test('keeps on until the app answers 2xx, not before Retry-After, with the same key, and says what the app said', async () => {
+    await using server = await AppServer.start()
+    const answers = [
+      { status: 500, body: 'no database \u0007' },
+      { status: 302, headers: { Location: '/elsewhere' } },
+      { status: 429, headers: { 'Retry-After': '2' } },
+      { status: 204 },
+    ]
+    server.answer = () => answers[server.requests.length - 1] ?? { status: 200 }
+    await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
+    await deliver(app, eventBytes({ id: 'evt_1' }))
+    await becomes(app, 'evt_1', 'done')
+    expect(server.requests.map(({ path }) => path)).toEqual(Array.from({ length: 4 }, () => '/app?token=of-the-app'))
+    expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+    const attempts = (await runOf(app, 'evt_1'))?.attempts ?? []
+    expect(attempts.map(({ error }) => error?.message)).toEqual([
+      'the app answered 500: no database \u0007',
+      'the app answered 302',
+      'the app answered 429',
+      undefined,
+    ])
+    expect(attempts[3]!.startedAt - attempts[2]!.endedAt).toBeGreaterThanOrEqual(2_000)
+  })
+
+  test('keeps the order of an address while the app fails, and lets others through', async () => {
+    await using server = await AppServer.start()
+    const idOf = ({ body }: { body: Buffer }) => (JSON.parse(body.toString()) as { id: string }).id
+    let failures = 0
+    server.answer = (got) => (idOf(got) === 'a1' && ++failures < 3 ? { status: 503 } : { status: 200 })
+    await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
+    const event = (id: string, wallet: string) =>
+      eventBytes({ id, data: { network: 'solana', wallet_address: wallet, amount_usd: 1 } })
+    for (const raw of [event('a1', 'A'), event('a2', 'A'), event('b1', 'B')]) await deliver(app, raw)
+    await becomes(app, 'a2', 'done')
+    expect(server.requests.map(idOf).filter((id) => id.startsWith('a'))).toEqual(['a1', 'a1', 'a1', 'a2'])
+    expect(server.requests.map(idOf).indexOf('b1')).toBeLessThan(server.requests.map(idOf).lastIndexOf('a1'))
+  })
+
+  test('signs with the secret that verified the event; when that is gone, with the first there is', async () => {
+    await using server = await AppServer.start()
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'secrets.json')
+    const write = async (secrets: object) => {
+      await writeFile(`${file}.new`, JSON.stringify(secrets))
+      await rename(`${file}.new`, file)
+    }
+    const [first, second] = ['the-first-secret-of-all', 'the-second-secret-of-all']
+    await write({ first, second })
+    await using app = await startTestApp({
+      dir: dir.path,
+      settings: { INBOX_FORWARD_URL: server.url, INBOX_SECRETS_FILE: file, INBOX_DATABASE_URL: sqliteUrl },
+    })
+    const raw = eventBytes({ id: 'evt_1' })
+    server.answer = () => ({ status: 503, headers: { 'Retry-After': '1' } })
+    await deliver(app, raw, second)
+    await server.received(1)
+    await write({ third: 'the-third-secret-of-all' })
+    await app.reloadSecrets()
+    server.answer = () => ({ status: 200 })
+    await becomes(app, 'evt_1', 'done')
+    const signatures = server.requests.map(({ headers }) => headers['x-service-signature'])
+    expect(signatures).toEqual([sign(raw, second), sign(raw, 'the-third-secret-of-all')])
+  })
+
+  test('does not read an endless answer to its end', async () => {
+    await using server = await AppServer.start()
+    server.answer = () => ({ status: 500, body: 'x'.repeat(1_000_000) })
+    await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
+    await deliver(app, eventBytes({ id: 'evt_1' }))
+    await until(async () => (await runOf(app, 'evt_1'))?.attempts[0] !== undefined, 'the first attempt has ended')
+    const [attempt] = (await runOf(app, 'evt_1'))!.attempts
+    expect(attempt!.error!.message).toBe(`the app answered 500: ${'x'.repeat(200)}`)
+  })
+})

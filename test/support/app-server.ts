@@ -1,0 +1,65 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { until } from './until.ts'
+
+export interface AppRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export type AppAnswer = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** An app that events are forwarded to: it writes down what it gets, and answers as it is told. */
+export class AppServer implements AsyncDisposable {
+  readonly requests: AppRequest[] = []
+  /** Asked for each request; null: it never answers. */
+  answer: (request: AppRequest) => AppAnswer | null | Promise<AppAnswer | null> = () => ({ status: 200 })
+  readonly #server: http.Server
+
+  private constructor(server: http.Server) {
+    this.#server = server
+  }
+
+  static async start(): Promise<AppServer> {
+    const server = http.createServer()
+    const app = new AppServer(server)
+    server.on('request', (request, response) => void app.#handle(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return app
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/app?token=of-the-app`
+  }
+
+  /** Waits until so many requests have come. */
+  async received(count: number): Promise<readonly AppRequest[]> {
+    await until(() => this.requests.length >= count, `the app got ${count} requests`)
+    return this.requests
+  }
+
+  async #handle(message: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of message) chunks.push(chunk as Buffer)
+    const { method = '', url = '', headers } = message
+    const request = { method, path: url, headers, body: Buffer.concat(chunks) }
+    this.requests.push(request)
+    const answer = await this.answer(request)
+    if (answer !== null) response.writeHead(answer.status, answer.headers).end(answer.body)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
