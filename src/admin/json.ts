@@ -73,7 +73,7 @@ function toAttemptJson(run: RunRecord, { attempt, startedAt, endedAt, outcome, e
 }
 
 export function toDeadLetterJson(letter: DeadLetter) {
-  const { runId, eventId, type, handler, attempt, crashed, diedAt, error } = letter
+  const { runId, eventId, type, handler, attempt, crashed, diedAt, held, error } = letter
   return {
     run_id: runId,
     event_id: eventId,
@@ -82,6 +82,7 @@ export function toDeadLetterJson(letter: DeadLetter) {
     attempt,
     crashed,
     died_at: isoTime(diedAt),
+    held,
     error: toErrorJson(error),
   }
 }
@@ -112,20 +113,27 @@ export function toQuarantinedDetailJson(body: QuarantinedBody) {
 
 export type HandlerJson = ReturnType<typeof toHandlerJson>
 
-/** A handler with its open runs and dead letters; one that is not loaded has only those. */
+/** A handler with its open runs and dead letters; one that is not loaded has only those. `retry` is null where a function decides. */
 export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats: HandlerStats | undefined) {
-  const { waiting = 0, ready = 0, suspect = 0, running = 0, dead = 0 } = stats ?? {}
+  const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
   const settings = info && {
     types: info.types,
     order: info.order,
+    key: info.keyPaths ?? null,
     concurrency: info.concurrency,
+    rate: info.rate ?? null,
+    priority: info.priority,
     timeout_ms: info.timeoutMs,
-    retry: { attempts: info.retry.attempts, base_ms: info.retry.baseMs, cap_ms: info.retry.capMs },
+    on_dead: info.onDead,
+    latest_only: info.latestOnly,
+    max_age_ms: info.maxAgeMs ?? null,
+    retry: info.retry && { attempts: info.retry.attempts, base_ms: info.retry.baseMs, cap_ms: info.retry.capMs },
     file: info.file,
   }
   const paused = stats?.paused ?? false
   return {
     name,
+    kind: info?.kind ?? null,
     loaded: info !== undefined,
     paused,
     settings: settings ?? null,
@@ -133,7 +141,9 @@ export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats
     ready,
     suspect,
     running,
+    held,
     dead,
+    superseded,
   }
 }
 

@@ -126,6 +126,8 @@ function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: 
   const readable = gauge('inbox_store_readable', '1 if the store answered this scrape, else 0')
   const runs = gauge('inbox_runs', 'Open runs: the depth of the queue', ['handler', 'state'])
   const dead = gauge('inbox_dead_letters', 'Runs that will not be tried again', ['handler'])
+  const held = gauge('inbox_held_keys', 'Dead letters that hold up their keys', ['handler'])
+  const superseded = gauge('inbox_superseded_runs', 'Runs that gave way to a newer event of their key', ['handler'])
   const pausedHandlers = gauge('inbox_handler_paused', '1 if runs of the handler are not handed out', ['handler'])
   const oldestAge = gauge('inbox_oldest_open_run_age_seconds', 'Time since the event of the oldest open run came')
   const quarantined = gauge('inbox_quarantined_bodies', 'Authentic bodies that are no usable event')
@@ -134,13 +136,16 @@ function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: 
   const lastSeq = gauge('inbox_last_accept_sequence', 'The highest accept sequence number')
 
   return (stats, now) => {
-    for (const perHandler of [runs, dead, pausedHandlers]) perHandler.reset()
+    for (const perHandler of [runs, dead, held, superseded, pausedHandlers]) perHandler.reset()
     for (const single of [oldestAge, quarantined, conflicts, missing, lastSeq]) single.remove()
     readable.set(stats === null ? 0 : 1)
     if (stats === null) return
-    for (const { handler, paused, dead: deadCount, ...states } of stats.handlers) {
-      for (const [state, count] of Object.entries(states)) runs.set({ handler, state }, count)
-      dead.set({ handler }, deadCount)
+    for (const row of stats.handlers) {
+      const { handler, paused } = row
+      for (const state of ['waiting', 'ready', 'suspect', 'running'] as const) runs.set({ handler, state }, row[state])
+      dead.set({ handler }, row.dead + row.held)
+      held.set({ handler }, row.held)
+      superseded.set({ handler }, row.superseded)
       pausedHandlers.set({ handler }, stats.paused || paused ? 1 : 0)
     }
     oldestAge.set(stats.oldestOpenAt === null ? 0 : Math.max(0, now - stats.oldestOpenAt) / 1000)

@@ -51,8 +51,8 @@ function renderHandlers({ paused, data }: HandlersJson): string {
   const rows = data.map((row) => [
     row.name,
     paused || row.paused ? 'paused' : row.loaded ? 'loaded' : 'not loaded',
-    ...[row.waiting, row.ready, row.suspect, row.running, row.dead].map(String),
+    ...[row.waiting, row.ready, row.suspect, row.running, row.held, row.dead].map(String),
   ])
-  const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'running', 'dead']
+  const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'running', 'held', 'dead']
   return `${paused ? 'All handlers are paused: `handlers resume --all`.\n\n' : ''}${renderTable(head, rows)}`
 }

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../clock.ts'
-import { InboxError, RetryableError, TerminalError } from '../errors.ts'
-import type { Outcome } from '../inbox/port.ts'
+import { InboxError, messageOf, RetryableError, TerminalError } from '../errors.ts'
+import type { Effects, Outcome, RunError } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
-import type { ResolvedHandler } from './define.ts'
+import { handlerDefaults, type ResolvedHandler } from './define.ts'
 import { toHandlerEvent } from './event.ts'
-import { retryDelayMs } from './retry-policy.ts'
+import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 
 /** Why an attempt is being stopped: its time is over, or the dispatcher stops. */
@@ -66,9 +66,9 @@ export function startAttempt(options: AttemptOptions): Attempt {
 
   async function run(): Promise<void> {
     try {
-      await handler.run(toHandlerEvent(lease.event), context)
+      const outcome = isTooOld() ? 'expired' : await handle()
       const effects = context.end()
-      tell(stopped === undefined ? { ...verdict(), kind: 'done', ...(effects && { effects }) } : stoppedOutcome())
+      tell(stopped === undefined ? succeeded(outcome, effects) : stoppedOutcome())
     } catch (error) {
       context.end()
       tell(stopped === undefined ? failed(error) : stoppedOutcome())
@@ -76,6 +76,27 @@ export function startAttempt(options: AttemptOptions): Attempt {
     hasEnded = true
     timer.cancel()
     graceTimer?.cancel()
+  }
+
+  function isTooOld(): boolean {
+    if (handler.maxAgeMs === undefined) return false
+    const { createdAt, receivedAt } = lease.event
+    const since = Date.parse(createdAt)
+    return startedAt - (Number.isNaN(since) ? receivedAt : since) > handler.maxAgeMs
+  }
+
+  async function handle(): Promise<'ran' | 'unmatched'> {
+    const event = toHandlerEvent(lease.event)
+    if (handler.match !== undefined && !isWanted(handler.match(event))) return 'unmatched'
+    await handler.run(event, context)
+    return 'ran'
+  }
+
+  function succeeded(outcome: 'ran' | 'expired' | 'unmatched', effects: Effects | undefined): Outcome {
+    if (outcome !== 'ran') return { ...verdict(), kind: outcome }
+    const { snoozeMs } = context
+    if (snoozeMs !== undefined) return { ...verdict(), kind: 'snooze', at: clock.now() + snoozeMs }
+    return { ...verdict(), kind: 'done', ...(effects && { effects }) }
   }
 
   function stoppedOutcome(): Outcome | 'interrupted' {
@@ -89,13 +110,25 @@ export function startAttempt(options: AttemptOptions): Attempt {
   function failed(thrown: unknown): Outcome {
     const error = toRunError(thrown)
     if (thrown instanceof TerminalError) return { ...verdict(), kind: 'dead', error }
-    const delayMs = retryDelayMs(handler.retry, {
-      failures: lease.failed + 1,
-      retryAfterMs: thrown instanceof RetryableError ? thrown.retryAfterMs : undefined,
-      random: clock.random(),
-    })
+    const delayMs = delayAfter(error, thrown instanceof RetryableError ? thrown.retryAfterMs : undefined)
     if (delayMs === null) return { ...verdict(), kind: 'dead', error }
     return { ...verdict(), kind: 'retry', at: clock.now() + delayMs, error }
+  }
+
+  function delayAfter(error: RunError, retryAfterMs: number | undefined): number | null {
+    const failures = lease.failed + 1
+    const { retry } = handler
+    if (typeof retry === 'function') {
+      const { name, message } = error
+      try {
+        const failure = { failures, error: { name, message }, retryAfterMs, receivedAt: lease.event.receivedAt }
+        return askRetryPolicy(retry, failure)
+      } catch (problem) {
+        context.log.error({ error: messageOf(problem) }, 'the `retry` of a handler failed; the default policy is used')
+      }
+    }
+    const options = typeof retry === 'function' ? handlerDefaults.retry : retry
+    return retryDelayMs(options, { failures, retryAfterMs, random: clock.random() })
   }
 
   function timeoutError(): InboxError {
@@ -116,4 +149,10 @@ export function startAttempt(options: AttemptOptions): Attempt {
     stop,
     giveUp,
   }
+}
+
+/** A promise is true, whatever it will say: better to be told than to take every event. */
+function isWanted(answer: unknown): boolean {
+  if (typeof answer === 'boolean') return answer
+  throw new TerminalError('`match` of the handler has to give true or false, at once: it cannot be async')
 }

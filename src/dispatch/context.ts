@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
+import { TerminalError } from '../errors.ts'
 import type { Effects, Item, Lease } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { HandlerContext } from './define.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
+import { longestRetryAfterMs } from './retry-policy.ts'
 import { RunState, type HandlerState } from './run-state.ts'
 import type { StateCache } from './state-cache.ts'
 
@@ -24,6 +26,7 @@ export class RunContext implements HandlerContext {
   #state: RunState | undefined
   #outbox: RunOutbox | undefined
   #reason: Error | undefined
+  #snoozeMs: number | undefined
   #isOver = false
 
   constructor(options: ContextOptions) {
@@ -69,6 +72,17 @@ export class RunContext implements HandlerContext {
       if (this.#isOver) this.#outbox.end()
     }
     this.#outbox.enqueue(sink, payload, options)
+  }
+
+  readonly snooze = (ms: number): void => {
+    if (typeof ms !== 'number' || !(ms >= 0))
+      throw new TerminalError(`ctx.snooze expects a number of milliseconds from 0, received ${String(ms)}`)
+    this.#snoozeMs = Math.min(Math.ceil(ms), longestRetryAfterMs)
+  }
+
+  /** For how long the run asked to be put off, if it did. */
+  get snoozeMs(): number | undefined {
+    return this.#snoozeMs
   }
 
   abort(reason: Error): void {

@@ -1,5 +1,5 @@
 import type { Logger } from '../log.ts'
-import type { EventSelector, HandlerEvent, RetryOptions } from './define.ts'
+import type { EventSelector, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
 
 /** Something for a sink to pass on. */
 export interface SinkItem<P extends EventSelector = '*'> {
@@ -41,9 +41,15 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   readonly order?: 'key' | 'none'
   /** How many `send`s at once. Default 8. */
   readonly concurrency?: number
+  /** How many items may be sent per second, on average. Default: as many as there are. */
+  readonly rate?: number
+  /** As for handlers. Default 0. */
+  readonly priority?: number
   /** How long one `send` may take, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | RetryPolicy
+  /** As for handlers. Default `skip`. */
+  readonly onDead?: 'skip' | 'hold'
 }
 
 /**

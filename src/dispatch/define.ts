@@ -20,6 +20,21 @@ export interface RetryOptions {
   readonly capMs?: number
 }
 
+/** A run whose attempt failed, as a policy sees it. */
+export interface RetryFailure {
+  /** How many of its attempts have failed, this one included: 1, 2, 3 … */
+  readonly failures: number
+  /** What was thrown: the class of the error, or a code of ours such as `handler_timeout`, and its message. */
+  readonly error: { readonly name: string; readonly message: string }
+  /** What the handler asked for by RetryableError, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+  /** When the event was received: milliseconds since 1970. */
+  readonly receivedAt: number
+}
+
+/** Milliseconds until the next attempt, or null to give up. Pure. */
+export type RetryPolicy = (failure: RetryFailure) => number | null
+
 /**
  * The event as a handler gets it (R92–R102). Its type follows the handler's `type`. A prefix such as `wallet.*` also
  * takes types that are added under it later (R127), which are not among its static types: keep a default branch.
@@ -49,6 +64,11 @@ export interface HandlerContext {
    * TerminalError if there is no sink of that name, or if `payload` is no JSON.
    */
   enqueue(sink: string, payload: unknown, options?: EnqueueOptions): void
+  /**
+   * Puts this run off: when it returns, it counts as not tried, nothing that it wrote is kept, and it is run again after `ms`
+   * milliseconds (at most a year). Its key waits with it. `return ctx.snooze(60_000)`
+   */
+  snooze(ms: number): void
 }
 
 export interface HandlerDefinition<P extends EventSelector> {
@@ -58,13 +78,30 @@ export interface HandlerDefinition<P extends EventSelector> {
   run(event: HandlerEvent<P>, ctx: HandlerContext): void | Promise<void>
   /** Default: the name of the file without its extension. */
   readonly name?: string
-  /** `key` (default): the events of one address one at a time, oldest first. `none`: no order. */
+  /** False: this event is not for this handler; nothing is run, and the run is recorded as `unmatched`. Pure. */
+  match?(event: HandlerEvent<P>): boolean
+  /** `key` (default): the events of one key one at a time, oldest first. `none`: no order. */
   readonly order?: 'key' | 'none'
+  /**
+   * Where the key stands in the envelope: `data.pair`, or a list of such paths. Default: the network and address that the event
+   * is about. A path and no function, because it is looked up where events are stored, and no user code runs there.
+   */
+  readonly key?: string | readonly string[]
   /** How many runs of this handler at once. Default 8. */
   readonly concurrency?: number
+  /** How many runs may start per second, on average. Default: as many as there are. */
+  readonly rate?: number
+  /** Who comes first where more could run than `INBOX_CONCURRENCY` lets: higher goes before lower. Default 0. */
+  readonly priority?: number
   /** How long one attempt may take, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | RetryPolicy
+  /** What a dead letter does to its key: `skip` (default) lets it go on, `hold` stops it until somebody decides. */
+  readonly onDead?: 'skip' | 'hold'
+  /** A newer event of a key supersedes those that wait: only the last one is run. Default false. */
+  readonly latestOnly?: boolean
+  /** Events that are older, by `created_at`, are not run, but recorded as `expired`. Default: none is too old. */
+  readonly maxAgeMs?: number
 }
 
 /** A handler that was checked, or a sink as the handler it is, with nothing left out. */
@@ -73,9 +110,16 @@ export interface ResolvedHandler {
   readonly name: string
   readonly types: readonly string[]
   readonly order: 'key' | 'none'
+  readonly keyPaths?: readonly string[] | undefined
   readonly concurrency: number
+  readonly rate?: number | undefined
+  readonly priority: number
   readonly timeoutMs: number
-  readonly retry: Readonly<Required<RetryOptions>>
+  readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
+  readonly onDead: 'skip' | 'hold'
+  readonly latestOnly: boolean
+  readonly maxAgeMs?: number | undefined
+  readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
   /** Where it was defined. */
   readonly file: string
@@ -85,7 +129,10 @@ export interface ResolvedHandler {
 export const handlerDefaults = Object.freeze({
   order: 'key',
   concurrency: 8,
+  priority: 0,
   timeoutMs: 30_000,
+  onDead: 'skip',
+  latestOnly: false,
   retry: Object.freeze({ attempts: 10, baseMs: 1000, capMs: 600_000 }),
 } as const)
 

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue'
 import { createBatcher } from '../batcher.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { versionOf, type Effects, type Lease, type Outcome, type SettleResult, type WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
@@ -10,6 +10,7 @@ import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import type { KnownSinks } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
+import { TokenBucket } from './token-bucket.ts'
 
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
 export type AttemptResult = Outcome['kind'] | 'conflict'
@@ -49,6 +50,12 @@ export interface DispatcherOptions {
 interface Lane {
   readonly handlers: ReadonlyMap<string, ResolvedHandler>
   readonly concurrency: number
+  readonly priority: number
+  /** Absent: as fast as it goes. */
+  readonly bucket: TokenBucket | undefined
+  readonly rate: number
+  /** Armed while runs wait for nothing but a token. */
+  tokenTimer: Timer | undefined
   readonly claims: Set<Promise<void>>
   /** How many runs those claims may bring. */
   requested: number
@@ -101,10 +108,14 @@ export class Dispatcher {
     this.#all = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
     const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
     this.#lanes = groups.map((handlers) => {
-      const concurrency = options.suspects ? 1 : (handlers[0]?.concurrency ?? 1)
+      const [first] = options.suspects ? [] : handlers
       return {
         handlers: new Map(handlers.map((handler) => [handler.name, handler])),
-        concurrency,
+        concurrency: first?.concurrency ?? 1,
+        priority: first?.priority ?? 0,
+        bucket: first?.rate === undefined ? undefined : new TokenBucket(first.rate, options.clock),
+        rate: first?.rate ?? Infinity,
+        tokenTimer: undefined,
         claims: new Set(),
         requested: 0,
         held: 0,
@@ -172,7 +183,8 @@ export class Dispatcher {
   #target(lane: Lane): number {
     if (this.#options.suspects) return 1
     const inTime = Math.round((lane.concurrency * prefetchMs) / Math.max(lane.averageMs, 0.05))
-    return Math.max(2 * lane.concurrency, Math.min(maxPrefetch, inTime))
+    const ahead = Math.max(2 * lane.concurrency, Math.min(maxPrefetch, inTime))
+    return Math.min(ahead, Math.max(1, Math.ceil(lane.rate)))
   }
 
   async #claim(lane: Lane, max: number): Promise<void> {
@@ -200,15 +212,28 @@ export class Dispatcher {
 
   /** Gives the backlog as many slots as there are runs for, and as the handler may have. */
   #fillSlots(lane: Lane): void {
+    if (this.#lacksTokens(lane)) return
     for (let waiting = lane.backlog.length; waiting > 0 && lane.slots < lane.concurrency; waiting--) {
       lane.slots++
-      void this.#all.add(() => this.#workOff(lane))
+      void this.#all.add(() => this.#workOff(lane), { priority: lane.priority })
     }
+  }
+
+  /** Whether its rate lets no run start now; then one timer waits until it does. */
+  #lacksTokens(lane: Lane): boolean {
+    const waitMs = lane.bucket?.waitMs() ?? 0
+    if (waitMs === 0 || lane.backlog.length === 0) return false
+    lane.tokenTimer ??= this.#options.clock.after(waitMs, () => {
+      lane.tokenTimer = undefined
+      this.#fillSlots(lane)
+    })
+    return true
   }
 
   async #workOff(lane: Lane): Promise<void> {
     while (this.#isTurnOver()) await this.#turn()
     do {
+      if (lane.backlog.length > 0 && lane.bucket?.take() === false) break
       const lease = lane.backlog.shift()
       const handler = lease && lane.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break

@@ -16,7 +16,7 @@ export type FailureLog = (attempt: AttemptName, outcome: Outcome) => void
 export function createFailureLog({ log, clock }: { readonly log: Logger; readonly clock: Clock }): FailureLog {
   const limit = createLogLimit(clock)
   return ({ handler, attempt, eventId }, outcome) => {
-    if (outcome.kind === 'done') return
+    if (outcome.kind !== 'dead' && outcome.kind !== 'retry') return
     const line = limit()
     if (line === null) return
     const { name, message } = outcome.error

@@ -6,7 +6,7 @@ import { toJson } from './json-text.ts'
 export type KnownSinks = ReadonlyMap<string, { readonly order: 'key' | 'none' }>
 
 export interface EnqueueOptions {
-  /** What order is kept by at the sink; null: none. Default: the key of the event. */
+  /** What order is kept by at the sink; null: none. Default: that of the run. */
   readonly key?: string | null
 }
 
@@ -49,8 +49,7 @@ export class RunOutbox {
   }
 
   #keyOf({ key }: EnqueueOptions): string | null {
-    const { event } = this.#lease
-    if (key === undefined) return event.key === event.id ? null : event.key
+    if (key === undefined) return this.#lease.key
     if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && key.isWellFormed()))
       return key
     throw new TerminalError(`the key of an item has to be well-formed text of 1 to ${longestKey} characters, or null`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../errors.ts'
-import { handlerDefaults, type HandlerDefinition, type ResolvedHandler } from './define.ts'
+import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { createSinkRun } from './sink-run.ts'
 
@@ -17,13 +17,23 @@ const types = z.preprocess(
 )
 const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'expected a function')
 
-const retrySchema = z
+const retryOptions = z
   .strictObject({
     attempts: count.default(handlerDefaults.retry.attempts),
     baseMs: milliseconds.default(handlerDefaults.retry.baseMs),
     capMs: milliseconds.default(handlerDefaults.retry.capMs),
   })
   .refine((retry) => retry.capMs >= retry.baseMs, { path: ['capMs'], error: 'expected at least `baseMs`' })
+
+const pathHint = "expected a path such as 'data.pair', or a list of these"
+const path = z
+  .string(pathHint)
+  .regex(/^[^.]+(\.[^.]+)*$/, pathHint)
+  .max(255)
+const keyPaths = z.preprocess(
+  (key) => (typeof key === 'string' ? [key] : key),
+  z.array(path, pathHint).min(1, pathHint).max(8),
+)
 
 const common = {
   name: z
@@ -34,11 +44,22 @@ const common = {
     ),
   order: z.enum(['key', 'none']).default(handlerDefaults.order),
   concurrency: count.default(handlerDefaults.concurrency),
+  rate: z.number().positive().max(100_000).optional(),
+  priority: z.int().min(-1_000).max(1_000).default(handlerDefaults.priority),
   timeoutMs: milliseconds.default(handlerDefaults.timeoutMs),
-  retry: retrySchema.prefault({}),
+  retry: retryOptions.prefault({}),
+  onDead: z.enum(['skip', 'hold']).default(handlerDefaults.onDead),
 }
 
-const handlerSchema = z.strictObject({ type: types, run: aFunction<HandlerDefinition<'*'>['run']>(), ...common })
+const handlerSchema = z.strictObject({
+  type: types,
+  run: aFunction<HandlerDefinition<'*'>['run']>(),
+  match: aFunction<NonNullable<HandlerDefinition<'*'>['match']>>().optional(),
+  key: keyPaths.optional(),
+  latestOnly: z.boolean().default(handlerDefaults.latestOnly),
+  maxAgeMs: milliseconds.optional(),
+  ...common,
+})
 
 const sinkSchema = z.strictObject({
   type: types.optional(),
@@ -62,21 +83,57 @@ export function parseDefinition(value: unknown, where: string, fallbackName: str
   return 'send' in value ? parseSink(value, named, where) : parseHandler(value, named, where)
 }
 
-function parseHandler(value: object, named: object, where: string): ResolvedHandler {
-  const result = handlerSchema.safeParse(named)
+function parseHandler(value: object, named: Named, where: string): ResolvedHandler {
+  const { policy, rest } = takePolicy(named)
+  const result = handlerSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'handler', problemsOf(result.error, handlerSchema))
-  const { type, run, ...options } = result.data
-  return Object.freeze({ ...options, kind: 'handler', types: [...new Set(type)], run: run.bind(value), file: where })
+  const { type, run, match, key, ...options } = result.data
+  const problems = contradictions(result.data)
+  if (problems.length > 0) throw invalid(where, 'handler', problems)
+  return Object.freeze({
+    ...options,
+    kind: 'handler',
+    types: [...new Set(type)],
+    keyPaths: key,
+    retry: policy ?? options.retry,
+    match: match?.bind(value),
+    run: run.bind(value),
+    file: where,
+  })
 }
 
-function parseSink(value: object, named: object, where: string): ResolvedHandler {
-  const result = sinkSchema.safeParse(named)
+type Named = Readonly<Record<string, unknown>>
+
+/** `retry` can be a function in place of options. */
+function takePolicy(named: Named): { readonly policy: RetryPolicy | undefined; readonly rest: Named } {
+  const { retry, ...others } = named
+  return typeof retry === 'function'
+    ? { policy: retry as RetryPolicy, rest: others }
+    : { policy: undefined, rest: named }
+}
+
+/** Options of which one takes the sense from the other. */
+function contradictions(options: z.output<typeof handlerSchema>): string[] {
+  if (options.order === 'key') return []
+  const needKey = [
+    options.key !== undefined && 'key',
+    options.latestOnly && 'latestOnly',
+    options.onDead === 'hold' && "onDead: 'hold'",
+  ]
+  return needKey.filter((name) => name !== false).map((name) => `${name}: expected order: 'key' with it`)
+}
+
+function parseSink(value: object, named: Named, where: string): ResolvedHandler {
+  const { policy, rest } = takePolicy(named)
+  const result = sinkSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
   const { type = [], send, batch, concurrency, ...options } = result.data
   return Object.freeze({
     ...options,
     kind: 'sink',
     types: [...new Set(type)],
+    retry: policy ?? options.retry,
+    latestOnly: false,
     // So many runs make up so many full batches.
     concurrency: concurrency * batch,
     run: createSinkRun(send.bind(value), { batch, concurrency }),
@@ -102,6 +159,6 @@ function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object
   const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
   const place = option === '' ? '' : `${option}: `
   if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
-  const known = Object.keys(option === 'retry' ? retrySchema.shape : schema.shape)
+  const known = Object.keys(option === 'retry' ? retryOptions.shape : schema.shape)
   return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}, known are ${known.join(', ')}`
 }

@@ -1,4 +1,5 @@
-import type { RetryOptions } from './define.ts'
+import { inspect } from 'node:util'
+import type { RetryFailure, RetryOptions, RetryPolicy } from './define.ts'
 
 /** A run after an attempt that failed. */
 export interface FailedAttempt {
@@ -23,6 +24,19 @@ export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: 
   const full = Math.min(options.capMs, options.baseMs * 2 ** (failed.failures - 1))
   const jittered = Math.round(full * (0.5 + failed.random / 2))
   return Math.max(jittered, toWaitMs(failed.retryAfterMs))
+}
+
+/**
+ * The same by a function of the handler's: what it gives is kept to, without jitter. Throws what it throws, and TypeError where it gives
+ * neither a number of milliseconds from 0 nor null.
+ */
+export function askRetryPolicy(policy: RetryPolicy, failure: RetryFailure): number | null {
+  const answer: unknown = policy(failure)
+  if (answer === null) return null
+  if (typeof answer === 'number' && answer >= 0) return Math.min(Math.ceil(answer), longestRetryAfterMs)
+  throw new TypeError(
+    `expected milliseconds or null from \`retry\`, received ${inspect(answer, { depth: 0 }).slice(0, 100)}`,
+  )
 }
 
 /** User code may have computed it, from a header for instance: NaN, a fraction or no number at all must not spoil the verdict. */

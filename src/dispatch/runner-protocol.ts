@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
-import type { ResolvedHandler } from './define.ts'
+import type { ResolvedHandler, RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
 import type { HandlerSources } from './sources.ts'
@@ -45,11 +45,14 @@ export interface RunnerData {
 }
 
 /** A handler as told to the main thread: everything but its code. */
-export type HandlerInfo = Omit<ResolvedHandler, 'run'>
+export interface HandlerInfo extends Omit<ResolvedHandler, 'run' | 'match' | 'retry'> {
+  /** Null: a function decides. */
+  readonly retry: Readonly<Required<RetryOptions>> | null
+}
 
 export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
-  const { kind, name, types, order, concurrency, timeoutMs, retry, file } = handler
-  return { kind, name, types, order, concurrency, timeoutMs, retry, file }
+  const { run: _run, match: _match, retry, ...info } = handler
+  return { ...info, retry: typeof retry === 'function' ? null : retry }
 }
 
 /** How often a handler's attempts ended how, since the last report. */

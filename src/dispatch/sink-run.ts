@@ -60,7 +60,7 @@ function toItem(event: HandlerEvent<'*'>, ctx: RunContext): SinkItem {
   const { runId, event: stored } = ctx.lease
   return {
     id: String(runId),
-    key: ctx.item === null ? stored.key : ctx.item.key,
+    key: ctx.lease.key,
     payload: ctx.item === null ? undefined : parseJson(ctx.item.payload),
     event,
     secretLabel: stored.secretLabel,

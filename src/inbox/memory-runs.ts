@@ -63,9 +63,9 @@ const crashError: RunError = {
 
 /** The runs of a memory inbox: their states, their order, and the claims that wait for them. */
 export class MemoryRuns {
-  /** Runs that are neither done nor dead. */
+  /** Runs that have not ended. */
   readonly open = new Set<MemoryRun>()
-  /** Dead letters by run id. */
+  /** Dead letters by run id, those that hold up their keys among them. */
   readonly dead = new Map<number, MemoryRun>()
 
   readonly #clock: Clock
@@ -77,6 +77,10 @@ export class MemoryRuns {
   readonly #leasedBy = new Map<string, Set<MemoryRun>>()
   readonly #retired = new Set<string>()
   readonly #paused = new Set<string>()
+  /** Handlers whose dead letters hold up their keys. */
+  readonly #holding = new Set<string>()
+  #latestOnly: ReadonlySet<string> = new Set()
+  readonly #superseded = new Map<string, number>()
   #allPaused = false
   /** Oldest first. There are about as many as there are runners. */
   readonly #claims = new Set<WaitingClaim>()
@@ -110,9 +114,52 @@ export class MemoryRuns {
     this.serve()
   }
 
+  setRoutes(routes: readonly HandlerRoute[]): void {
+    for (const { name, onDead } of routes) {
+      if (onDead === 'hold') this.#holding.add(name)
+      else this.#holding.delete(name)
+    }
+    this.#latestOnly = new Set(routes.filter((route) => route.latestOnly).map(({ name }) => name))
+  }
+
+  /** How many runs of a handler were superseded. */
+  superseded(handler: string): number {
+    return this.#superseded.get(handler) ?? 0
+  }
+
   /** Creates a run; it is handed out at the next `serve`. */
-  add(event: StoredEvent, { name, order }: HandlerRoute): MemoryRun {
-    return this.#add(event, { handler: name, key: order === 'key' ? event.key : null, item: null })
+  add(event: StoredEvent, handler: string, key: string | null): MemoryRun {
+    if (this.#latestOnly.has(handler) && key !== null) this.#supersedeWaiting(handler, key)
+    return this.#add(event, { handler, key, item: null })
+  }
+
+  #supersedeWaiting(handler: string, key: string): void {
+    for (const run of this.#openOf(handler, key)) {
+      if (run.state === 'waiting') this.#supersede(run)
+      else if (run.state === 'ready') {
+        this.#supersede(run)
+        this.#next(run.handler, key)
+      }
+    }
+  }
+
+  #openOf(handler: string, key: string): MemoryRun[] {
+    return [...this.open].filter((run) => run.handler === handler && run.key === key)
+  }
+
+  /** Whether a run that would be tried again is superseded by one that waits behind it; then that one takes its place. */
+  #isOutdated(run: MemoryRun): boolean {
+    const { handler, key } = run
+    if (key === null || !this.#latestOnly.has(handler) || this.#openOf(handler, key).length === 1) return false
+    this.#supersede(run)
+    this.#next(handler, key)
+    return true
+  }
+
+  #supersede(run: MemoryRun): void {
+    this.open.delete(run)
+    run.state = 'superseded'
+    this.#superseded.set(run.handler, this.superseded(run.handler) + 1)
   }
 
   #add(event: StoredEvent, what: Pick<MemoryRun, 'handler' | 'key' | 'item'>): MemoryRun {
@@ -154,21 +201,42 @@ export class MemoryRuns {
       }
       this.#endLease(run)
       run.crashed = 0
-      const { kind, startedAt, endedAt } = outcome
-      const error = kind === 'done' ? null : outcome.error
-      run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: kind, error })
-      if (outcome.kind === 'retry') {
-        run.failed += 1
-        run.runAt = outcome.at
-        this.#offer(run, 'ready')
-      } else {
-        this.#finish(run, outcome.kind === 'dead' ? { at: endedAt, error: outcome.error } : null)
-        if (effects) this.#takeEffect(run, versionOf(outcome), effects)
-      }
+      this.#conclude(run, outcome)
+      if (effects) this.#takeEffect(run, versionOf(outcome), effects)
       return 'applied'
     })
     this.serve()
     return results
+  }
+
+  #conclude(run: MemoryRun, outcome: Outcome): void {
+    const { startedAt, endedAt } = outcome
+    const record = { attempt: run.attempt, startedAt, endedAt }
+    switch (outcome.kind) {
+      case 'done':
+        run.attempts.push({ ...record, outcome: 'done', error: null })
+        return this.#finish(run, 'done')
+      case 'dead':
+        run.attempts.push({ ...record, outcome: 'dead', error: outcome.error })
+        return this.#die(run, { at: endedAt, error: outcome.error })
+      case 'retry':
+        run.attempts.push({ ...record, outcome: 'retry', error: outcome.error })
+        run.failed += 1
+        return this.#again(run, outcome.at)
+      case 'snooze':
+        run.attempt -= 1
+        return this.#again(run, outcome.at)
+      case 'expired':
+      case 'unmatched':
+        run.attempt -= 1
+        return this.#finish(run, outcome.kind)
+    }
+  }
+
+  #again(run: MemoryRun, at: number): void {
+    if (this.#isOutdated(run)) return
+    run.runAt = at
+    this.#offer(run, 'ready')
   }
 
   retire(owner: string): void {
@@ -198,7 +266,7 @@ export class MemoryRuns {
   #takeEffect(run: MemoryRun, version: number, { writes, items }: Effects): void {
     this.#states.write(run.handler, version, writes)
     for (const { sink, key, payload, idempotencyKey } of items) {
-      this.#onItem(this.#add(run.event, { handler: sink, key, item: { key, payload, idempotencyKey } }))
+      this.#onItem(this.#add(run.event, { handler: sink, key, item: { payload, idempotencyKey } }))
     }
   }
 
@@ -210,7 +278,7 @@ export class MemoryRuns {
       const { startedAt } = this.#endLease(run)
       run.crashed += 1
       run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: 'crashed', error: crashError })
-      if (run.crashed >= maxCrashes) this.#finish(run, { at: endedAt, error: crashError })
+      if (run.crashed >= maxCrashes) this.#die(run, { at: endedAt, error: crashError })
       else {
         if (run.crashed > 1) run.runAt = endedAt // Alone when it crashed: behind the other suspects.
         this.#offer(run, 'suspect')
@@ -233,7 +301,10 @@ export class MemoryRuns {
       run.failed = 0
       run.crashed = 0
       run.runAt = runAt
-      this.#enter(run)
+      if (run.state === 'held') {
+        this.open.add(run)
+        this.#offer(run, 'ready')
+      } else this.#enter(run)
       count += 1
     }
     this.serve()
@@ -286,16 +357,27 @@ export class MemoryRuns {
   }
 
   /** A run ends, for good or until it is requeued; the oldest one that waits for its key takes its place. */
-  #finish(run: MemoryRun, death: Death | null): void {
+  #finish(run: MemoryRun, state: Extract<RunState, 'dead' | 'done' | 'expired' | 'unmatched'>): void {
     this.open.delete(run)
-    run.state = death ? 'dead' : 'done'
+    run.state = state
+    if (run.key !== null) this.#next(run.handler, run.key)
+  }
+
+  #die(run: MemoryRun, death: Death): void {
     run.death = death
-    if (death) this.dead.set(run.runId, run)
-    if (run.key === null) return
-    const { waiting } = this.#queueOf(run.handler)
-    const next = waiting.get(run.key)?.pop()
+    this.dead.set(run.runId, run)
+    if (run.key === null || !this.#holding.has(run.handler)) return this.#finish(run, 'dead')
+    this.open.delete(run)
+    run.state = 'held'
+  }
+
+  #next(handler: string, key: string): void {
+    const { waiting } = this.#queueOf(handler)
+    const behind = waiting.get(key)
+    let next = behind?.pop()
+    while (next && next.state !== 'waiting') next = behind?.pop() // It was superseded meanwhile.
     if (next) this.#offer(next, 'ready')
-    else waiting.delete(run.key)
+    else waiting.delete(key)
   }
 
   #offer(run: MemoryRun, state: Claimable): void {
@@ -317,7 +399,10 @@ export class MemoryRuns {
     const leases: Lease[] = []
     while (leases.length < max) {
       let oldest: Heap<MemoryRun> | undefined
-      for (const heap of heaps) if (comesBefore(heap.peek(), oldest?.peek())) oldest = heap
+      for (const heap of heaps) {
+        while (heap.peek() && heap.peek()?.state !== from) heap.pop() // It was superseded meanwhile.
+        if (comesBefore(heap.peek(), oldest?.peek())) oldest = heap
+      }
       const next = oldest?.peek()
       if (!next) break
       if (next.runAt > now) {
@@ -338,9 +423,9 @@ export class MemoryRuns {
     this.#leased.set(token, run)
     const leased = this.#leasedBy.get(owner) ?? new Set()
     this.#leasedBy.set(owner, leased.add(run))
-    const { runId, handler, attempt, failed, crashed, event, item } = run
+    const { runId, handler, attempt, failed, crashed, event, key, item } = run
     const copy = { ...event, raw: new Uint8Array(event.raw) }
-    return { runId, token, handler, attempt, failed, crashed, event: copy, item }
+    return { runId, token, handler, attempt, failed, crashed, event: copy, key, item }
   }
 
   #endLease(run: MemoryRun): NonNullable<MemoryRun['lease']> {

@@ -17,8 +17,11 @@ import {
   type NewQuarantined,
   type Page,
   type QuarantinedBody,
+  type RunCounts,
   type RunRecord,
+  type RunState,
 } from './port.ts'
+import { createRouteKeys } from './route-key.ts'
 import { createRouteTable } from './routes.ts'
 import { deriveEventStatus } from './status.ts'
 
@@ -75,7 +78,8 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     const event: NewEvent = { ...arrival, raw: new Uint8Array(arrival.raw) }
     const { id, type, createdAt, receivedAt, key, secretLabel, raw } = event
     const stored = { seq, id, type, createdAt, receivedAt, key, secretLabel, raw }
-    const created = routesOf(type).map((route) => runs.add(stored, route))
+    const keyFor = createRouteKeys(event)
+    const created = routesOf(type).map((route) => runs.add(stored, route.name, keyFor(route)))
     const entry: EventEntry = { seq, event, runs: created, duplicates: 0, conflicts: 0 }
     events.push(entry)
     eventsById.set(id, entry)
@@ -114,6 +118,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       routes = newRoutes
       for (const { name } of newRoutes) registered.add(name)
       routesOf = createRouteTable(newRoutes)
+      runs.setRoutes(newRoutes)
     },
     async claim(request) {
       return closed ? [] : runs.claim(request)
@@ -246,10 +251,11 @@ function toRunRecord({ runId, handler, state, attempt, crashed, runAt, attempts 
   return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, attempts: [...attempts] }
 }
 
-function toDeadLetter({ runId, handler, attempt, crashed, event, death }: MemoryRun) {
+function toDeadLetter({ runId, handler, attempt, crashed, event, state, death }: MemoryRun) {
   if (!death) throw new Error(`run ${runId} is no dead letter`)
   const { id: eventId, type } = event
-  const letter: DeadLetter = { runId, eventId, type, handler, attempt, crashed, diedAt: death.at, error: death.error }
+  const died = { diedAt: death.at, held: state === 'held', error: death.error }
+  const letter: DeadLetter = { runId, eventId, type, handler, attempt, crashed, ...died }
   return { seq: runId, letter }
 }
 
@@ -263,15 +269,22 @@ function countByHandler(routes: readonly HandlerRoute[], runs: MemoryRuns): Hand
   type Counts = { -readonly [K in keyof HandlerStats]: HandlerStats[K] }
   const rows = new Map<string, Counts>()
   const rowOf = (handler: string) => {
-    const counts = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
-    const row = rows.get(handler) ?? { handler, paused: runs.isPaused(handler), ...counts }
+    const counts = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
+    const superseded = runs.superseded(handler)
+    const row = rows.get(handler) ?? { handler, paused: runs.isPaused(handler), superseded, ...counts }
     rows.set(handler, row)
     return row
   }
   for (const { name } of routes) rowOf(name)
-  for (const { handler, state } of [...runs.open, ...runs.dead.values()])
-    if (state !== 'done') rowOf(handler)[state] += 1
+  for (const { handler, state } of [...runs.open, ...runs.dead.values()]) {
+    const row = rowOf(handler)
+    if (isCounted(state)) row[state] += 1
+  }
   return [...rows.values()]
+}
+
+function isCounted(state: RunState): state is keyof RunCounts {
+  return ['waiting', 'ready', 'suspect', 'running', 'held', 'dead'].includes(state)
 }
 
 function oldestArrival(open: Iterable<MemoryRun>): number {

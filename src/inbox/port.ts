@@ -16,7 +16,7 @@
  *   release     gives a lease back unworked, without charging an attempt
  *   reap        ends all leases of an owner that died; each counts as a crash
  *   suspect     a run that was in flight when its owner died: handed out one at a time until it has a verdict
- *   dead letter a run that will not be tried again unless it is requeued
+ *   dead letter a run that will not be tried again unless it is requeued; it is passed over, or holds up its key
  *   effects     what a run writes to its handler's state and to the outbox: all of it is stored together with `done`, or none
  *   state       values that a handler keeps under keys of its own
  *   sink        takes outbox items to where they belong; to the store it is a handler like others, and an item a run of it
@@ -70,6 +70,15 @@ export interface HandlerRoute {
   readonly types: readonly string[]
   /** `key`: one run per key at a time, in accept order. `none`: no order. */
   readonly order: 'key' | 'none'
+  /**
+   * Makes the key of a run of what stands at these places of the envelope, such as `data.pair`, instead of the event's own
+   * key. An event that has nothing at one of them has no key.
+   */
+  readonly keyPaths?: readonly string[] | undefined
+  /** A new run supersedes those of its key that are not running. */
+  readonly latestOnly?: boolean
+  /** What a dead letter does to its key. Default `skip`: nothing. `hold`: no run of the key is handed out behind it. */
+  readonly onDead?: 'skip' | 'hold'
 }
 
 /** An event as it was stored. */
@@ -96,7 +105,7 @@ export interface NewItem {
   readonly idempotencyKey: string
 }
 
-export type Item = Omit<NewItem, 'sink'>
+export type Item = Pick<NewItem, 'payload' | 'idempotencyKey'>
 
 /** A value that a handler keeps. */
 export interface StateEntry {
@@ -152,6 +161,8 @@ export interface Lease {
   /** How often the run's owner died while it held this run, since its last verdict. */
   readonly crashed: number
   readonly event: StoredEvent
+  /** What order this run is kept by; null: none. */
+  readonly key: string | null
   /** What a sink is to deliver; null where the run is of the event itself. */
   readonly item: Item | null
 }
@@ -184,6 +195,11 @@ export type Outcome = {
   | { readonly kind: 'done'; readonly effects?: Effects }
   | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
   | { readonly kind: 'dead'; readonly error: RunError }
+  /** Not now: it is tried again, and this attempt is not counted. */
+  | { readonly kind: 'snooze'; readonly at: number }
+  /** Not run at all: too old, or the handler did not want it. */
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'unmatched' }
 )
 
 /**
@@ -208,8 +224,22 @@ export const eventStatuses = [
 ] as const
 export type EventStatus = (typeof eventStatuses)[number]
 
-export const runStates = ['waiting', 'ready', 'suspect', 'running', 'done', 'dead'] as const
-/** `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. */
+export const runStates = [
+  'waiting',
+  'ready',
+  'suspect',
+  'running',
+  'held',
+  'dead',
+  'done',
+  'expired',
+  'superseded',
+  'unmatched',
+] as const
+/**
+ * `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. `held` and
+ * `dead` are dead letters: one that holds up its key, and one that does not. The others are ends.
+ */
 export type RunState = (typeof runStates)[number]
 
 export interface Page<T> {
@@ -283,6 +313,8 @@ export interface DeadLetter {
   readonly attempt: number
   readonly crashed: number
   readonly diedAt: number
+  /** Whether it holds up its key. */
+  readonly held: boolean
   readonly error: RunError
 }
 
@@ -304,6 +336,8 @@ export interface HandlerStats extends RunCounts {
   readonly handler: string
   /** Whether this handler itself is paused. */
   readonly paused: boolean
+  /** How many of its runs were superseded, ever. */
+  readonly superseded: number
 }
 
 export interface RunCounts {
@@ -311,6 +345,7 @@ export interface RunCounts {
   readonly ready: number
   readonly suspect: number
   readonly running: number
+  readonly held: number
   readonly dead: number
 }
 

@@ -3,25 +3,25 @@ import type { EventStatus, RunRecord } from './port.ts'
 /** What the status of an event is derived from. */
 export type RunProgress = Pick<RunRecord, 'state' | 'attempt'>
 
-type DerivedStatus = Extract<EventStatus, 'running' | 'retrying' | 'pending' | 'dead' | 'done'>
-
-const precedence: readonly DerivedStatus[] = ['running', 'retrying', 'pending', 'dead', 'done']
+const precedence = ['running', 'retrying', 'pending', 'held', 'dead', 'done', 'expired', 'superseded'] as const
+type DerivedStatus = (typeof precedence)[number]
 
 /**
- * The status of an event, from its runs. Without runs it is `unhandled`; otherwise the first of these that any run shows:
+ * The status of an event, from its runs. Without runs that a handler wanted it is `unhandled`; otherwise the first of these
+ * that any run shows:
  *
- *   running > retrying > pending > dead > done
+ *   running > retrying > pending > held > dead > done > expired > superseded
  *
  * So whatever still moves outweighs what has ended, and one dead letter outweighs any number of runs that are done.
  */
 export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
-  const shown = new Set<DerivedStatus>()
+  const shown = new Set<DerivedStatus | 'unhandled'>()
   for (const run of runs) shown.add(statusOfRun(run))
   return precedence.find((status) => shown.has(status)) ?? 'unhandled'
 }
 
 /** A ready run that was tried before is `retrying`, and so is a suspect; one never tried is `pending`. */
-function statusOfRun({ state, attempt }: RunProgress): DerivedStatus {
+function statusOfRun({ state, attempt }: RunProgress): DerivedStatus | 'unhandled' {
   switch (state) {
     case 'waiting':
       return 'pending'
@@ -29,9 +29,14 @@ function statusOfRun({ state, attempt }: RunProgress): DerivedStatus {
       return attempt > 0 ? 'retrying' : 'pending'
     case 'suspect':
       return 'retrying'
+    case 'unmatched':
+      return 'unhandled'
     case 'running':
-    case 'done':
+    case 'held':
     case 'dead':
+    case 'done':
+    case 'expired':
+    case 'superseded':
       return state
   }
 }

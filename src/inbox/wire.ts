@@ -79,12 +79,12 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
 
 export function packLeases(leases: readonly Lease[]): Packed {
   const fields: Field[] = []
-  for (const { runId, token, handler, attempt, failed, crashed, event, item } of leases) {
+  for (const { runId, token, handler, attempt, failed, crashed, event, key: runKey, item } of leases) {
     const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw } = event
     fields.push(runId, token, handler, attempt, failed, crashed)
     fields.push(seq, id, type, createdAt, receivedAt, key, secretLabel, toLatin1(raw))
-    fields.push(item?.idempotencyKey ?? null)
-    if (item !== null) fields.push(item.payload, item.key)
+    fields.push(runKey, item?.idempotencyKey ?? null)
+    if (item !== null) fields.push(item.payload)
   }
   return toPacked(fields)
 }
@@ -110,6 +110,7 @@ export function unpackLeases(wire: WireBatch): Lease[] {
         secretLabel: from.text(),
         raw: from.raw(),
       },
+      key: from.textOrNull(),
       item: unpackItem(from),
     })
   }
@@ -118,19 +119,30 @@ export function unpackLeases(wire: WireBatch): Lease[] {
 
 function unpackItem(from: Fields): Item | null {
   const idempotencyKey = from.textOrNull()
-  return idempotencyKey === null ? null : { idempotencyKey, payload: from.text(), key: from.textOrNull() }
+  return idempotencyKey === null ? null : { idempotencyKey, payload: from.text() }
 }
 
 export function packOutcomes(outcomes: readonly Outcome[]): Packed {
   const fields: Field[] = []
   for (const outcome of outcomes) {
     fields.push(outcome.kind, outcome.runId, outcome.token, outcome.startedAt, outcome.endedAt)
-    if (outcome.kind === 'done') {
-      fields.push(outcome.effects === undefined ? null : JSON.stringify(outcome.effects))
-      continue
+    switch (outcome.kind) {
+      case 'done':
+        fields.push(outcome.effects === undefined ? null : JSON.stringify(outcome.effects))
+        break
+      case 'retry':
+        fields.push(outcome.at, ...errorFields(outcome.error))
+        break
+      case 'dead':
+        fields.push(...errorFields(outcome.error))
+        break
+      case 'snooze':
+        fields.push(outcome.at)
+        break
+      case 'expired':
+      case 'unmatched':
+        break
     }
-    if (outcome.kind === 'retry') fields.push(outcome.at)
-    fields.push(outcome.error.name, outcome.error.message, outcome.error.stack ?? null)
   }
   return toPacked(fields)
 }
@@ -141,11 +153,34 @@ export function unpackOutcomes(fields: WireBatch): Outcome[] {
   while (!from.isAtEnd) {
     const kind = from.text() as Outcome['kind']
     const verdict = { runId: from.number(), token: from.number(), startedAt: from.number(), endedAt: from.number() }
-    if (kind === 'done') outcomes.push({ ...verdict, kind, ...unpackEffects(from) })
-    else if (kind === 'retry') outcomes.push({ ...verdict, kind, at: from.number(), error: unpackError(from) })
-    else outcomes.push({ ...verdict, kind, error: unpackError(from) })
+    outcomes.push({ ...verdict, ...unpackKind(kind, from) })
   }
   return outcomes
+}
+
+type Verdict<K extends Outcome['kind']> = Omit<
+  Extract<Outcome, { kind: K }>,
+  'runId' | 'token' | 'startedAt' | 'endedAt'
+>
+
+function unpackKind(kind: Outcome['kind'], from: Fields): { [K in Outcome['kind']]: Verdict<K> }[Outcome['kind']] {
+  switch (kind) {
+    case 'done':
+      return { kind, ...unpackEffects(from) }
+    case 'retry':
+      return { kind, at: from.number(), error: unpackError(from) }
+    case 'dead':
+      return { kind, error: unpackError(from) }
+    case 'snooze':
+      return { kind, at: from.number() }
+    case 'expired':
+    case 'unmatched':
+      return { kind }
+  }
+}
+
+function errorFields({ name, message, stack }: RunError): Field[] {
+  return [name, message, stack ?? null]
 }
 
 /** Few runs have effects: text is good enough for them. */

@@ -151,7 +151,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       await done(stage, await stage.claimOne(), { items: [{ ...anItem('i'), payload: '{"to":"x"}' }] })
       const [lease] = await claim
       expect(lease).toMatchObject({ handler: 'mail', attempt: 1, event: { id: 'a', key: 'k', secretLabel: 'main' } })
-      expect(lease!.item).toEqual({ key: null, payload: '{"to":"x"}', idempotencyKey: 'i' })
+      expect(lease!.item).toEqual({ payload: '{"to":"x"}', idempotencyKey: 'i' })
       expect((await stage.detail('a')).runs.map(({ handler, state }) => [handler, state])).toEqual([
         ['ordered', 'done'],
         ['loose', 'ready'],

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type HandlerRoute, type Lease, type RunState, maxCrashes } from '../../src/inbox/port.ts'
+import { type HandlerRoute, type Lease, type Outcome, type RunState, maxCrashes } from '../../src/inbox/port.ts'
 
 export interface ModelRun {
   readonly seq: number
@@ -28,6 +28,9 @@ export class Model {
     for (const route of routes) {
       const fresh = { attempt: 0, failed: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
       const run: ModelRun = { seq, eventId, key, route, state: 'done', ...fresh }
+      if (route.latestOnly) {
+        for (const older of this.#lane(run)) if (isIdle(older)) older.state = 'superseded'
+      }
       this.runs.push(run)
       this.#enter(run)
     }
@@ -67,7 +70,7 @@ export class Model {
         'live leases of the key',
       ).toEqual([])
       if (!run.wasStarted) {
-        const older = lane.filter(({ seq, wasStarted }) => seq < run.seq && !wasStarted)
+        const older = lane.filter((other) => other.seq < run.seq && !other.wasStarted && other.state !== 'superseded')
         expect(older, `older runs that were not started before ${run.eventId}`).toEqual([])
       }
     }
@@ -81,16 +84,16 @@ export class Model {
     expect(lease).toMatchObject({ attempt: run.attempt, failed: run.failed, crashed: run.crashed })
   }
 
-  verdict(run: ModelRun, kind: 'done' | 'dead' | 'retry', retryAt: number): void {
+  verdict(run: ModelRun, kind: Outcome['kind'], retryAt: number): void {
     this.#end(run)
     run.crashed = 0
-    if (kind === 'retry') {
-      run.state = 'ready'
-      run.failed += 1
-      run.dueAt = retryAt
-    } else {
-      this.#finish(run, kind)
-    }
+    if (kind === 'retry') run.failed += 1
+    else if (kind !== 'done' && kind !== 'dead') run.attempt -= 1
+    if (kind !== 'retry' && kind !== 'snooze') return this.#finish(run, kind)
+    run.dueAt = retryAt
+    const isOutdated = run.route.latestOnly && this.#lane(run).some(({ state }) => state === 'waiting')
+    if (isOutdated) this.#finish(run, 'superseded')
+    else run.state = 'ready'
   }
 
   release(run: ModelRun): void {
@@ -115,7 +118,8 @@ export class Model {
   requeue(runs: readonly ModelRun[]): void {
     for (const run of runs) {
       Object.assign(run, { attempt: 0, failed: 0, crashed: 0, dueAt: 0 })
-      this.#enter(run)
+      if (run.state === 'held') run.state = 'ready'
+      else this.#enter(run)
     }
   }
 
@@ -127,8 +131,8 @@ export class Model {
     run.state = run.route.order === 'key' && this.#lane(run).some(isActive) ? 'waiting' : 'ready'
   }
 
-  #finish(run: ModelRun, state: 'done' | 'dead'): void {
-    run.state = state
+  #finish(run: ModelRun, state: 'done' | 'dead' | 'expired' | 'unmatched' | 'superseded'): void {
+    run.state = state === 'dead' && run.route.onDead === 'hold' ? 'held' : state
     const lane = this.#lane(run)
     const next = lane.find((candidate) => candidate.state === 'waiting')
     if (next && !lane.some(isActive)) next.state = 'ready'
@@ -145,5 +149,9 @@ export class Model {
 }
 
 function isActive({ state }: ModelRun): boolean {
-  return state === 'ready' || state === 'suspect' || state === 'running'
+  return state === 'ready' || state === 'suspect' || state === 'running' || state === 'held'
+}
+
+function isIdle({ state }: ModelRun): boolean {
+  return state === 'waiting' || state === 'ready'
 }

@@ -45,15 +45,17 @@ export function describeOperations(harness: ConformanceHarness): void {
     test('count the runs of each handler by state', async () => {
       await using stage = await Stage.open(harness, [ordered, loose])
       const ids = ['suspect', 'dead', 'running', 'done', 'ready']
-      await stage.accept(...ids.flatMap((id) => [anEvent(id), anEvent(`${id}2`, { key: id })]))
+      await stage.accept(
+        ...ids.flatMap((id) => [anEvent(id, { key: `of ${id}` }), anEvent(`${id}2`, { key: `of ${id}` })]),
+      )
       const suspect = await stage.claimOne({ owner: 'x' })
       const [dead, , done] = await stage.claim({ max: 3, owner: 'y' })
       await stage.inbox.reap('x')
       await stage.dead(dead!)
       await stage.done(done!)
       expect(idsOf([suspect, dead!, done!])).toEqual(['suspect', 'dead', 'done'])
-      expect(await stage.stats('ordered')).toEqual({ waiting: 3, ready: 3, suspect: 1, running: 1, dead: 1 })
-      expect(await stage.stats('loose')).toEqual({ waiting: 0, ready: 10, suspect: 0, running: 0, dead: 0 })
+      expect(await stage.stats('ordered')).toEqual({ waiting: 3, ready: 3, suspect: 1, running: 1, held: 0, dead: 1 })
+      expect(await stage.stats('loose')).toEqual({ waiting: 0, ready: 10, suspect: 0, running: 0, held: 0, dead: 0 })
     })
 
     test('tell when the oldest event arrived that still has an open run', async () => {

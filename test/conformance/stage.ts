@@ -10,6 +10,7 @@ import type {
   Lease,
   NewEvent,
   NewQuarantined,
+  Outcome,
   RunError,
   RunRecord,
   SettleResult,
@@ -35,7 +36,7 @@ export const loose: HandlerRoute = { name: 'loose', types: ['*'], order: 'none' 
 
 export const boom: RunError = { name: 'Error', message: 'boom', stack: 'Error: boom\n    at handler.ts:1:1' }
 
-export const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+export const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
 
 const startOfTests = Date.UTC(2026, 0, 1)
 
@@ -143,6 +144,21 @@ export class Stage implements AsyncDisposable {
     return this.inbox.settle(leases.map((lease) => ({ ...this.#attempt(lease), kind: 'dead', error: boom })))
   }
 
+  settle(lease: Lease, kind: Outcome['kind'], at: number): Promise<readonly SettleResult[]> {
+    switch (kind) {
+      case 'retry':
+        return this.retry(lease, at)
+      case 'dead':
+        return this.dead(lease)
+      case 'snooze':
+        return this.inbox.settle([{ ...this.#attempt(lease), kind, at }])
+      case 'done':
+      case 'expired':
+      case 'unmatched':
+        return this.inbox.settle([{ ...this.#attempt(lease), kind }])
+    }
+  }
+
   release(...leases: readonly Lease[]): Promise<void> {
     return this.inbox.release(leases.map(({ runId, token }) => ({ runId, token })))
   }
@@ -192,8 +208,8 @@ export class Stage implements AsyncDisposable {
 
   async stats(handler = 'ordered'): Promise<RunCounts> {
     const { handlers } = await this.inbox.stats()
-    const { waiting, ready, suspect, running, dead } = handlers.find((row) => row.handler === handler) ?? noRuns
-    return { waiting, ready, suspect, running, dead }
+    const { waiting, ready, suspect, running, held, dead } = handlers.find((row) => row.handler === handler) ?? noRuns
+    return { waiting, ready, suspect, running, held, dead }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,6 +4,7 @@ import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
 import { describeEffects } from './effects.ts'
 import { describeOperations } from './operations.ts'
+import { describeOptions } from './options.ts'
 import { describePause } from './pause.ts'
 import { describeReap } from './reap.ts'
 import { describeSettle } from './settle.ts'
@@ -21,6 +22,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeSettle(harness)
     describeReap(harness)
     describeEffects(harness)
+    describeOptions(harness)
     describePause(harness)
     describeViews(harness)
     describeOperations(harness)

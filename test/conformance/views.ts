@@ -180,7 +180,7 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(nextCursor).toBeNull()
       const { runId } = await stage.run('e')
       const known = { runId, eventId: 'e', type: 'type.e', handler: 'ordered', attempt: 1, crashed: 0 }
-      expect(data[0]).toEqual({ ...known, diedAt: stage.clock.now(), error: boom })
+      expect(data[0]).toEqual({ ...known, diedAt: stage.clock.now(), held: false, error: boom })
     })
 
     test('are paged, each once, while more die and some are requeued', async () => {

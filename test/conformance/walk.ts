@@ -1,11 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ClaimRequest } from '../../src/inbox/port.ts'
+import type { ClaimRequest, HandlerRoute, Outcome } from '../../src/inbox/port.ts'
 import { deriveEventStatus } from '../../src/inbox/status.ts'
 import { Model, type ModelRun } from './model.ts'
 import { type ConformanceHarness, Stage, anEvent, bytes, loose, noRuns, ordered } from './stage.ts'
 
-const routes = [ordered, loose]
+const routes: readonly HandlerRoute[] = [
+  ordered,
+  loose,
+  { ...ordered, name: 'holding', onDead: 'hold' },
+  { ...ordered, name: 'latest', latestOnly: true },
+]
+
+const names = routes.map(({ name }) => name)
 
 type Step =
   | { readonly do: 'accept'; readonly picks: readonly (readonly [id: number, body: number])[] }
@@ -16,7 +23,7 @@ type Step =
       readonly max: number
       readonly suspects: boolean
     }
-  | { readonly do: 'settle'; readonly pick: number; readonly kind: 'done' | 'dead' | 'retry'; readonly delayMs: number }
+  | { readonly do: 'settle'; readonly pick: number; readonly kind: Outcome['kind']; readonly delayMs: number }
   | { readonly do: 'release' | 'repeat an old report' | 'requeue one'; readonly pick: number }
   | { readonly do: 'reap'; readonly owner: string }
   | { readonly do: 'pause'; readonly handler: string | null; readonly paused: boolean }
@@ -26,13 +33,30 @@ type Step =
 function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
   const owner = fc.constantFrom('x', 'y')
   const pick = fc.nat(100)
-  const handlers = fc.constantFrom(['ordered'], ['loose'], ['ordered', 'loose'], ['loose', 'ordered'])
+  const handlers = fc.constantFrom(
+    ['ordered'],
+    ['loose'],
+    ['holding'],
+    ['latest'],
+    ['ordered', 'loose'],
+    names,
+    names.toReversed(),
+  )
   const picks = fc.array(fc.tuple(fc.nat(19), fc.integer({ min: 0, max: 9 })), { minLength: 1, maxLength: 5 })
   const suspects = fc.integer({ min: 0, max: 2 }).map((n) => n === 0)
   const max = fc.integer({ min: 1, max: 4 })
-  const kind = fc.constantFrom('done', 'dead', 'retry')
+  const kind = fc.constantFrom<Outcome['kind']>(
+    'done',
+    'done',
+    'dead',
+    'dead',
+    'retry',
+    'snooze',
+    'expired',
+    'unmatched',
+  )
   const delayMs = fc.constantFrom(0, 10, 500)
-  const paused = fc.constantFrom('ordered', 'loose', null)
+  const paused = fc.constantFrom(...names, null)
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('accept'), picks }) },
     { weight: 8, arbitrary: fc.record({ do: fc.constant('claim'), handlers, owner, max, suspects }) },
@@ -97,8 +121,7 @@ class Walker {
         if (!run?.lease) return
         const { lease } = run.lease
         const retryAt = clock.now() + step.delayMs
-        const settled = step.kind === 'retry' ? this.#stage.retry(lease, retryAt) : this.#stage[step.kind](lease)
-        expect(await settled).toEqual(['applied'])
+        expect(await this.#stage.settle(lease, step.kind, retryAt)).toEqual(['applied'])
         return model.verdict(run, step.kind, retryAt)
       }
       case 'release': {
@@ -165,8 +188,12 @@ class Walker {
     }
     for (const { name } of routes) {
       const counts = { ...noRuns }
-      for (const { route, state } of runs) if (route.name === name && state !== 'done') counts[state] += 1
+      const own = runs.filter(({ route }) => route.name === name)
+      for (const { state } of own) if (isCounted(state)) counts[state] += 1
       expect(await this.#stage.stats(name)).toEqual(counts)
+      const superseded = own.filter(({ state }) => state === 'superseded').length
+      const row = (await this.#stage.inbox.stats()).handlers.find(({ handler }) => handler === name)
+      expect(row?.superseded ?? 0).toBe(superseded)
     }
     expect(await this.#stage.inbox.stats()).toMatchObject({ lastSeq: this.#bodies.size, missingSeqs: 0 })
   }
@@ -181,6 +208,9 @@ class Walker {
     }
     for (const handler of [...routes.map(({ name }) => name), null]) await this.#stage.inbox.setPaused(handler, false)
     model.resumeAll()
+    const dead = this.#dead()
+    expect(await this.#stage.inbox.requeueDead('all')).toBe(dead.length)
+    model.requeue(dead)
     await clock.advance(1_000)
     const handlers = routes.map(({ name }) => name)
     for (let open = this.#open(); open > 0; open = this.#open()) {
@@ -235,12 +265,16 @@ class Walker {
   }
 
   #dead(): ModelRun[] {
-    return this.#model.runs.filter(({ state }) => state === 'dead')
+    return this.#model.runs.filter(({ state }) => state === 'dead' || state === 'held')
   }
 
   #open(): number {
-    return this.#model.runs.filter(({ state }) => state !== 'done' && state !== 'dead').length
+    return this.#model.runs.filter(({ state }) => state !== 'dead' && isCounted(state)).length
   }
+}
+
+function isCounted(state: string): state is keyof typeof noRuns {
+  return Object.hasOwn(noRuns, state)
 }
 
 function pickFrom<T>(items: readonly T[], pick: number): T | undefined {

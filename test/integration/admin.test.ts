@@ -291,7 +291,10 @@ test('handlers are listed with their settings and their runs, those that are gon
     types: ['token.*'],
     order: 'key',
     concurrency: 8,
+    priority: 0,
     timeoutMs: 30_000,
+    onDead: 'skip',
+    latestOnly: false,
     retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
     file: '/handlers/alerts.ts',
   }
@@ -301,13 +304,20 @@ test('handlers are listed with their settings and their runs, those that are gon
   expect(body.data).toEqual([
     {
       name: 'alerts',
+      kind: 'handler',
       loaded: true,
       paused: false,
       settings: {
         types: ['token.*'],
         order: 'key',
+        key: null,
         concurrency: 8,
+        rate: null,
+        priority: 0,
         timeout_ms: 30_000,
+        on_dead: 'skip',
+        latest_only: false,
+        max_age_ms: null,
         retry: { attempts: 10, base_ms: 1000, cap_ms: 600_000 },
         file: '/handlers/alerts.ts',
       },
@@ -315,10 +325,13 @@ test('handlers are listed with their settings and their runs, those that are gon
       ready: 0,
       suspect: 0,
       running: 0,
+      held: 0,
       dead: 0,
+      superseded: 0,
     },
     {
       name: 'trades',
+      kind: null,
       loaded: false,
       paused: false,
       settings: null,
@@ -326,7 +339,9 @@ test('handlers are listed with their settings and their runs, those that are gon
       ready: 0,
       suspect: 0,
       running: 0,
+      held: 0,
       dead: 1,
+      superseded: 0,
     },
   ])
 })

@@ -139,7 +139,7 @@ test('handlers are listed, paused and resumed, from the file and by way of the s
   expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1])
   const [pause, list, pauseAll, listAll, resumeAll, nobody] = direct
   expect(pause?.out).toBe('paused: trades; what runs at the moment goes on\n')
-  expect(list?.out).toMatch(/^handler +state +waiting +ready +suspect +running +dead\ntrades +paused +\d/)
+  expect(list?.out).toMatch(/^handler +state +waiting +ready +suspect +running +held +dead\ntrades +paused +\d/)
   expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
   expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
   expect(resumeAll?.out).toBe('resumed: all handlers together\n')

@@ -46,7 +46,7 @@ describe('a folder of handlers', () => {
     })
     const [module, script, trades] = await checkHandlers({ handlersDir: dir.path })
     expect([module?.name, script?.name, trades?.name]).toEqual(['module', 'script', 'wallet.large_trade'])
-    expect(trades).toEqual({
+    expect(trades).toMatchObject({
       kind: 'handler',
       name: 'wallet.large_trade',
       types: ['wallet.large_trade'],

@@ -29,7 +29,7 @@ function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
 
 async function errorOf(run: ResolvedHandler['run']): Promise<RunError> {
   const outcome = await attemptOf(run).attempt.outcome
-  if (outcome === 'interrupted' || outcome.kind === 'done') throw new Error('it did not fail')
+  if (outcome === 'interrupted' || !('error' in outcome)) throw new Error('it did not fail')
   return outcome.error
 }
 

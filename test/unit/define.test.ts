@@ -31,9 +31,14 @@ describe('parseDefinition', () => {
       name: 'x',
       types: ['pump.graduation'],
       order: 'key',
+      keyPaths: undefined,
       concurrency: 8,
+      priority: 0,
       timeoutMs: 30_000,
       retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
+      onDead: 'skip',
+      latestOnly: false,
+      match: undefined,
       run: expect.any(Function),
       file: '/handlers/x.ts',
     })
@@ -103,7 +108,7 @@ describe('parseDefinition', () => {
   it('refuses unknown options and lists the known ones', () => {
     const { message } = problemsOf({ type: '*', run, concurency: 1, retry: { tries: 1 } })
     expect(message).toContain(
-      'unknown option `concurency`, known are type, run, name, order, concurrency, timeoutMs, retry',
+      'unknown option `concurency`, known are type, run, match, key, latestOnly, maxAgeMs, name, order, concurrency, rate, priority, timeoutMs, retry, onDead',
     )
     expect(message).toContain('retry: unknown option `tries`, known are attempts, baseMs, capMs')
   })

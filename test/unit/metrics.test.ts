@@ -105,7 +105,19 @@ test('what the store knows is read at each scrape, and a handler that is gone le
     missingSeqs: 1,
     paused: false,
     oldestOpenAt: 0,
-    handlers: [{ handler: 'trades', paused: true, waiting: 1, ready: 2, suspect: 3, running: 4, dead: 5 }],
+    handlers: [
+      {
+        handler: 'trades',
+        paused: true,
+        superseded: 0,
+        waiting: 1,
+        ready: 2,
+        suspect: 3,
+        running: 4,
+        held: 0,
+        dead: 5,
+      },
+    ],
   }
   const { metrics, clock } = setUp(async () => stats)
   stats = { ...stats, oldestOpenAt: clock.now() - 90_500 }

@@ -11,7 +11,7 @@ async function anInboxWith(...ids: string[]) {
   let commits = 0
   const inbox = createLocalSqliteInbox({ ...open, committed: () => void (commits += 1) }, { clock })
   await inbox.register([ordered])
-  await inbox.accept(ids.map((id) => anEvent(id, { key: id.slice(0, 1) })))
+  await inbox.accept(ids.map((id) => anEvent(id, { key: `of ${id.slice(0, 1)}` })))
   return {
     inbox,
     clock,

@@ -52,7 +52,8 @@ const lease: fc.Arbitrary<Lease> = fc.record({
     secretLabel: text,
     raw,
   }),
-  item: fc.option(fc.record({ key: fc.option(text), payload: text, idempotencyKey: text })),
+  key: fc.option(text),
+  item: fc.option(fc.record({ payload: text, idempotencyKey: text })),
 })
 
 const verdict = { runId: whole, token: whole, startedAt: whole, endedAt: whole }
@@ -71,6 +72,8 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ ...verdict, kind: fc.constant('done' as const) }),
   fc.record({ ...verdict, kind: fc.constant('retry' as const), at: whole, error }),
   fc.record({ ...verdict, kind: fc.constant('dead' as const), error }),
+  fc.record({ ...verdict, kind: fc.constant('snooze' as const), at: whole }),
+  fc.record({ ...verdict, kind: fc.constantFrom('expired' as const, 'unmatched' as const) }),
 )
 
 const result = fc.constantFrom<AcceptResult>('accepted', 'duplicate', 'conflict', 'quarantined')

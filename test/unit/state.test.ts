@@ -253,8 +253,7 @@ describe('ctx.enqueue', () => {
   ] as const)
 
   test('leaves items with their place in the run, in the order of the event, or of the key that is given', () => {
-    const event = { ...aContext().lease.event, key: 'solana:x' }
-    const context = aContext({ sinks, lease: { event } })
+    const context = aContext({ sinks, lease: { key: 'solana:x' } })
     context.enqueue('mail', { to: 'x' })
     context.enqueue('mail', null, { key: 'mine' })
     context.enqueue('mail', 1, { key: null })

@@ -58,7 +58,9 @@ export const statementTexts = {
   insertRun: `INSERT INTO run (id, event_seq, handler_id, key, state, run_at, attempt, failed, crashed, token, started_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)`,
   openOfKey: `SELECT id, state FROM run INDEXED BY run_open
-     WHERE handler_id = ? AND key = ? AND state < 4 ORDER BY id LIMIT 1`,
+     WHERE handler_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT 1`,
+  allOpenOfKey: `SELECT id, state FROM run INDEXED BY run_open
+     WHERE handler_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT ?`,
   claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey,
        e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
        e.secret_label AS secretLabel, b.raw, i.payload, i.idempotency_key AS idempotencyKey
@@ -68,6 +70,7 @@ export const statementTexts = {
   nextDue: `SELECT run_at FROM run INDEXED BY run_claimable
      WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? ORDER BY run_at LIMIT 1`,
   claimableCount: `SELECT count(*) AS count FROM run INDEXED BY run_claimable WHERE state >= 1 AND state <= 2`,
+  heldCount: `SELECT count(*) AS count FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND state = ${state.held}`,
   claimRun: `UPDATE run SET state = ${state.running}, token = token + 1, attempt = attempt + 1, started_at = ? WHERE id = ?`,
   finishRun: `UPDATE run SET state = ?, crashed = 0, started_at = ?, ended_at = ? WHERE id = ?`,
   retryRun: `UPDATE run SET state = ${state.ready}, failed = failed + 1, crashed = 0, run_at = ? WHERE id = ?`,
@@ -76,13 +79,19 @@ export const statementTexts = {
   // One that was a suspect already goes behind the others.
   suspectRun: `UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
      WHERE id = ?`,
-  shiftOpenRuns: `UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE state < 4`,
-  crashedOutRun: `UPDATE run SET state = ${state.dead}, crashed = ?, ended_at = ? WHERE id = ?`,
+  shiftOpenRuns: `UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE state < 5`,
+  snoozeRun: `UPDATE run SET state = ${state.ready}, attempt = attempt - 1, crashed = 0, run_at = ? WHERE id = ?`,
+  endUntried: `UPDATE run SET state = ?, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
+  supersede: `UPDATE run SET state = ${state.superseded}, crashed = 0, ended_at = ? WHERE id = ?`,
+  supersedeUntried: `UPDATE run SET state = ${state.superseded}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
+  countSuperseded: `UPDATE handler SET superseded = superseded + ? WHERE id = ?`,
+  setHolds: `UPDATE handler SET holds = ? WHERE id = ?`,
+  crashedOutRun: `UPDATE run SET state = ?, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
-     WHERE state = ${state.running} AND state < 4`,
-  deadAfter: `SELECT id FROM run INDEXED BY run_dead WHERE state = 5 AND id > ? ORDER BY id LIMIT ?`,
-  deadRun: `SELECT handler_id, key FROM run WHERE id = ? AND state = ${state.dead}`,
+     WHERE state = ${state.running} AND state < 5`,
+  deadAfter: `SELECT id FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND id > ? ORDER BY id LIMIT ?`,
+  deadRun: `SELECT handler_id, key, state FROM run WHERE id = ? AND state >= ${state.held} AND state <= ${state.dead}`,
   requeueRun: `UPDATE run SET state = ?, run_at = ?, attempt = 0, failed = 0, crashed = 0, ended_at = NULL WHERE id = ?`,
   maxRunId: `SELECT id FROM run ORDER BY id DESC LIMIT 1`,
   insertAttempt: `INSERT INTO attempt
@@ -100,8 +109,8 @@ export const statementTexts = {
   expiredState: `SELECT handler_id, key FROM state INDEXED BY state_expiry
      WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
 
-  handlers: `SELECT id, name, paused FROM handler`,
-  insertHandler: `INSERT INTO handler (name, paused) VALUES (?, 0)`,
+  handlers: `SELECT id, name, paused, holds FROM handler`,
+  insertHandler: `INSERT INTO handler (name, paused, holds, superseded) VALUES (?, 0, 0, 0)`,
   pauseHandler: `UPDATE handler SET paused = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -127,6 +136,14 @@ export function prepareStatements(db: Database) {
       t.insertRun,
     ),
     openOfKey: read<[number, string], { id: number; state: number }>(t.openOfKey),
+    allOpenOfKey: read<[number, string, number], { id: number; state: number }>(t.allOpenOfKey),
+    heldCount: read<[], { count: number }>(t.heldCount),
+    snoozeRun: write<[number, number]>(t.snoozeRun),
+    endUntried: write<[number, number, number]>(t.endUntried),
+    supersede: write<[number, number]>(t.supersede),
+    supersedeUntried: write<[number, number]>(t.supersedeUntried),
+    countSuperseded: write<[number, number]>(t.countSuperseded),
+    setHolds: write<[number, number]>(t.setHolds),
     claimable: read<[number, number, number, number], ClaimRow>(t.claimable),
     nextDue: read<[number, number], { run_at: number }>(t.nextDue),
     claimableCount: read<[], { count: number }>(t.claimableCount),
@@ -137,13 +154,13 @@ export function prepareStatements(db: Database) {
     releaseRun: write<[number, number]>(t.releaseRun),
     suspectRun: write<[number, number, number]>(t.suspectRun),
     shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
-    crashedOutRun: write<[number, number, number]>(t.crashedOutRun),
+    crashedOutRun: write<[number, number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(
       t.running,
     ),
     deadAfter: read<[number, number], { id: number }>(t.deadAfter),
-    deadRun: read<[number], { handler_id: number; key: string | null }>(t.deadRun),
+    deadRun: read<[number], { handler_id: number; key: string | null; state: number }>(t.deadRun),
     requeueRun: write<[number, number, number]>(t.requeueRun),
     maxRunId: read<[], { id: number }>(t.maxRunId),
     insertAttempt: write<[number, number, number, number, string, string | null, string | null, string | null]>(
@@ -155,7 +172,7 @@ export function prepareStatements(db: Database) {
     putState: write<[number, string, string, number, number | null]>(t.putState),
     deleteState: write<[number, string]>(t.deleteState),
     expiredState: read<[number, number], { handler_id: number; key: string }>(t.expiredState),
-    handlers: read<[], { id: number; name: string; paused: number }>(t.handlers),
+    handlers: read<[], { id: number; name: string; paused: number; holds: number }>(t.handlers),
     pauseHandler: write<[number, number]>(t.pauseHandler),
     meta: read<[string], { value: number }>(t.meta),
     insertHandler: write<[string]>(t.insertHandler),

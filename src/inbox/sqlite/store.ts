@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
+import { createRouteKeys } from '../route-key.ts'
 import { createRouteTable } from '../routes.ts'
 import {
   maxCrashes,
@@ -21,7 +22,7 @@ import {
 } from '../port.ts'
 import { Leases, type LeaseEntry } from './leases.ts'
 import { createStateTable } from './state.ts'
-import { prepareStatements, state, type ClaimRow } from './statements.ts'
+import { prepareStatements, state, type ClaimRow, type Statements } from './statements.ts'
 
 /** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
 export interface WaitingClaim extends ClaimRequest {
@@ -37,6 +38,8 @@ const bodyMissing: RunError = {
 /** How exactly the file says when it was written to last. */
 const noteMs = 1_000
 const maxFillRounds = 100
+/** Usually there is one at most; more only where a handler was made `latestOnly` with a backlog. */
+const maxSuperseded = 500
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
@@ -53,12 +56,17 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** What a rollback must undo outside the database, newest last. */
   let undo: (() => void)[] = []
   const leases = new Leases((step) => undo.push(step))
-  /** How many runs are ready or suspect. While there are none, every open head of a key is leased. */
+  /** How many runs are ready or suspect. While there are none, and none is held, every open head of a key is leased. */
   let claimable = sql.claimableCount.get()?.count ?? 0
+  /** How many dead letters hold up their keys. */
+  let held = sql.heldCount.get()?.count ?? 0
   const handlerNames = new Map<number, string>()
   const handlerIds = new Map<string, number>()
   const pausedHandlers = new Set<number>()
+  /** Whose dead letters hold up their keys. */
+  const holdingHandlers = new Set<number>()
   let allPaused = sql.meta.get('paused')?.value === 1
+  let latestOnly: ReadonlySet<number> = new Set()
   let routesOf: (type: string) => readonly HandlerRoute[] = () => []
 
   let nextSeq = options.firstSeq
@@ -73,6 +81,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   for (const row of sql.handlers.all()) {
     rememberHandler(row.id, row.name)
     if (row.paused === 1) pausedHandlers.add(row.id)
+    if (row.holds === 1) holdingHandlers.add(row.id)
   }
   transact([], reapDeadProcess)
 
@@ -89,6 +98,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const seqBefore = nextSeq
     const runIdBefore = nextRunId
     const claimableBefore = claimable
+    const heldBefore = held
     const latestBefore = latest
     const notedBefore = noted
     waiting = claims
@@ -111,6 +121,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       nextSeq = seqBefore
       nextRunId = runIdBefore
       claimable = claimableBefore
+      held = heldBefore
       latest = latestBefore
       noted = notedBefore
       for (const step of undo.toReversed()) step()
@@ -153,7 +164,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     if (changes === 0) return acceptAgain(event)
     const seq = nextSeq++
     sql.insertBody.run(seq, event.raw)
-    for (const route of routesOf(event.type)) insertRun(event, seq, route)
+    const keyFor = createRouteKeys(event)
+    for (const route of routesOf(event.type)) insertRun(event, seq, route, keyFor(route))
     return 'accepted'
   }
 
@@ -174,11 +186,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     return 'quarantined'
   }
 
-  function insertRun(event: NewEvent, seq: number, route: HandlerRoute): void {
+  function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlerIds.get(route.name)
     if (handlerId === undefined) return
+    if (route.latestOnly && key !== null) supersedeWaiting(handlerId, key)
     const runId = nextRunId++
-    const key = route.order === 'key' ? event.key : null
     const now = clock.now()
     if (key !== null && isBusy(handlerId, key)) {
       sql.insertRun.run(runId, seq, handlerId, key, state.waiting, now, 0, 0, null)
@@ -206,8 +218,22 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       failed: 0,
       crashed: 0,
       event: { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw },
+      key,
       item: null,
     })
+  }
+
+  /** A newer event of the key is there: what was to be done for the older ones, and is not being done, is not done. */
+  function supersedeWaiting(handlerId: number, key: string): void {
+    if (!isBusy(handlerId, key)) return
+    let count = 0
+    for (const { id, state: now } of sql.allOpenOfKey.all(handlerId, key, maxSuperseded)) {
+      if (now !== state.waiting && now !== state.ready) continue
+      sql.supersede.run(clock.now(), id)
+      if (now === state.ready) claimable--
+      count++
+    }
+    if (count > 0) sql.countSuperseded.run(count, handlerId)
   }
 
   /** An item becomes a run of its sink, behind the open ones of its key. */
@@ -227,9 +253,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       null,
     )
     sql.insertItem.run(runId, item.payload, item.idempotencyKey)
-    if (isBehind) return
-    claimable++
-    woken.add(handlerId)
+    if (!isBehind) open(handlerId)
   }
 
   /** Whether an older run of the key is open. The new run is then going to wait behind it. */
@@ -239,7 +263,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       leased.mayHaveFollowers = true
       return true
     }
-    return claimable > 0 && sql.openOfKey.get(handlerId, key) !== undefined
+    return claimable + held > 0 && sql.openOfKey.get(handlerId, key) !== undefined
   }
 
   /** Puts what can be claimed now into the claim's leases. */
@@ -263,7 +287,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       claimable--
       if (row.raw === null) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
-        sql.finishRun.run(state.dead, now, now, row.runId)
+        sql.finishRun.run(deadState(handlerId, row.runKey), now, now, row.runId)
         promote(handlerId, row.runKey)
         buried++
         continue
@@ -302,17 +326,57 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
           break
         case 'dead':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
-          finish(outcome, entry, state.dead)
+          finish(outcome, entry, deadState(entry.handlerId, entry.key))
           break
         case 'retry':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
-          sql.retryRun.run(outcome.at, outcome.runId)
-          claimable++
-          woken.add(entry.handlerId)
+          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
+          else {
+            sql.retryRun.run(outcome.at, outcome.runId)
+            open(entry.handlerId)
+          }
+          break
+        case 'snooze':
+          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
+          else {
+            sql.snoozeRun.run(outcome.at, outcome.runId)
+            open(entry.handlerId)
+          }
+          break
+        case 'expired':
+        case 'unmatched':
+          sql.endUntried.run(state[outcome.kind], outcome.endedAt, outcome.runId)
+          if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
           break
       }
       return 'applied'
     })
+  }
+
+  /** A run may be claimed, now or later. */
+  function open(handlerId: number): void {
+    claimable++
+    woken.add(handlerId)
+  }
+
+  /** What a dead letter is from now on. */
+  function deadState(handlerId: number, key: string | null): number {
+    if (key === null || !holdingHandlers.has(handlerId)) return state.dead
+    held++
+    return state.held
+  }
+
+  /** Whether a run that would be tried again is superseded by one that waits behind it. */
+  function isOutdated(runId: number, { handlerId, key, mayHaveFollowers }: LeaseEntry): boolean {
+    if (key === null || !mayHaveFollowers || !latestOnly.has(handlerId)) return false
+    return sql.allOpenOfKey.all(handlerId, key, 2).some(({ id }) => id !== runId)
+  }
+
+  /** The next run of the key takes the place of one that is superseded. */
+  function replace(runId: number, { handlerId, key }: LeaseEntry, supersede: Statements['supersede']): void {
+    supersede.run(clock.now(), runId)
+    sql.countSuperseded.run(1, handlerId)
+    promote(handlerId, key)
   }
 
   function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
@@ -326,8 +390,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const next = sql.openOfKey.get(handlerId, key)
     if (next === undefined || next.state !== state.waiting) return
     sql.readyRun.run(next.id)
-    claimable++
-    woken.add(handlerId)
+    open(handlerId)
   }
 
   function record(
@@ -362,8 +425,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** As if it had never been claimed. */
   function giveBack(runId: number, entry: LeaseEntry): void {
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
-    claimable++
-    woken.add(entry.handlerId)
+    open(entry.handlerId)
   }
 
   function reap(owner: string): number {
@@ -390,20 +452,31 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     }
     record(runId, run.attempt, startedAt, now, 'crashed', error)
     if (crashed >= maxCrashes) {
-      sql.crashedOutRun.run(crashed, now, runId)
+      sql.crashedOutRun.run(deadState(run.handlerId, run.key), crashed, now, runId)
       promote(run.handlerId, run.key)
     } else {
       sql.suspectRun.run(crashed, now, runId)
-      claimable++
-      woken.add(run.handlerId)
+      open(run.handlerId)
     }
   }
 
   function register(routes: readonly HandlerRoute[]): void {
-    for (const { name } of routes) ensureHandler(name)
+    for (const { name, onDead = 'skip' } of routes) setHolds(ensureHandler(name), onDead === 'hold')
+    const latestOnlyBefore = latestOnly
+    undo.push(() => (latestOnly = latestOnlyBefore))
+    latestOnly = new Set(routes.filter((route) => route.latestOnly).map(({ name }) => ensureHandler(name)))
     const before = routesOf
     undo.push(() => (routesOf = before))
     routesOf = createRouteTable(routes)
+  }
+
+  /** It is kept in the file, because runs are found to have crashed before the handlers are registered. */
+  function setHolds(handlerId: number, holds: boolean): void {
+    if (holdingHandlers.has(handlerId) === holds) return
+    undo.push(() => void (holds ? holdingHandlers.delete(handlerId) : holdingHandlers.add(handlerId)))
+    sql.setHolds.run(holds ? 1 : 0, handlerId)
+    if (holds) holdingHandlers.add(handlerId)
+    else holdingHandlers.delete(handlerId)
   }
 
   /** The id of a handler, which it gets when it is first heard of. */
@@ -455,11 +528,12 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   function requeueOne(runId: number): boolean {
     const run = sql.deadRun.get(runId)
     if (run === undefined) return false
-    const blocked = run.key !== null && sql.openOfKey.get(run.handler_id, run.key) !== undefined
+    const isHeld = run.state === state.held
+    const blocked = !isHeld && run.key !== null && sql.openOfKey.get(run.handler_id, run.key) !== undefined
     sql.requeueRun.run(blocked ? state.waiting : state.ready, clock.now(), runId)
+    if (isHeld) held--
     if (blocked) noteFollower(run.handler_id, run.key)
-    else claimable++
-    woken.add(run.handler_id)
+    else open(run.handler_id)
     return true
   }
 
@@ -543,9 +617,10 @@ function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, atte
       secretLabel: row.secretLabel,
       raw: row.raw,
     },
+    key: row.runKey,
     item:
       row.payload === null || row.idempotencyKey === null
         ? null
-        : { key: row.runKey, payload: row.payload, idempotencyKey: row.idempotencyKey },
+        : { payload: row.payload, idempotencyKey: row.idempotencyKey },
   }
 }

@@ -72,7 +72,7 @@ interface QuarantineRow {
 /** A page looks at so many events at the most; where filters match few of them it comes back short, with a cursor. */
 const maxScannedPerPage = 20_000
 
-const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, dead: 0 }
+const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
 const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label'
 
 export function createViews(db: Database): SqliteViews {
@@ -99,11 +99,20 @@ export function createViews(db: Database): SqliteViews {
   )
   const deadBelow = db.prepare<
     [number, number],
-    { id: number; event_id: string; type: string; handler: string; attempt: number; crashed: number; ended_at: number }
+    {
+      id: number
+      event_id: string
+      type: string
+      handler: string
+      attempt: number
+      crashed: number
+      ended_at: number
+      state: number
+    }
   >(
-    `SELECT r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at
+    `SELECT r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at, r.state
      FROM run r INDEXED BY run_dead JOIN event e ON e.seq = r.event_seq JOIN handler h ON h.id = r.handler_id
-     WHERE r.state = 5 AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
+     WHERE r.state >= 4 AND r.state <= 5 AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
   )
   const lastAttemptOf = db.prepare<[number], AttemptRow>(
     `SELECT attempt, started_at, ended_at, outcome, error_name, error_message, error_stack
@@ -120,18 +129,21 @@ export function createViews(db: Database): SqliteViews {
   const openCounts = db.prepare<[], { state: number; handler: string; count: number; oldest: number }>(
     `SELECT r.state, h.name AS handler, r.count, r.oldest FROM (
        SELECT state, handler_id, count(*) AS count, min(id) AS oldest
-       FROM run INDEXED BY run_open WHERE state < 4 GROUP BY state, handler_id
+       FROM run INDEXED BY run_open WHERE state < 5 AND state < ${state.held} GROUP BY state, handler_id
      ) r JOIN handler h ON h.id = r.handler_id`,
   )
-  const deadCounts = db.prepare<[], { handler: string; count: number }>(
-    `SELECT h.name AS handler, r.count FROM (
-       SELECT handler_id, count(*) AS count FROM run INDEXED BY run_dead WHERE state = 5 GROUP BY handler_id
+  const deadCounts = db.prepare<[], { state: number; handler: string; count: number }>(
+    `SELECT r.state, h.name AS handler, r.count FROM (
+       SELECT state, handler_id, count(*) AS count FROM run INDEXED BY run_dead
+       WHERE state >= 4 AND state <= 5 GROUP BY state, handler_id
      ) r JOIN handler h ON h.id = r.handler_id`,
   )
   const receivedAtOfRun = db.prepare<[number], { received_at: number }>(
     'SELECT e.received_at FROM run r JOIN event e ON e.seq = r.event_seq WHERE r.id = ?',
   )
-  const handlers = db.prepare<[], { name: string; paused: number }>('SELECT name, paused FROM handler ORDER BY name')
+  const handlers = db.prepare<[], { name: string; paused: number; superseded: number }>(
+    'SELECT name, paused, superseded FROM handler ORDER BY name',
+  )
   const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
   const conflictCount = db.prepare<[], { count: number }>(
     'SELECT count(*) AS count FROM conflict INDEXED BY conflict_at',
@@ -198,6 +210,7 @@ export function createViews(db: Database): SqliteViews {
         attempt: row.attempt,
         crashed: row.crashed,
         diedAt: row.ended_at,
+        held: row.state === state.held,
         error: attempt ? toError(attempt) : { name: 'unknown', message: 'no error was recorded' },
       }
     })
@@ -218,7 +231,9 @@ export function createViews(db: Database): SqliteViews {
 
   function stats(): InboxStats {
     const byHandler = new Map<string, HandlerStats>(
-      handlers.all().map(({ name, paused }) => [name, { handler: name, paused: paused === 1, ...noRuns }]),
+      handlers
+        .all()
+        .map(({ name, paused, superseded }) => [name, { handler: name, paused: paused === 1, superseded, ...noRuns }]),
     )
     const add = (handler: string, change: Partial<HandlerStats>) => {
       const known = byHandler.get(handler)
@@ -230,7 +245,7 @@ export function createViews(db: Database): SqliteViews {
       const name = runStates[row.state]
       if (name !== undefined) add(row.handler, { [name]: row.count })
     }
-    for (const row of deadCounts.all()) add(row.handler, { dead: row.count })
+    for (const row of deadCounts.all()) add(row.handler, { [row.state === state.held ? 'held' : 'dead']: row.count })
     return {
       lastSeq: newestSeq.get()?.seq ?? 0,
       quarantined: quarantinedCount.get()?.count ?? 0,

@@ -2,7 +2,8 @@ import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 /**
- * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 done, 5 dead.
+ * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead,
+ * 6 done, and further ends.
  * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
  *
  * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever.
@@ -40,7 +41,13 @@ export const initial: Migration = {
          count INTEGER NOT NULL,
          raw BLOB NOT NULL
        ) STRICT`,
-      `CREATE TABLE handler (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, paused INTEGER NOT NULL) STRICT`,
+      `CREATE TABLE handler (
+         id INTEGER PRIMARY KEY,
+         name TEXT NOT NULL UNIQUE,
+         paused INTEGER NOT NULL,
+         holds INTEGER NOT NULL,
+         superseded INTEGER NOT NULL
+       ) STRICT`,
       `CREATE TABLE run (
          id INTEGER PRIMARY KEY,
          event_seq INTEGER NOT NULL,
@@ -56,9 +63,9 @@ export const initial: Migration = {
          ended_at INTEGER
        ) STRICT`,
       `CREATE INDEX run_event ON run (event_seq)`,
-      `CREATE INDEX run_open ON run (handler_id, key, id, state) WHERE state < 4`,
+      `CREATE INDEX run_open ON run (handler_id, key, id, state) WHERE state < 5`,
       `CREATE INDEX run_claimable ON run (state, handler_id, run_at, id) WHERE state >= 1 AND state <= 2`,
-      `CREATE INDEX run_dead ON run (id, handler_id) WHERE state = 5`,
+      `CREATE INDEX run_dead ON run (id, handler_id, state) WHERE state >= 4 AND state <= 5`,
       `CREATE TABLE attempt (
          run_id INTEGER NOT NULL,
          attempt INTEGER NOT NULL,

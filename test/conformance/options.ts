@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import type { HandlerRoute } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
+
+const holding: HandlerRoute = { ...ordered, onDead: 'hold' }
+const latest: HandlerRoute = { ...ordered, latestOnly: true }
+
+function withData(id: string, data: object) {
+  return anEvent(id, { network: 'solana', address: 'A', raw: bytes(JSON.stringify({ id, data })) })
+}
+
+/** What the options of a route promise. */
+export function describeOptions(harness: ConformanceHarness): void {
+  describe('keyPaths', () => {
+    const open = (...keyPaths: string[]) => Stage.open(harness, [{ ...ordered, keyPaths }])
+
+    test('make the key of what stands in the envelope, EVM addresses in lower case', async () => {
+      await using stage = await open('data.pair', 'data.side')
+      const pair = '0x00000000000000000000000000000000000000AB'
+      await stage.accept(
+        withData('a', { pair, side: 1 }),
+        withData('b', { pair: pair.toLowerCase(), side: 1 }),
+        withData('c', { pair, side: 2 }),
+      )
+      const leases = await stage.claim()
+      expect(idsOf(leases)).toEqual(['a', 'c'])
+      expect(leases[0]).toMatchObject({ key: `${pair.toLowerCase()} 1`, event: { key: 'solana:A' } })
+      await stage.done(...leases)
+      expect(await stage.claimOne()).toMatchObject({ event: { id: 'b' }, key: leases[0]!.key })
+    })
+
+    test.each([
+      ['nothing there', {}],
+      ['null', { pair: null }],
+      ['an object', { pair: {} }],
+      ['empty text', { pair: '' }],
+    ])('give no order to an event that has %s', async (_, data) => {
+      await using stage = await open('data.pair')
+      await stage.accept(withData('a', data), withData('b', data))
+      const leases = await stage.claim()
+      expect(leases.map(({ key }) => key)).toEqual([null, null])
+    })
+
+    test('give keys of limited length to text of any length', async () => {
+      await using stage = await open('data.pair')
+      const pair = 'x'.repeat(100_000)
+      await stage.accept(withData('a', { pair }), withData('b', { pair }), withData('c', { pair: `${pair}y` }))
+      const leases = await stage.claim()
+      expect(idsOf(leases)).toEqual(['a', 'c'])
+      for (const { key } of leases) expect(key).toMatch(/^sha256:/)
+    })
+  })
+
+  describe('latestOnly', () => {
+    test('of a key only the newest run waits beside the one that runs; the others are superseded, and counted', async () => {
+      await using stage = await Stage.open(harness, [latest])
+      const event = (id: string, key = 'k') => anEvent(id, { key })
+      await stage.accept(event('a'))
+      const a = await stage.claimOne()
+      await stage.accept(event('b'), event('other', 'l'), event('c'))
+      await stage.accept(event('d'))
+      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['running', 'superseded', 'superseded', 'waiting'])
+      expect((await stage.detail('b')).status).toBe('superseded')
+      await stage.done(a)
+      expect(idsOf(await stage.claim()).toSorted()).toEqual(['d', 'other'])
+      expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 2 }])
+    })
+
+    test('a run that is ready is superseded, too, and one that would be tried again is not if nothing newer waits', async () => {
+      await using stage = await Stage.open(harness, [latest])
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
+      const b = await stage.claimOne()
+      await stage.retry(b)
+      const again = await stage.claimOne()
+      expect(idsOf([again])).toEqual(['b'])
+      await stage.accept(anEvent('c', { key: 'k' }))
+      await stage.retry(again, stage.clock.now() + 5)
+      expect(await stage.states('b', 'c')).toEqual(['superseded', 'ready'])
+      expect((await stage.run('b')).attempts).toHaveLength(2)
+    })
+  })
+
+  describe('onDead: hold', () => {
+    test('a dead letter holds up its key, and no other, until it is requeued and done', async () => {
+      await using stage = await Stage.open(harness, [holding])
+      const event = (id: string, key: string) => anEvent(id, { key })
+      await stage.accept(event('a', 'k'), event('b', 'k'), event('c', 'l'))
+      await stage.dead(await stage.claimOne())
+      await stage.accept(event('d', 'k'))
+      expect(idsOf(await stage.claim())).toEqual(['c'])
+      expect(await stage.states('a', 'b', 'd')).toEqual(['held', 'waiting', 'waiting'])
+      expect((await stage.detail('a')).status).toBe('held')
+      expect(await stage.stats()).toEqual({ ...noRuns, held: 1, waiting: 2, running: 1 })
+      expect((await stage.inbox.deadLetters({ limit: 9 })).data).toMatchObject([{ eventId: 'a', held: true }])
+      expect(await stage.inbox.requeueDead('all')).toBe(1)
+      const a = await stage.claimOne()
+      expect(idsOf([a])).toEqual(['a'])
+      await stage.done(a)
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+    })
+
+    test('a run without a key holds up nothing', async () => {
+      await using stage = await Stage.open(harness, [holding])
+      await stage.accept(anEvent('a'))
+      await stage.killReady()
+      expect(await stage.states('a')).toEqual(['dead'])
+    })
+
+    test('goes for dead letters of crashes, found before the handlers are known, and after a stop', async ({
+      skip,
+    }) => {
+      if (!harness.crash || !harness.reopen) skip('this inbox keeps nothing')
+      await using stage = await Stage.open(harness, [holding])
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      for (let n = 0; n < 3; n += 1) {
+        await stage.claimOne({ suspects: n > 0 })
+        await stage.crash([holding])
+      }
+      expect(await stage.states('a', 'b')).toEqual(['held', 'waiting'])
+      await stage.reopen([holding])
+      await stage.accept(anEvent('c', { key: 'k' }))
+      expect(await stage.isWaiting(stage.claim())).toBe(true)
+      expect(await stage.states('a', 'b', 'c')).toEqual(['held', 'waiting', 'waiting'])
+    })
+  })
+
+  describe('a run that', () => {
+    test('is snoozed comes again at its time, without having been charged, and is no suspect any more', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.crashRun(1)
+      const lease = await stage.claimOne({ suspects: true })
+      expect(await stage.settle(lease, 'snooze', stage.clock.now() + 100)).toEqual(['applied'])
+      expect(await stage.run('a')).toMatchObject({ state: 'ready', attempt: 1, crashed: 0 })
+      const claim = stage.claim()
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.clock.advance(100)
+      expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 2, failed: 0 }])
+    })
+
+    test.each(['expired', 'unmatched'] as const)('is %s ends without an attempt, and its key goes on', async (kind) => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      expect(await stage.settle(await stage.claimOne(), kind, 0)).toEqual(['applied'])
+      expect(await stage.run('a')).toMatchObject({ state: kind, attempt: 0, attempts: [], runAt: null })
+      expect((await stage.detail('a')).status).toBe(kind === 'expired' ? 'expired' : 'unhandled')
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+    })
+  })
+}

@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+import { TokenBucket } from '../../src/dispatch/token-bucket.ts'
+import { createTestClock } from '../../src/clock.ts'
+import { RetryableError } from '../../src/errors.ts'
+import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+
+const nothing = () => {}
+
+describe('match', () => {
+  test('keeps events from a handler that it does not want; they are recorded as such, and others are run', async () => {
+    const ran: string[] = []
+    const stage = await stageDispatcher({
+      handlers: [{ match: ({ id }) => id === 'evt_2', run: ({ id }) => void ran.push(id) }],
+    })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(3))
+    expect(ran).toEqual(['evt_2'])
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'unmatched', attempt: 0 })
+    expect(stage.settled.toSorted()).toEqual(['h1 done', 'h1 unmatched', 'h1 unmatched'])
+  })
+
+  test('that throws is a failed attempt; one that is async is a mistake, said at once', async () => {
+    const broken = () => {
+      throw new Error('broken')
+    }
+    const async = (() => Promise.resolve(false)) as never
+    const stage = await stageDispatcher({
+      handlers: [
+        { match: broken, run: nothing },
+        { match: async, run: nothing },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(await stage.run('evt_1', 'h1')).toMatchObject({
+      state: 'ready',
+      attempts: [{ error: { message: 'broken' } }],
+    })
+    expect(await stage.run('evt_1', 'h2')).toMatchObject({
+      state: 'dead',
+      attempts: [{ error: { message: expect.stringMatching(/cannot be async/) } }],
+    })
+  })
+})
+
+describe('maxAgeMs', () => {
+  test('records what is older than that as expired, by created_at', async () => {
+    const ran: string[] = []
+    // The events are created at 2026-01-01T00:00:00Z.
+    const stage = await stageDispatcher({ handlers: [{ maxAgeMs: 60_000, run: ({ id }) => void ran.push(id) }] })
+    await stage.clock.advance(Date.parse('2026-01-01T00:00:00Z') + 60_000 - stage.clock.now())
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.clock.advance(1)
+    await stage.accept({ id: 'evt_2' })
+    expect(ran).toEqual(['evt_1'])
+    expect(await stage.run('evt_2')).toMatchObject({ state: 'expired', attempt: 0 })
+  })
+})
+
+describe('ctx.snooze', () => {
+  test('puts a run off without charging it, and throws away what it wrote', async () => {
+    let calls = 0
+    const stage = await stageDispatcher({
+      handlers: [
+        {
+          run(_event, ctx) {
+            ctx.state.set('k', ++calls)
+            expect(ctx.attempt).toBe(1)
+            if (calls < 3) return ctx.snooze(1_000)
+          },
+        },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, runAt: stage.clock.now() + 1_000 })
+    expect(await stage.inbox.readState('h1', { key: 'k' })).toEqual([])
+    await stage.pass(2_000)
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'done', attempt: 1 })
+    expect(await stage.inbox.readState('h1', { key: 'k' })).toMatchObject([{ value: '3' }])
+  })
+
+  test.each([-1, Number.NaN, '5' as never])('refuses %s', async (ms) => {
+    const stage = await stageDispatcher({ handlers: [{ run: (_event, ctx) => ctx.snooze(ms) }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'dead' })
+  })
+})
+
+describe('retry as a function', () => {
+  test('is told what failed, and decides when, or whether, it is tried again', async () => {
+    const asked: object[] = []
+    const stage = await stageDispatcher({
+      handlers: [
+        {
+          retry(failure) {
+            asked.push(failure)
+            return failure.failures < 3 ? 100 * failure.failures : null
+          },
+          run() {
+            throw new RetryableError('busy', { retryAfterMs: 7 })
+          },
+        },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.pass(100)
+    await stage.pass(200)
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'dead', attempt: 3 })
+    const error = { name: 'handler_retryable', message: 'busy' }
+    expect(asked).toMatchObject([1, 2, 3].map((failures) => ({ failures, error, retryAfterMs: 7 })))
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    ['gives no number', () => 'soon' as never],
+    ['gives a negative number', () => -1],
+  ])('that %s is passed over, and the log says so', async (_, retry) => {
+    const stage = await stageDispatcher({
+      handlers: [
+        {
+          retry,
+          run() {
+            throw new Error('x')
+          },
+        },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 1 })
+    expect(stage.lines).toContainEqual(
+      expect.objectContaining({ message: expect.stringMatching(/`retry` of a handler/) }),
+    )
+  })
+})
+
+describe('rate', () => {
+  test('lets so many runs start per second, and others of another handler go on', async () => {
+    const [slow, fast] = [[] as number[], [] as number[]]
+    const stage = await stageDispatcher({
+      handlers: [
+        { rate: 2, run: () => void slow.push(stage.clock.now()) },
+        { run: () => void fast.push(stage.clock.now()) },
+      ],
+    })
+    const start = stage.clock.now()
+    stage.dispatcher.start()
+    await stage.accept(...numbered(7))
+    expect([slow.length, fast.length]).toEqual([2, 7])
+    await stage.pass(2_500)
+    expect(slow.map((at) => at - start)).toEqual([0, 0, 500, 1_000, 1_500, 2_000, 2_500])
+  })
+
+  test('claims no more ahead than it can use in a second', async () => {
+    const gate = gatedHandler()
+    const stage = await stageDispatcher({ handlers: [{ rate: 3, concurrency: 100, run: gate.run }] })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(50))
+    const { handlers } = await stage.inbox.stats()
+    expect(handlers[0]!.running).toBeLessThanOrEqual(6)
+  })
+
+  test('a bucket is full at first, refills with time, and never holds more than a second of it', async () => {
+    const clock = createTestClock()
+    const bucket = new TokenBucket(0.5, clock)
+    expect([bucket.take(), bucket.take(), bucket.waitMs()]).toEqual([true, false, 2_000])
+    await clock.advance(1_999)
+    expect([bucket.take(), bucket.waitMs()]).toEqual([false, 1])
+    await clock.advance(1)
+    expect(bucket.take()).toBe(true)
+    await clock.advance(3_600_000)
+    expect([bucket.take(), bucket.take()]).toEqual([true, false])
+    await clock.advance(-3_600_000)
+    expect(bucket.waitMs()).toBe(2_000)
+  })
+})
+
+describe('priority', () => {
+  test('decides who is next where more could run than there are slots', async () => {
+    const order: string[] = []
+    const first = gatedHandler()
+    const noting = (name: string) => ({ run: ({ id }: { id: string }) => void order.push(`${name} ${id}`) })
+    const stage = await stageDispatcher({
+      concurrency: 1,
+      handlers: [
+        { name: 'blocker', types: ['wallet.large_trade'], run: first.run },
+        { name: 'low', priority: -1, ...noting('low') },
+        { name: 'normal', ...noting('normal') },
+        { name: 'high', priority: 5, ...noting('high') },
+      ],
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.until(() => first.running.has('evt_1'))
+    first.running.get('evt_1')!.resolve()
+    await stage.until(() => order.length === 3)
+    expect(order).toEqual(['high evt_1', 'normal evt_1', 'low evt_1'])
+  })
+})
