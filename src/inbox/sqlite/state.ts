@@ -6,6 +6,8 @@ import type { Statements } from './statements.ts'
 /** More than one expired entry per write, so that there are ever fewer of them. */
 const purgedPerWrite = 4
 
+export type StateTable = ReturnType<typeof createStateTable>
+
 /** The states of handlers: what runs read, whether it is still so, and what they write. */
 export function createStateTable(sql: Statements, clock: Clock) {
   function read(handlerId: number, query: StateQuery): StateEntry[] {

@@ -1,0 +1,373 @@
+import type { Clock } from '../../clock.ts'
+import {
+  maxCrashes,
+  versionOf,
+  type HandlerRoute,
+  type Lease,
+  type NewEvent,
+  type NewItem,
+  type Outcome,
+  type RunError,
+  type SettleResult,
+} from '../port.ts'
+import type { HandlerTable } from './handlers.ts'
+import type { LeaseEntry, Leases } from './leases.ts'
+import type { Memo } from './memo.ts'
+import type { StateTable } from './state.ts'
+import { state, type ClaimRow, type Statements } from './statements.ts'
+import type { WaitingClaim } from './store.ts'
+
+export interface RunsOptions {
+  readonly sql: Statements
+  readonly clock: Clock
+  readonly memo: Memo
+  readonly handlers: HandlerTable
+  readonly leases: Leases
+  readonly states: StateTable
+  /** The claims that wait while the present transaction runs. */
+  readonly claims: () => readonly WaitingClaim[]
+  /** Handlers for which a run may have become claimable in this transaction. */
+  readonly woken: Set<number>
+}
+
+const bodyMissing: RunError = {
+  name: 'body_missing',
+  message: 'its event, or the body of it, is not in the database any more: the file was damaged, or changed by hand',
+}
+const maxFillRounds = 100
+/** Usually there is one at most; more only where a handler was made `latestOnly` with a backlog. */
+const maxSuperseded = 500
+const maxErrorMessage = 2_000
+const maxErrorStack = 8_000
+
+/** Runs: their states, their order, and who works on them. Everything is to be called inside a transaction. */
+export function createRuns(options: RunsOptions) {
+  const { sql, clock, memo, handlers, leases, states, claims, woken } = options
+
+  function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
+    const handlerId = handlers.idOf(route.name)
+    if (handlerId === undefined) return
+    if (route.latestOnly && key !== null) supersedeWaiting(handlerId, key)
+    const runId = memo.nextRunId++
+    const now = clock.now()
+    if (key !== null && isBusy(handlerId, key)) {
+      sql.insertRun.run(runId, seq, handlerId, key, state.waiting, now, 0, 0, null)
+      return
+    }
+    const claim = handlers.isPaused(handlerId)
+      ? undefined
+      : claims().find((c) => !c.suspects && c.leases.length < c.max && c.handlers.includes(route.name))
+    if (claim === undefined) {
+      sql.insertRun.run(runId, seq, handlerId, key, state.ready, now, 0, 0, null)
+      memo.claimable++
+      return
+    }
+    // A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable.
+    sql.insertRun.run(runId, seq, handlerId, key, state.running, now, 1, 1, now)
+    const { owner } = claim
+    const attempt = 1
+    leases.hold(runId, { token: 1, owner, handlerId, eventSeq: seq, key, attempt, crashed: 0, mayHaveFollowers: false })
+    const { id, type, createdAt, receivedAt, secretLabel, raw } = event
+    claim.leases.push({
+      runId,
+      token: 1,
+      handler: route.name,
+      attempt,
+      failed: 0,
+      crashed: 0,
+      event: { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw },
+      key,
+      item: null,
+    })
+  }
+
+  /** A newer event of the key is there: what was to be done for the older ones, and is not being done, is not done. */
+  function supersedeWaiting(handlerId: number, key: string): void {
+    if (!isBusy(handlerId, key)) return
+    let count = 0
+    for (const { id, state: now } of sql.allOpenOfKey.all(handlerId, key, maxSuperseded)) {
+      if (now !== state.waiting && now !== state.ready) continue
+      sql.supersede.run(clock.now(), id)
+      if (now === state.ready) memo.claimable--
+      count++
+    }
+    if (count > 0) sql.countSuperseded.run(count, handlerId)
+  }
+
+  /** An item becomes a run of its sink, behind the open ones of its key. */
+  function insertItem(eventSeq: number, item: NewItem): void {
+    const handlerId = handlers.ensure(item.sink)
+    const runId = memo.nextRunId++
+    const isBehind = item.key !== null && isBusy(handlerId, item.key)
+    sql.insertRun.run(
+      runId,
+      eventSeq,
+      handlerId,
+      item.key,
+      isBehind ? state.waiting : state.ready,
+      clock.now(),
+      0,
+      0,
+      null,
+    )
+    sql.insertItem.run(runId, item.payload, item.idempotencyKey)
+    if (!isBehind) open(handlerId)
+  }
+
+  /** Whether an older run of the key is open. The new run is then going to wait behind it. */
+  function isBusy(handlerId: number, key: string): boolean {
+    const leased = leases.ofKey(handlerId, key)
+    if (leased !== undefined) {
+      leased.mayHaveFollowers = true
+      return true
+    }
+    return memo.claimable + memo.held > 0 && sql.openOfKey.get(handlerId, key) !== undefined
+  }
+
+  /** Puts what can be claimed now into the claim's leases. */
+  function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
+    if (handlers.isPaused(handlerId)) return
+    // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
+    for (let round = 0; round < maxFillRounds && fillOnce(claim, handlerId, handler) > 0; round++);
+  }
+
+  /** Gives how many runs had to be buried instead of handed out. */
+  function fillOnce(claim: WaitingClaim, handlerId: number, handler: string): number {
+    const limit = claim.max - claim.leases.length
+    if (limit <= 0) return 0
+    const now = clock.now()
+    const from = claim.suspects ? state.suspect : state.ready
+    let buried = 0
+    for (const row of sql.claimable.all(from, handlerId, now, limit)) {
+      sql.claimRun.run(now, row.runId)
+      const attempt = row.attempt + 1
+      const token = row.token + 1
+      memo.claimable--
+      if (row.raw === null) {
+        record(row.runId, attempt, now, now, 'dead', bodyMissing)
+        sql.finishRun.run(deadState(handlerId, row.runKey), now, now, row.runId)
+        promote(handlerId, row.runKey)
+        buried++
+        continue
+      }
+      const { owner } = claim
+      const { crashed, runKey: key } = row
+      leases.hold(row.runId, {
+        token,
+        owner,
+        handlerId,
+        eventSeq: row.seq,
+        key,
+        attempt,
+        crashed,
+        mayHaveFollowers: true,
+      })
+      claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
+    }
+    return buried
+  }
+
+  function settle(outcomes: readonly Outcome[]): SettleResult[] {
+    return outcomes.map((outcome) => {
+      const entry = leases.get(outcome.runId, outcome.token)
+      if (entry === undefined) return 'stale'
+      leases.letGo(outcome.runId, entry)
+      switch (outcome.kind) {
+        case 'done':
+          if (!states.areUnchanged(entry.handlerId, outcome.effects?.reads ?? [])) {
+            giveBack(outcome.runId, entry)
+            return 'conflict'
+          }
+          states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
+          finish(outcome, entry, state.done)
+          for (const item of outcome.effects?.items ?? []) insertItem(entry.eventSeq, item)
+          break
+        case 'dead':
+          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
+          finish(outcome, entry, deadState(entry.handlerId, entry.key))
+          break
+        case 'retry':
+          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
+          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
+          else {
+            sql.retryRun.run(outcome.at, outcome.runId)
+            open(entry.handlerId)
+          }
+          break
+        case 'snooze':
+          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
+          else {
+            sql.snoozeRun.run(outcome.at, outcome.runId)
+            open(entry.handlerId)
+          }
+          break
+        case 'expired':
+        case 'unmatched':
+          sql.endUntried.run(state[outcome.kind], outcome.endedAt, outcome.runId)
+          if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
+          break
+      }
+      return 'applied'
+    })
+  }
+
+  /** A run may be claimed, now or later. */
+  function open(handlerId: number): void {
+    memo.claimable++
+    woken.add(handlerId)
+  }
+
+  /** What a dead letter is from now on. */
+  function deadState(handlerId: number, key: string | null): number {
+    if (key === null || !handlers.holds(handlerId)) return state.dead
+    memo.held++
+    return state.held
+  }
+
+  /** Whether a run that would be tried again is superseded by one that waits behind it. */
+  function isOutdated(runId: number, { handlerId, key, mayHaveFollowers }: LeaseEntry): boolean {
+    if (key === null || !mayHaveFollowers || !handlers.isLatestOnly(handlerId)) return false
+    return sql.allOpenOfKey.all(handlerId, key, 2).some(({ id }) => id !== runId)
+  }
+
+  /** The next run of the key takes the place of one that is superseded. */
+  function replace(runId: number, { handlerId, key }: LeaseEntry, supersede: Statements['supersede']): void {
+    supersede.run(clock.now(), runId)
+    sql.countSuperseded.run(1, handlerId)
+    promote(handlerId, key)
+  }
+
+  function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
+    sql.finishRun.run(to, startedAt, endedAt, runId)
+    if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
+  }
+
+  /** The oldest waiting run of a key becomes ready once no other run of the key is open for work. */
+  function promote(handlerId: number, key: string | null): void {
+    if (key === null) return
+    const next = sql.openOfKey.get(handlerId, key)
+    if (next === undefined || next.state !== state.waiting) return
+    sql.readyRun.run(next.id)
+    open(handlerId)
+  }
+
+  function record(
+    runId: number,
+    attempt: number,
+    startedAt: number,
+    endedAt: number,
+    outcome: 'retry' | 'dead' | 'crashed',
+    error: RunError,
+  ): void {
+    sql.insertAttempt.run(
+      runId,
+      attempt,
+      startedAt,
+      endedAt,
+      outcome,
+      error.name,
+      error.message.slice(0, maxErrorMessage),
+      error.stack?.slice(0, maxErrorStack) ?? null,
+    )
+  }
+
+  function release(given: readonly Pick<Lease, 'runId' | 'token'>[]): void {
+    for (const { runId, token } of given) {
+      const entry = leases.get(runId, token)
+      if (entry === undefined) continue
+      leases.letGo(runId, entry)
+      giveBack(runId, entry)
+    }
+  }
+
+  /** As if it had never been claimed. */
+  function giveBack(runId: number, entry: LeaseEntry): void {
+    sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
+    open(entry.handlerId)
+  }
+
+  function reap(owner: string): number {
+    const owned = leases.ofOwner(owner)
+    for (const [runId, entry] of owned) {
+      leases.letGo(runId, entry)
+      crash(runId, entry)
+    }
+    return owned.length
+  }
+
+  /** Runs that were in flight when an earlier process died. */
+  function reapDeadProcess(): void {
+    for (const row of sql.running.all()) crash(row.id, { ...row, handlerId: row.handler_id })
+  }
+
+  function crash(runId: number, run: Pick<LeaseEntry, 'attempt' | 'crashed' | 'handlerId' | 'key'>): void {
+    const now = clock.now()
+    const startedAt = sql.startOf.get(runId)?.started_at ?? now
+    const crashed = run.crashed + 1
+    const error: RunError = {
+      name: 'handler_crashed',
+      message: `the process or thread that ran it died before a verdict (crash ${crashed} of ${maxCrashes})`,
+    }
+    record(runId, run.attempt, startedAt, now, 'crashed', error)
+    if (crashed >= maxCrashes) {
+      sql.crashedOutRun.run(deadState(run.handlerId, run.key), crashed, now, runId)
+      promote(run.handlerId, run.key)
+    } else {
+      sql.suspectRun.run(crashed, now, runId)
+      open(run.handlerId)
+    }
+  }
+
+  /** Requeues up to `limit` dead letters with run ids above `after`; the highest id looked at, or null at the end. */
+  function requeueDead(after: number, limit: number): { requeued: number; last: number | null } {
+    const ids = sql.deadAfter.all(after, limit).map((row) => row.id)
+    for (const id of ids) requeueOne(id)
+    return { requeued: ids.length, last: ids.at(-1) ?? null }
+  }
+
+  /** Makes one dead letter claimable again; false if the run is none. */
+  function requeueOne(runId: number): boolean {
+    const run = sql.deadRun.get(runId)
+    if (run === undefined) return false
+    const isHeld = run.state === state.held
+    const blocked = !isHeld && run.key !== null && sql.openOfKey.get(run.handler_id, run.key) !== undefined
+    sql.requeueRun.run(blocked ? state.waiting : state.ready, clock.now(), runId)
+    if (isHeld) memo.held--
+    if (blocked) noteFollower(run.handler_id, run.key)
+    else open(run.handler_id)
+    return true
+  }
+
+  function noteFollower(handlerId: number, key: string | null): void {
+    const leased = key === null ? undefined : leases.ofKey(handlerId, key)
+    if (leased !== undefined) leased.mayHaveFollowers = true
+  }
+
+  return { insertRun, fill, settle, release, reap, reapDeadProcess, requeueDead, requeueOne }
+}
+
+function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, attempt: number, token: number): Lease {
+  return {
+    runId: row.runId,
+    token,
+    handler,
+    attempt,
+    failed: row.failed,
+    crashed: row.crashed,
+    event: {
+      seq: row.seq,
+      id: row.id,
+      type: row.type,
+      createdAt: row.createdAt,
+      receivedAt: row.receivedAt,
+      key: row.key ?? row.id,
+      secretLabel: row.secretLabel,
+      raw: row.raw,
+    },
+    key: row.runKey,
+    item:
+      row.payload === null || row.idempotencyKey === null
+        ? null
+        : { payload: row.payload, idempotencyKey: row.idempotencyKey },
+  }
+}
