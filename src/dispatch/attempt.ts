@@ -79,7 +79,7 @@ export function startAttempt(options: AttemptOptions): Attempt {
   }
 
   function isTooOld(): boolean {
-    if (handler.maxAgeMs === undefined) return false
+    if (handler.maxAgeMs === undefined || context.isReplay) return false
     const { createdAt, receivedAt } = lease.event
     const since = Date.parse(createdAt)
     return startedAt - (Number.isNaN(since) ? receivedAt : since) > handler.maxAgeMs

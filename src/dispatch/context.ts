@@ -19,6 +19,7 @@ export interface ContextOptions {
 /** What a handler is given beside the event. Its parts are made when they are first asked for: most handlers need few of them. */
 export class RunContext implements HandlerContext {
   readonly attempt: number
+  readonly isReplay: boolean
   readonly idempotencyKey: string
   readonly #options: ContextOptions
   #controller: AbortController | undefined
@@ -30,9 +31,11 @@ export class RunContext implements HandlerContext {
   #isOver = false
 
   constructor(options: ContextOptions) {
-    const { handler, event, attempt, item } = options.lease
+    const { handler, event, attempt, item, replay } = options.lease
     this.attempt = attempt
-    this.idempotencyKey = item?.idempotencyKey ?? `${handler}:${event.id}`
+    this.isReplay = replay !== null
+    const generation = replay?.newKeys ? `:replay-${replay.id}` : ''
+    this.idempotencyKey = item?.idempotencyKey ?? `${handler}:${event.id}${generation}`
     this.#options = options
   }
 

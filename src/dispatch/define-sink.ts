@@ -1,5 +1,5 @@
 import type { Logger } from '../log.ts'
-import type { EventSelector, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
+import type { EventSelector, From, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
 
 /** Something for a sink to pass on. */
 export interface SinkItem<P extends EventSelector = '*'> {
@@ -48,6 +48,8 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   /** How long one `send` may take, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
   readonly retry?: RetryOptions | RetryPolicy
+  /** As for handlers, of the events of its `type`. Default `now`. */
+  readonly from?: From
   /** As for handlers. Default `skip`. */
   readonly onDead?: 'skip' | 'hold'
 }

@@ -12,6 +12,9 @@ export type EventPattern = EventType | `${Family<EventType>}.*` | '*' | (string 
 /** Which events a handler takes: a pattern or a list of them. */
 export type EventSelector = EventPattern | readonly EventPattern[]
 
+/** `now`, `beginning`, or a time: a Date, text such as `2026-01-31T00:00:00Z`, or milliseconds since 1970. */
+export type From = 'now' | 'beginning' | Date | (string & {}) | number
+
 /** How failed attempts are repeated: the wait starts at `baseMs` and doubles up to `capMs`, with half jitter. */
 export interface RetryOptions {
   /** How often a run is tried in all before it goes to the dead letters. */
@@ -54,7 +57,9 @@ export interface HandlerContext {
   readonly signal: AbortSignal
   /** Which attempt this is, from 1. */
   readonly attempt: number
-  /** The same on every attempt and replay of this event for this handler. */
+  /** Whether the event is run again on purpose, by a replay. */
+  readonly isReplay: boolean
+  /** The same on every attempt and replay of this event for this handler, but for a replay that was given keys of its own. */
   readonly idempotencyKey: string
   readonly log: Logger
   /** Values that this handler keeps from run to run; what a run writes is stored together with its end, or not at all. */
@@ -100,6 +105,11 @@ export interface HandlerDefinition<P extends EventSelector> {
   readonly onDead?: 'skip' | 'hold'
   /** A newer event of a key supersedes those that wait: only the last one is run. Default false. */
   readonly latestOnly?: boolean
+  /**
+   * Which events it gets when it is new: those that come from now on (default), all that are stored, or those received since a
+   * time. Of a handler that was loaded before it changes nothing.
+   */
+  readonly from?: From
   /** Events that are older, by `created_at`, are not run, but recorded as `expired`. Default: none is too old. */
   readonly maxAgeMs?: number
 }
@@ -118,6 +128,8 @@ export interface ResolvedHandler {
   readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
   readonly onDead: 'skip' | 'hold'
   readonly latestOnly: boolean
+  /** Milliseconds since 1970 where it is a time. */
+  readonly from: 'now' | 'beginning' | number
   readonly maxAgeMs?: number | undefined
   readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
@@ -133,6 +145,7 @@ export const handlerDefaults = Object.freeze({
   timeoutMs: 30_000,
   onDead: 'skip',
   latestOnly: false,
+  from: 'now',
   retry: Object.freeze({ attempts: 10, baseMs: 1000, capMs: 600_000 }),
 } as const)
 

@@ -4,13 +4,13 @@ import type { Clock, Timer } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { versionOf, type Effects, type Lease, type Outcome, type SettleResult, type WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import { TokenBucket } from '../token-bucket.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import type { KnownSinks } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
 export type AttemptResult = Outcome['kind'] | 'conflict'
@@ -61,7 +61,7 @@ interface Lane {
   requested: number
   /** Claimed, and not yet settled or released. */
   held: number
-  /** Claimed, and not yet started. */
+  /** Claimed, and not yet started; those of replays behind all others. */
   readonly backlog: Lease[]
   /** Slots that work on the backlog, or wait for their turn to. */
   slots: number
@@ -207,7 +207,9 @@ export class Dispatcher {
   #enqueue(lane: Lane, lease: Lease): void {
     lane.held++
     this.#unstarted.set(lease, lane)
-    lane.backlog.push(lease)
+    const behind = lease.replay === null ? lane.backlog.findIndex(({ replay }) => replay !== null) : -1
+    if (behind < 0) lane.backlog.push(lease)
+    else lane.backlog.splice(behind, 0, lease)
   }
 
   /** Gives the backlog as many slots as there are runs for, and as the handler may have. */

@@ -35,6 +35,12 @@ const keyPaths = z.preprocess(
   z.array(path, pathHint).min(1, pathHint).max(8),
 )
 
+const fromHint = "expected 'now', 'beginning', or a time such as '2026-01-31T00:00:00Z'"
+const from = z
+  .union([z.literal('now'), z.literal('beginning'), z.date(), z.iso.datetime({ offset: true }), z.number()], fromHint)
+  .transform((value) => (value === 'now' || value === 'beginning' ? value : new Date(value).getTime()))
+  .refine((value) => typeof value === 'string' || Number.isFinite(value), fromHint)
+
 const common = {
   name: z
     .string()
@@ -49,6 +55,7 @@ const common = {
   timeoutMs: milliseconds.default(handlerDefaults.timeoutMs),
   retry: retryOptions.prefault({}),
   onDead: z.enum(['skip', 'hold']).default(handlerDefaults.onDead),
+  from: from.default(handlerDefaults.from),
 }
 
 const handlerSchema = z.strictObject({

@@ -86,8 +86,8 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   dispatcher.start()
 }
 
-function toRoute({ name, types, order, keyPaths, latestOnly, onDead }: ResolvedHandler): HandlerRoute {
-  return { name, types, order, latestOnly, onDead, ...(keyPaths && { keyPaths }) }
+function toRoute({ name, types, order, keyPaths, latestOnly, onDead, from }: ResolvedHandler): HandlerRoute {
+  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
 function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {

@@ -9,6 +9,7 @@ import type {
   HandlerRoute,
   Item,
   Lease,
+  LeasedReplay,
   Outcome,
   RunError,
   RunState,
@@ -26,6 +27,8 @@ export interface MemoryRun {
   readonly key: string | null
   readonly event: StoredEvent
   readonly item: Item | null
+  /** Null: it is live. */
+  readonly replay: LeasedReplay | null
   state: RunState
   attempt: number
   failed: number
@@ -48,7 +51,7 @@ interface WaitingClaim {
   readonly resolve: (leases: readonly Lease[]) => void
 }
 
-/** The open runs of one handler that have no lease. */
+/** The open runs of one generation of a handler that have no lease. */
 interface Queue extends Readonly<Record<Claimable, Heap<MemoryRun>>> {
   /** What waits, by key. Invariant: a key has an entry while one ordered run of it is ready, suspect or running. */
   readonly waiting: Map<string, Heap<MemoryRun>>
@@ -72,7 +75,8 @@ export class MemoryRuns {
   readonly #rewakeMs: number
   readonly #onItem: (run: MemoryRun) => void
   readonly #states: MemoryState
-  readonly #queues = new Map<string, Queue>()
+  /** By handler, then by generation: 0 for what is live, or the id of a replay. */
+  readonly #queues = new Map<string, Map<number, Queue>>()
   readonly #leased = new Map<number, MemoryRun>()
   readonly #leasedBy = new Map<string, Set<MemoryRun>>()
   readonly #retired = new Set<string>()
@@ -128,9 +132,19 @@ export class MemoryRuns {
   }
 
   /** Creates a run; it is handed out at the next `serve`. */
-  add(event: StoredEvent, handler: string, key: string | null): MemoryRun {
-    if (this.#latestOnly.has(handler) && key !== null) this.#supersedeWaiting(handler, key)
-    return this.#add(event, { handler, key, item: null })
+  add(event: StoredEvent, handler: string, key: string | null, replay: LeasedReplay | null = null): MemoryRun {
+    if (replay === null && this.#latestOnly.has(handler) && key !== null) this.#supersedeWaiting(handler, key)
+    return this.#add(event, { handler, key, replay, item: null })
+  }
+
+  /** Ends a run that nobody works on; what waits behind it takes its place. */
+  drop(run: MemoryRun): void {
+    const { state } = run
+    this.open.delete(run)
+    this.dead.delete(run.runId)
+    run.state = 'dropped'
+    run.crashed = 0
+    if (state !== 'waiting' && state !== 'dead') this.#next(run)
   }
 
   #supersedeWaiting(handler: string, key: string): void {
@@ -138,21 +152,22 @@ export class MemoryRuns {
       if (run.state === 'waiting') this.#supersede(run)
       else if (run.state === 'ready') {
         this.#supersede(run)
-        this.#next(run.handler, key)
+        this.#next(run)
       }
     }
   }
 
   #openOf(handler: string, key: string): MemoryRun[] {
-    return [...this.open].filter((run) => run.handler === handler && run.key === key)
+    return [...this.open].filter((run) => run.handler === handler && run.key === key && run.replay === null)
   }
 
   /** Whether a run that would be tried again is superseded by one that waits behind it; then that one takes its place. */
   #isOutdated(run: MemoryRun): boolean {
-    const { handler, key } = run
-    if (key === null || !this.#latestOnly.has(handler) || this.#openOf(handler, key).length === 1) return false
+    const { handler, key, replay } = run
+    if (key === null || replay !== null || !this.#latestOnly.has(handler)) return false
+    if (this.#openOf(handler, key).length === 1) return false
     this.#supersede(run)
-    this.#next(handler, key)
+    this.#next(run)
     return true
   }
 
@@ -162,7 +177,7 @@ export class MemoryRuns {
     this.#superseded.set(run.handler, this.superseded(run.handler) + 1)
   }
 
-  #add(event: StoredEvent, what: Pick<MemoryRun, 'handler' | 'key' | 'item'>): MemoryRun {
+  #add(event: StoredEvent, what: Pick<MemoryRun, 'handler' | 'key' | 'item' | 'replay'>): MemoryRun {
     const runAt = this.#heedClock()
     const run: MemoryRun = {
       runId: ++this.#lastRunId,
@@ -266,7 +281,7 @@ export class MemoryRuns {
   #takeEffect(run: MemoryRun, version: number, { writes, items }: Effects): void {
     this.#states.write(run.handler, version, writes)
     for (const { sink, key, payload, idempotencyKey } of items) {
-      this.#onItem(this.#add(run.event, { handler: sink, key, item: { payload, idempotencyKey } }))
+      this.#onItem(this.#add(run.event, { handler: sink, key, replay: run.replay, item: { payload, idempotencyKey } }))
     }
   }
 
@@ -345,7 +360,7 @@ export class MemoryRuns {
   /** A run becomes open: ready, or waiting behind an open run of its key. */
   #enter(run: MemoryRun): void {
     this.open.add(run)
-    const { waiting } = this.#queueOf(run.handler)
+    const { waiting } = this.#queueOf(run)
     const behind = run.key === null ? undefined : waiting.get(run.key)
     if (behind) {
       run.state = 'waiting'
@@ -360,7 +375,7 @@ export class MemoryRuns {
   #finish(run: MemoryRun, state: Extract<RunState, 'dead' | 'done' | 'expired' | 'unmatched'>): void {
     this.open.delete(run)
     run.state = state
-    if (run.key !== null) this.#next(run.handler, run.key)
+    this.#next(run)
   }
 
   #die(run: MemoryRun, death: Death): void {
@@ -371,8 +386,11 @@ export class MemoryRuns {
     run.state = 'held'
   }
 
-  #next(handler: string, key: string): void {
-    const { waiting } = this.#queueOf(handler)
+  /** The oldest run that waits behind this one takes its place. */
+  #next(run: MemoryRun): void {
+    const { key } = run
+    if (key === null) return
+    const { waiting } = this.#queueOf(run)
     const behind = waiting.get(key)
     let next = behind?.pop()
     while (next && next.state !== 'waiting') next = behind?.pop() // It was superseded meanwhile.
@@ -382,7 +400,7 @@ export class MemoryRuns {
 
   #offer(run: MemoryRun, state: Claimable): void {
     run.state = state
-    this.#queueOf(run.handler)[state].push(run)
+    this.#queueOf(run)[state].push(run)
   }
 
   #answer(claim: WaitingClaim, leases: readonly Lease[]): void {
@@ -391,12 +409,27 @@ export class MemoryRuns {
   }
 
   /** Takes what is due of all the handlers, oldest first; if that is nothing, sees to it that the timer wakes for the next. */
-  #take({ handlers, max, owner, suspects }: ClaimRequest): readonly Lease[] {
-    const from = suspects ? 'suspect' : 'ready'
+  #take(request: ClaimRequest): readonly Lease[] {
     if (this.#allPaused) return []
-    const heaps = handlers.filter((name) => !this.#paused.has(name)).map((name) => this.#queueOf(name)[from])
-    const now = this.#clock.now()
     const leases: Lease[] = []
+    const queues = request.handlers
+      .filter((name) => !this.#paused.has(name))
+      .map((name) => this.#queues.get(name) ?? new Map<number, Queue>())
+    const generations = new Set(queues.flatMap((byGeneration) => [...byGeneration.keys()]).toSorted((a, b) => a - b))
+    for (const generation of generations) {
+      this.#takeFrom(
+        queues.flatMap((byGeneration) => byGeneration.get(generation) ?? []),
+        request,
+        leases,
+      )
+    }
+    return leases
+  }
+
+  #takeFrom(queues: readonly Queue[], { max, owner, suspects }: ClaimRequest, leases: Lease[]): void {
+    const from = suspects ? 'suspect' : 'ready'
+    const heaps = queues.map((queue) => queue[from])
+    const now = this.#clock.now()
     while (leases.length < max) {
       let oldest: Heap<MemoryRun> | undefined
       for (const heap of heaps) {
@@ -412,7 +445,6 @@ export class MemoryRuns {
       oldest?.pop()
       leases.push(this.#lease(next, from, owner, now))
     }
-    return leases
   }
 
   #lease(run: MemoryRun, from: Claimable, owner: string, startedAt: number): Lease {
@@ -423,9 +455,9 @@ export class MemoryRuns {
     this.#leased.set(token, run)
     const leased = this.#leasedBy.get(owner) ?? new Set()
     this.#leasedBy.set(owner, leased.add(run))
-    const { runId, handler, attempt, failed, crashed, event, key, item } = run
+    const { runId, handler, attempt, failed, crashed, event, key, replay, item } = run
     const copy = { ...event, raw: new Uint8Array(event.raw) }
-    return { runId, token, handler, attempt, failed, crashed, event: copy, key, item }
+    return { runId, token, handler, attempt, failed, crashed, event: copy, key, replay, item }
   }
 
   #endLease(run: MemoryRun): NonNullable<MemoryRun['lease']> {
@@ -451,11 +483,14 @@ export class MemoryRuns {
     this.#timer = { at, timer }
   }
 
-  #queueOf(handler: string): Queue {
-    const known = this.#queues.get(handler)
+  #queueOf({ handler, replay }: Pick<MemoryRun, 'handler' | 'replay'>): Queue {
+    const byGeneration = this.#queues.get(handler) ?? new Map<number, Queue>()
+    this.#queues.set(handler, byGeneration)
+    const generation = replay?.id ?? 0
+    const known = byGeneration.get(generation)
     if (known) return known
     const queue: Queue = { ready: createHeap(), suspect: createHeap(), waiting: new Map() }
-    this.#queues.set(handler, queue)
+    byGeneration.set(generation, queue)
     return queue
   }
 }

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
+import { MemoryReplays } from './memory-replays.ts'
 import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
 import {
   listedBytes,
@@ -20,6 +21,7 @@ import {
   type RunCounts,
   type RunRecord,
   type RunState,
+  type StoredEvent,
 } from './port.ts'
 import { createRouteKeys } from './route-key.ts'
 import { createRouteTable } from './routes.ts'
@@ -34,6 +36,7 @@ export interface MemoryInboxOptions {
 interface EventEntry {
   readonly seq: number
   readonly event: NewEvent
+  readonly stored: StoredEvent
   readonly runs: MemoryRun[]
   duplicates: number
   conflicts: number
@@ -52,6 +55,21 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const eventsById = new Map<string, EventEntry>()
   const quarantined = new Map<string, QuarantineEntry>()
   const runs = new MemoryRuns(clock, rewakeMs, (run) => eventsById.get(run.event.id)?.runs.push(run))
+  const replays = new MemoryReplays({
+    clock,
+    events,
+    routesOf: (type) => routesOf(type),
+    openRuns: () => runs.open,
+    drop: (run) => runs.drop(run),
+    createRun({ seq }, route, replay) {
+      const entry = events[seq - 1]
+      if (entry === undefined) return
+      const { id, key, raw } = entry.event
+      const runKey = createRouteKeys({ id, key, raw: () => raw })(route)
+      entry.runs.push(runs.add(entry.stored, route.name, runKey, replay))
+      runs.serve()
+    },
+  })
   const registered = new Set<string>()
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
@@ -78,9 +96,11 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     const event: NewEvent = { ...arrival, raw: new Uint8Array(arrival.raw) }
     const { id, type, createdAt, receivedAt, key, secretLabel, raw } = event
     const stored = { seq, id, type, createdAt, receivedAt, key, secretLabel, raw }
-    const keyFor = createRouteKeys(event)
-    const created = routesOf(type).map((route) => runs.add(stored, route.name, keyFor(route)))
-    const entry: EventEntry = { seq, event, runs: created, duplicates: 0, conflicts: 0 }
+    const keyFor = createRouteKeys({ id, key, raw: () => raw })
+    const created = routesOf(type)
+      .filter(({ name }) => !replays.isBackfilling(name))
+      .map((route) => runs.add(stored, route.name, keyFor(route)))
+    const entry: EventEntry = { seq, event, stored, runs: created, duplicates: 0, conflicts: 0 }
     events.push(entry)
     eventsById.set(id, entry)
     return 'accepted'
@@ -116,9 +136,12 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async register(newRoutes) {
       assertOpen()
       routes = newRoutes
-      for (const { name } of newRoutes) registered.add(name)
       routesOf = createRouteTable(newRoutes)
       runs.setRoutes(newRoutes)
+      for (const { name, from = 'now' } of newRoutes) {
+        if (from !== 'now' && !registered.has(name)) replays.startBackfill(name, from)
+        registered.add(name)
+      }
     },
     async claim(request) {
       return closed ? [] : runs.claim(request)
@@ -156,6 +179,27 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       const letters = [...runs.dead.values()].map(toDeadLetter)
       const oldestFirst = letters.toSorted((a, b) => a.seq - b.seq)
       return toPage(newestFirst(oldestFirst, cursor), limit, ({ letter }) => letter)
+    },
+    async countReplay(filter) {
+      assertOpen()
+      return { events: replays.count(filter), skipped: 0 }
+    },
+    async startReplay(replay) {
+      assertOpen()
+      return replays.start(replay)
+    },
+    async replays({ limit, cursor }) {
+      assertOpen()
+      const oldestFirst = replays.all().map((replay) => ({ seq: replay.id, replay }))
+      return toPage(newestFirst(oldestFirst, cursor), limit, ({ replay }) => replay)
+    },
+    async replay(id) {
+      assertOpen()
+      return replays.all().find((replay) => replay.id === id) ?? null
+    },
+    async cancelReplay(id) {
+      assertOpen()
+      return replays.cancel(id)
     },
     async setPaused(handler, paused) {
       assertOpen()
@@ -195,6 +239,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async close() {
       if (closed) return
       closed = true
+      replays.close()
       runs.close()
     },
   }
@@ -246,9 +291,11 @@ function toDetail(entry: EventEntry): EventDetail {
   }
 }
 
-function toRunRecord({ runId, handler, state, attempt, crashed, runAt, attempts }: MemoryRun): RunRecord {
+function toRunRecord(run: MemoryRun): RunRecord {
+  const { runId, handler, state, attempt, crashed, runAt, attempts } = run
   const isClaimable = state === 'waiting' || state === 'ready' || state === 'suspect'
-  return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, attempts: [...attempts] }
+  const replay = run.replay?.id ?? null
+  return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, replay, attempts: [...attempts] }
 }
 
 function toDeadLetter({ runId, handler, attempt, crashed, event, state, death }: MemoryRun) {

@@ -21,6 +21,8 @@
  *   state       values that a handler keeps under keys of its own
  *   sink        takes outbox items to where they belong; to the store it is a handler like others, and an item a run of it
  *   item        something that a run left in the outbox for a sink
+ *   replay      runs events again that were stored before: a generation of runs of its own, behind all live work
+ *   backfill    gives a new handler runs of events that were stored before it came, before it gets those of new ones
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
@@ -79,6 +81,11 @@ export interface HandlerRoute {
   readonly latestOnly?: boolean
   /** What a dead letter does to its key. Default `skip`: nothing. `hold`: no run of the key is handed out behind it. */
   readonly onDead?: 'skip' | 'hold'
+  /**
+   * Which events a handler gets that was never registered before: those that come from now on (default), all that are stored,
+   * or those that were received at or after a time (milliseconds since 1970). Of one that is known it changes nothing.
+   */
+  readonly from?: 'now' | 'beginning' | number
 }
 
 /** An event as it was stored. */
@@ -163,8 +170,16 @@ export interface Lease {
   readonly event: StoredEvent
   /** What order this run is kept by; null: none. */
   readonly key: string | null
+  /** The replay that this run is of; null: it is live. */
+  readonly replay: LeasedReplay | null
   /** What a sink is to deliver; null where the run is of the event itself. */
   readonly item: Item | null
+}
+
+export interface LeasedReplay {
+  readonly id: number
+  /** Whether its runs have idempotency keys other than those of the live ones. */
+  readonly newKeys: boolean
 }
 
 export interface ClaimRequest {
@@ -235,6 +250,7 @@ export const runStates = [
   'expired',
   'superseded',
   'unmatched',
+  'dropped',
 ] as const
 /**
  * `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. `held` and
@@ -280,7 +296,7 @@ export interface AttemptRecord {
   readonly attempt: number
   readonly startedAt: number
   readonly endedAt: number
-  readonly outcome: 'done' | 'retry' | 'dead' | 'crashed'
+  readonly outcome: 'done' | 'retry' | 'dead' | 'crashed' | 'dropped'
   readonly error: RunError | null
 }
 
@@ -292,6 +308,8 @@ export interface RunRecord {
   readonly crashed: number
   /** When it may be tried next; null when it is running or finished. */
   readonly runAt: number | null
+  /** The id of the replay it is of; null: it is live. */
+  readonly replay: number | null
   readonly attempts: readonly AttemptRecord[]
 }
 
@@ -316,6 +334,44 @@ export interface DeadLetter {
   /** Whether it holds up its key. */
   readonly held: boolean
   readonly error: RunError
+}
+
+/** Which stored events are to be run again: those of which all holds that is given. Something has to be. */
+export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor'> {
+  /** At most `mostReplayIds`. */
+  readonly ids?: readonly string[]
+  /** Only runs of this handler; else of every registered one that takes the event. */
+  readonly handler?: string
+}
+
+export const mostReplayIds = 1_000
+
+export interface NewReplay {
+  readonly filter: ReplayFilter
+  /** How many runs may be created per second; null: as fast as they are worked off. */
+  readonly perSecond: number | null
+  /** Gives the runs idempotency keys of their own: whoever knows repeats by these will not know them for repeats. */
+  readonly newKeys: boolean
+}
+
+/** `running` until all its runs have ended, or it is cancelled. */
+export const replayStates = ['running', 'done', 'cancelled'] as const
+export type ReplayState = (typeof replayStates)[number]
+
+export interface ReplayRecord extends NewReplay {
+  readonly id: number
+  readonly state: ReplayState
+  readonly createdAt: number
+  readonly endedAt: number | null
+  /** How far it has looked in the accept sequence, and how far it is going to. */
+  readonly scannedSeq: number
+  readonly lastSeq: number
+  /** Events that it found so far, runs that it created of them, and events whose body is gone, so that none could be. */
+  readonly events: number
+  readonly runs: number
+  readonly skipped: number
+  /** Runs that have not ended. */
+  readonly openRuns: number
 }
 
 /** How much of a body in quarantine a list has. */
@@ -416,6 +472,18 @@ export interface ViewPort {
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
+  /** How many events a replay would find, and how many of these have no body any more. */
+  countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
+  /**
+   * Starts a replay; its runs are created bit by bit, a bounded number ahead of what is worked off, also after a restart. Throws
+   * `bad_request` where nothing is given to choose events by.
+   */
+  startReplay(replay: NewReplay): Promise<ReplayRecord>
+  /** Newest first. */
+  replays(query: PageQuery): Promise<Page<ReplayRecord>>
+  replay(id: number): Promise<ReplayRecord | null>
+  /** Creates no more runs of it, and drops those that wait. False if it has ended, or never was. Idempotent. */
+  cancelReplay(id: number): Promise<boolean>
   /**
    * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
    * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto'
-import type { HandlerRoute, NewEvent } from './port.ts'
+import type { HandlerRoute } from './port.ts'
 
 const evmAddress = /^0x[0-9a-fA-F]{40}$/
 const longestKey = 255
 
-type RoutedEvent = Pick<NewEvent, 'id' | 'key' | 'raw'>
+interface RoutedEvent {
+  readonly id: string
+  readonly key: string
+  /** Asked at most once. */
+  readonly raw: () => Uint8Array | undefined
+}
 
 /** The keys that an event has for the routes that take it; its envelope is read only if a route asks for a part of it. */
 export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => string | null {
   let envelope: unknown
-  const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw).toString()))
+  const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw() ?? 'null').toString()))
 
   return ({ order, keyPaths }) => {
     if (order === 'none') return null

@@ -29,6 +29,9 @@ function statusOfRun({ state, attempt }: RunProgress): DerivedStatus | 'unhandle
       return attempt > 0 ? 'retrying' : 'pending'
     case 'suspect':
       return 'retrying'
+    // Somebody decided that nothing more is to be done about it.
+    case 'dropped':
+      return 'done'
     case 'unmatched':
       return 'unhandled'
     case 'running':

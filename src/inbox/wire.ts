@@ -1,4 +1,14 @@
-import type { AcceptResult, Arrival, Effects, Item, Lease, Outcome, RunError, SettleResult } from './port.ts'
+import type {
+  AcceptResult,
+  Arrival,
+  Effects,
+  Item,
+  Lease,
+  LeasedReplay,
+  Outcome,
+  RunError,
+  SettleResult,
+} from './port.ts'
 import type { Packed } from './rpc.ts'
 
 export type Field = string | number | null
@@ -33,6 +43,10 @@ class Fields {
 
   number(): number {
     return this.#fields[this.#next++] as number
+  }
+
+  numberOrNull(): number | null {
+    return this.#fields[this.#next++] as number | null
   }
 
   raw(): Buffer {
@@ -79,11 +93,13 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
 
 export function packLeases(leases: readonly Lease[]): Packed {
   const fields: Field[] = []
-  for (const { runId, token, handler, attempt, failed, crashed, event, key: runKey, item } of leases) {
+  for (const { runId, token, handler, attempt, failed, crashed, event, key: runKey, replay, item } of leases) {
     const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw } = event
     fields.push(runId, token, handler, attempt, failed, crashed)
     fields.push(seq, id, type, createdAt, receivedAt, key, secretLabel, toLatin1(raw))
-    fields.push(runKey, item?.idempotencyKey ?? null)
+    fields.push(runKey, replay?.id ?? null)
+    if (replay !== null) fields.push(replay.newKeys ? 1 : 0)
+    fields.push(item?.idempotencyKey ?? null)
     if (item !== null) fields.push(item.payload)
   }
   return toPacked(fields)
@@ -111,10 +127,16 @@ export function unpackLeases(wire: WireBatch): Lease[] {
         raw: from.raw(),
       },
       key: from.textOrNull(),
+      replay: unpackReplay(from),
       item: unpackItem(from),
     })
   }
   return leases
+}
+
+function unpackReplay(from: Fields): LeasedReplay | null {
+  const id = from.numberOrNull()
+  return id === null ? null : { id, newKeys: from.number() === 1 }
 }
 
 function unpackItem(from: Fields): Item | null {

@@ -7,6 +7,7 @@ import { describeOperations } from './operations.ts'
 import { describeOptions } from './options.ts'
 import { describePause } from './pause.ts'
 import { describeReap } from './reap.ts'
+import { describeReplays } from './replays.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
 import { describeViews } from './views.ts'
@@ -24,6 +25,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeEffects(harness)
     describeOptions(harness)
     describePause(harness)
+    describeReplays(harness)
     describeViews(harness)
     describeOperations(harness)
     if (harness.reopen) describeReopen(harness)

@@ -295,6 +295,7 @@ test('handlers are listed with their settings and their runs, those that are gon
     timeoutMs: 30_000,
     onDead: 'skip',
     latestOnly: false,
+    from: 'now',
     retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
     file: '/handlers/alerts.ts',
   }

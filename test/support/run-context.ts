@@ -18,7 +18,19 @@ function aLease(given: Partial<Lease> = {}): Lease {
     secretLabel: 'main',
     raw: eventBytes({ id: 'evt_1' }),
   }
-  return { runId: 7, token: 3, handler: 'h', attempt: 1, failed: 0, crashed: 0, event, key: null, item: null, ...given }
+  return {
+    runId: 7,
+    token: 3,
+    handler: 'h',
+    attempt: 1,
+    failed: 0,
+    crashed: 0,
+    event,
+    key: null,
+    replay: null,
+    item: null,
+    ...given,
+  }
 }
 
 export interface ContextParts {

@@ -38,6 +38,7 @@ describe('parseDefinition', () => {
       retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
       onDead: 'skip',
       latestOnly: false,
+      from: 'now',
       match: undefined,
       run: expect.any(Function),
       file: '/handlers/x.ts',

@@ -17,16 +17,37 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   countConflict: ['SCALAR SUBQUERY 1', 'SEARCH event USING COVERING INDEX event_id (id=?)'],
   insertQuarantined: [],
   insertRun: [],
-  openOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND key=?)'],
+  openOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   claimable: [
-    'SEARCH r USING INDEX run_claimable (state=? AND handler_id=? AND run_at<?)',
+    'SEARCH r USING INDEX run_claimable (state=? AND handler_id=? AND replay_id=? AND run_at<?)',
     'SEARCH e USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
     'SEARCH b USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
     'SEARCH i USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
   ],
-  nextDue: ['SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=?)'],
+  nextDue: ['SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id=?)'],
+  nextGeneration: ['SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id>?)'],
+  startBackfill: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  backfill: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  moveBackfill: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  eventsFrom: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  eventById: ['SEARCH event USING INDEX event_id (id=?)'],
+  rawOf: ['SEARCH body USING INTEGER PRIMARY KEY (rowid=?)'],
+  hasBody: ['SEARCH body USING INTEGER PRIMARY KEY (rowid=?)'],
+  progressOf: ['SEARCH run USING INDEX run_event (event_seq=?)'],
+  openCount: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=?)'],
+  insertReplay: [],
+  replayRow: ['SEARCH replay USING INTEGER PRIMARY KEY (rowid=?)'],
+  runningReplays: ['SCAN replay USING INDEX replay_running'],
+  moveReplay: ['SEARCH replay USING INTEGER PRIMARY KEY (rowid=?)'],
+  endReplay: ['SEARCH replay USING INTEGER PRIMARY KEY (rowid=?)'],
+  waitingOfReplay: [
+    'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=?)',
+    'CORRELATED SCALAR SUBQUERY 1',
+    'SEARCH item USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  dropRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   claimableCount: ['SEARCH run USING COVERING INDEX run_claimable (state>? AND state<?)'],
-  allOpenOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND key=?)'],
+  allOpenOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   heldCount: ['SCAN run USING COVERING INDEX run_dead'],
   snoozeRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   endUntried: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
@@ -117,7 +138,7 @@ test('conflicts are counted without reading their bodies', () => {
 describe('the statements', () => {
   test('name an index wherever they read more than one row of a large table', () => {
     const large = /\b(?:FROM|JOIN) (?:event|run|body)\b/
-    const byRowid = /WHERE id = \?|ORDER BY id DESC LIMIT 1/
+    const byRowid = /WHERE id = \?|WHERE seq (?:>?=) \?|ORDER BY id DESC LIMIT 1/
     const without = names.filter((name) => {
       const text = statementTexts[name]
       return large.test(text) && !text.includes('INDEXED BY') && !byRowid.test(text)

@@ -53,6 +53,7 @@ const lease: fc.Arbitrary<Lease> = fc.record({
     raw,
   }),
   key: fc.option(text),
+  replay: fc.option(fc.record({ id: whole, newKeys: fc.boolean() })),
   item: fc.option(fc.record({ payload: text, idempotencyKey: text })),
 })
 

@@ -13,8 +13,11 @@ export class HandlerTable {
   /** Whose dead letters hold up their keys. */
   readonly #holding = new Set<number>()
   #allPaused: boolean
-  #latestOnly: ReadonlySet<number> = new Set()
+  /** Who gets runs of older events first; new ones wait until that is done. */
+  readonly #backfilling = new Set<number>()
+  #routes: ReadonlyMap<number, HandlerRoute> = new Map()
   #routesOf: RouteTable = () => []
+  #isRegistered = false
 
   constructor(sql: Statements, undo: Undo) {
     this.#sql = sql
@@ -24,15 +27,26 @@ export class HandlerTable {
       this.#remember(row.id, row.name)
       if (row.paused === 1) this.#paused.add(row.id)
       if (row.holds === 1) this.#holding.add(row.id)
+      if (row.backfill_seq !== null) this.#backfilling.add(row.id)
     }
+  }
+
+  /** Whether any handlers were registered since the start. */
+  get isRegistered(): boolean {
+    return this.#isRegistered
   }
 
   idOf(name: string): number | undefined {
     return this.#ids.get(name)
   }
 
-  ids(): Iterable<number> {
-    return this.#names.keys()
+  ids(): number[] {
+    return [...this.#names.keys()]
+  }
+
+  /** Of a handler that is registered now. */
+  routeOf(id: number): HandlerRoute | undefined {
+    return this.#routes.get(id)
   }
 
   /** The routes of the registered handlers that take a type. */
@@ -40,12 +54,31 @@ export class HandlerTable {
     return this.#routesOf(type)
   }
 
+  takes(route: HandlerRoute, type: string): boolean {
+    return this.#routesOf(type).includes(route)
+  }
+
+  /** Whether a handler gets runs of older events first. */
+  isBackfilling(id: number): boolean {
+    return this.#backfilling.has(id)
+  }
+
+  /** Those of the registered ones that are. */
+  backfilling(): number[] {
+    return [...this.#backfilling].filter((id) => this.#routes.has(id))
+  }
+
+  endBackfill(id: number): void {
+    this.#sql.moveBackfill.run(null, id)
+    this.#flag(this.#backfilling, id, false)
+  }
+
   holds(id: number): boolean {
     return this.#holding.has(id)
   }
 
   isLatestOnly(id: number): boolean {
-    return this.#latestOnly.has(id)
+    return this.#routes.get(id)?.latestOnly ?? false
   }
 
   isPaused(id: number): boolean {
@@ -53,14 +86,18 @@ export class HandlerTable {
   }
 
   register(routes: readonly HandlerRoute[]): void {
-    for (const { name, onDead = 'skip' } of routes) this.#setHolds(this.ensure(name), onDead === 'hold')
-    const [latestOnly, routesOf] = [this.#latestOnly, this.#routesOf]
+    const [before, routesOf] = [this.#routes, this.#routesOf]
     this.#undo.note(() => {
-      this.#latestOnly = latestOnly
+      this.#routes = before
       this.#routesOf = routesOf
     })
-    this.#latestOnly = new Set(routes.filter((route) => route.latestOnly).map(({ name }) => this.ensure(name)))
+    for (const { name, onDead = 'skip', from = 'now' } of routes) {
+      if (from !== 'now' && !this.#ids.has(name)) this.#startBackfill(this.ensure(name), from)
+      this.#setHolds(this.ensure(name), onDead === 'hold')
+    }
+    this.#routes = new Map(routes.map((route) => [this.ensure(route.name), route]))
     this.#routesOf = createRouteTable(routes)
+    this.#isRegistered = true
   }
 
   /** The id of a handler, which it gets when it is first heard of. */
@@ -86,6 +123,11 @@ export class HandlerTable {
   pause(id: number, paused: boolean): void {
     this.#sql.pauseHandler.run(paused ? 1 : 0, id)
     this.#flag(this.#paused, id, paused)
+  }
+
+  #startBackfill(id: number, from: 'beginning' | number): void {
+    this.#sql.startBackfill.run(from === 'beginning' ? 0 : from, id)
+    this.#flag(this.#backfilling, id, true)
   }
 
   /** It is kept in the file, because runs are found to have crashed before the handlers are registered. */

@@ -1,11 +1,13 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../errors.ts'
 import { siblingModule } from '../../sibling-module.ts'
-import type { AcceptPort, AcceptResult, Inbox, ViewPort } from '../port.ts'
+import type { AcceptPort, AcceptResult, Inbox, ReplayRecord, ViewPort } from '../port.ts'
 import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, type Packed } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
+import { checkReplayFilter } from '../replay-filter.ts'
 import type { Synchronous } from './connection.ts'
+import { countAll, type ReplayCount } from './count-replay.ts'
 import type { Evidence } from './open.ts'
 import type { WriterThreadData } from './writer-thread.ts'
 import type { WriterHealth } from './writer.ts'
@@ -126,6 +128,14 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     ...callWork(writer),
     setPaused: (handler, paused) => writer.call<boolean>('setPaused', plain([handler, paused])),
     requeueDead: (which) => writer.call<number>('requeueDead', plain(which)),
+    async startReplay(replay) {
+      checkReplayFilter(replay.filter)
+      return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain(replay)))
+    },
+    cancelReplay: (id) => writer.call<boolean>('cancelReplay', plain(id)),
+    countReplay: (filter) => countAll(filter, (part) => read<ReplayCount>('countReplay', part)),
+    replays: view('replays'),
+    replay: view('replay'),
     events: view('events'),
     event: view('event'),
     deadLetters: view('deadLetters'),

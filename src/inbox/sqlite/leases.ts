@@ -1,10 +1,16 @@
+/** Where a run stands in line: of one place at most one is worked on, unless it has no key. */
+export interface Place {
+  readonly handlerId: number
+  /** 0: it is live. */
+  readonly replayId: number
+  readonly key: string | null
+}
+
 /** What the store keeps of a lease: the run's row says the rest. */
-export interface LeaseEntry {
+export interface LeaseEntry extends Place {
   readonly token: number
   readonly owner: string
-  readonly handlerId: number
   readonly eventSeq: number
-  readonly key: string | null
   readonly attempt: number
   readonly crashed: number
   /** False only if it is known that no run waits behind this one. */
@@ -30,8 +36,8 @@ export class Leases {
     return entry?.token === token ? entry : undefined
   }
 
-  ofKey(handlerId: number, key: string): LeaseEntry | undefined {
-    return this.#byKey.get(keyOf(handlerId, key))
+  ofKey(handlerId: number, replayId: number, key: string): LeaseEntry | undefined {
+    return this.#byKey.get(keyOf(handlerId, replayId, key))
   }
 
   ofOwner(owner: string): [runId: number, LeaseEntry][] {
@@ -50,15 +56,15 @@ export class Leases {
 
   #add(runId: number, entry: LeaseEntry): void {
     this.#byRun.set(runId, entry)
-    if (entry.key !== null) this.#byKey.set(keyOf(entry.handlerId, entry.key), entry)
+    if (entry.key !== null) this.#byKey.set(keyOf(entry.handlerId, entry.replayId, entry.key), entry)
   }
 
   #remove(runId: number, entry: LeaseEntry): void {
     this.#byRun.delete(runId)
-    if (entry.key !== null) this.#byKey.delete(keyOf(entry.handlerId, entry.key))
+    if (entry.key !== null) this.#byKey.delete(keyOf(entry.handlerId, entry.replayId, entry.key))
   }
 }
 
-function keyOf(handlerId: number, key: string): string {
-  return `${handlerId} ${key}`
+function keyOf(handlerId: number, replayId: number, key: string): string {
+  return `${handlerId} ${replayId} ${key}`
 }

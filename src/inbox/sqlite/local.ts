@@ -1,23 +1,49 @@
 import type { Clock } from '../../clock.ts'
 import type { InboxError } from '../../errors.ts'
-import type { Inbox } from '../port.ts'
+import type { Inbox, NewReplay } from '../port.ts'
+import { checkReplayFilter } from '../replay-filter.ts'
+import { countAll } from './count-replay.ts'
+import { Jobs, type JobSource } from '../jobs.ts'
 import type { OpenStore } from './open.ts'
+import type { SqliteStore } from './store.ts'
 import { createViews } from './views.ts'
 import { Writer, type WriterHealth } from './writer.ts'
 
 const requeueBatch = 500
 
 /** Everything of the port that the writing side answers. */
-export type WriteSide = Pick<
+export interface WriteSide extends Pick<
   Inbox,
-  'accept' | 'register' | 'claim' | 'readState' | 'settle' | 'retire' | 'release' | 'reap' | 'setPaused' | 'requeueDead'
->
+  | 'accept'
+  | 'register'
+  | 'claim'
+  | 'readState'
+  | 'settle'
+  | 'retire'
+  | 'release'
+  | 'reap'
+  | 'setPaused'
+  | 'requeueDead'
+  | 'cancelReplay'
+> {
+  /** Gives the id of the replay. */
+  startReplay(replay: NewReplay): Promise<number>
+}
 
-/** The writing side over a writer in this thread. */
-export function createWriteSide(writer: Writer): WriteSide {
+/** The writing side over a writer in this thread. `jobs` are told when there may be something for them to do. */
+export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
   return {
     accept: (batch) => writer.run((store) => store.accept(batch)),
-    register: (routes) => writer.run((store) => store.register(routes)),
+    async register(routes) {
+      await writer.run((store) => store.register(routes))
+      jobs.poke()
+    },
+    async startReplay(replay) {
+      const id = await writer.run((store) => store.replays.start(replay))
+      jobs.poke()
+      return id
+    },
+    cancelReplay: (id) => writer.run((store) => store.replays.cancel(id)),
     claim: (request) => writer.claim(request),
     readState: async (handler, query) => writer.readState(handler, query),
     settle: (outcomes) => writer.run((store) => store.settle(outcomes), true),
@@ -45,6 +71,16 @@ export function createWriteSide(writer: Writer): WriteSide {
   }
 }
 
+/** Replays and backfills, a step of which waits for what cannot wait. */
+export function jobsOf(writer: Writer, store: SqliteStore): JobSource {
+  return {
+    backfilling: () => store.backfilling(),
+    running: () => store.replays.running(),
+    backfill: (handlerId, most) => writer.run(({ replays }) => replays.backfill(handlerId, most), true),
+    step: (replayId, most) => writer.run(({ replays }) => replays.step(replayId, most), true),
+  }
+}
+
 export interface LocalOptions {
   readonly clock: Clock
   readonly onHealth?: (health: WriterHealth) => void
@@ -61,9 +97,26 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     ...(options.onHealth && { onHealth: options.onHealth }),
   })
   const views = createViews(open.db)
+  const jobs = new Jobs(jobsOf(writer, open.store), options.clock)
+  const side = createWriteSide(writer, jobs)
   let closed: Promise<void> | undefined
+
+  async function closeAll(): Promise<void> {
+    jobs.stop()
+    await writer.close()
+    open.close()
+  }
+
+  jobs.poke()
   return {
-    ...createWriteSide(writer),
+    ...side,
+    async startReplay(replay) {
+      checkReplayFilter(replay.filter)
+      return views.replayStarted(await side.startReplay(replay))
+    },
+    countReplay: async (filter) => countAll(filter, async (part) => views.countReplay(part)),
+    replays: async (query) => views.replays(query),
+    replay: async (id) => views.replay(id),
     events: async (query) => views.events(query),
     event: async (id) => views.event(id),
     deadLetters: async (query) => views.deadLetters(query),
@@ -72,6 +125,6 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     stats: async () => views.stats(),
     health: () => writer.health,
     onFailure: (listener) => void failureListeners.push(listener),
-    close: () => (closed ??= writer.close().then(() => open.close())),
+    close: () => (closed ??= closeAll()),
   }
 }

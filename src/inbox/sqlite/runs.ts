@@ -4,6 +4,7 @@ import {
   versionOf,
   type HandlerRoute,
   type Lease,
+  type LeasedReplay,
   type NewEvent,
   type NewItem,
   type Outcome,
@@ -11,7 +12,7 @@ import {
   type SettleResult,
 } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
-import type { LeaseEntry, Leases } from './leases.ts'
+import type { LeaseEntry, Leases, Place } from './leases.ts'
 import type { Memo } from './memo.ts'
 import type { StateTable } from './state.ts'
 import { state, type ClaimRow, type Statements } from './statements.ts'
@@ -26,9 +27,13 @@ export interface RunsOptions {
   readonly states: StateTable
   /** The claims that wait while the present transaction runs. */
   readonly claims: () => readonly WaitingClaim[]
+  readonly replayOf: (id: number) => LeasedReplay | null
   /** Handlers for which a run may have become claimable in this transaction. */
   readonly woken: Set<number>
 }
+
+/** The generation of runs that no replay created. */
+export const live = 0
 
 const bodyMissing: RunError = {
   name: 'body_missing',
@@ -40,33 +45,31 @@ const maxSuperseded = 500
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
+export type Runs = ReturnType<typeof createRuns>
+
 /** Runs: their states, their order, and who works on them. Everything is to be called inside a transaction. */
 export function createRuns(options: RunsOptions) {
-  const { sql, clock, memo, handlers, leases, states, claims, woken } = options
+  const { sql, clock, memo, handlers, leases, states, claims, replayOf, woken } = options
 
+  /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlers.idOf(route.name)
-    if (handlerId === undefined) return
-    if (route.latestOnly && key !== null) supersedeWaiting(handlerId, key)
-    const runId = memo.nextRunId++
-    const now = clock.now()
-    if (key !== null && isBusy(handlerId, key)) {
-      sql.insertRun.run(runId, seq, handlerId, key, state.waiting, now, 0, 0, null)
-      return
-    }
-    const claim = handlers.isPaused(handlerId)
-      ? undefined
-      : claims().find((c) => !c.suspects && c.leases.length < c.max && c.handlers.includes(route.name))
+    if (handlerId === undefined || handlers.isBackfilling(handlerId)) return
+    const place = { handlerId, replayId: live, key }
+    if (route.latestOnly) supersedeWaiting(place)
+    const isBehind = isBusy(place)
+    const claim = isBehind || handlers.isPaused(handlerId) ? undefined : waitingClaim(route.name)
     if (claim === undefined) {
-      sql.insertRun.run(runId, seq, handlerId, key, state.ready, now, 0, 0, null)
-      memo.claimable++
+      insert(place, seq, isBehind)
       return
     }
     // A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable.
-    sql.insertRun.run(runId, seq, handlerId, key, state.running, now, 1, 1, now)
+    const runId = memo.nextRunId++
+    const now = clock.now()
+    sql.insertRun.run(runId, seq, handlerId, live, key, state.running, now, 1, 1, now)
     const { owner } = claim
     const attempt = 1
-    leases.hold(runId, { token: 1, owner, handlerId, eventSeq: seq, key, attempt, crashed: 0, mayHaveFollowers: false })
+    leases.hold(runId, { ...place, token: 1, owner, eventSeq: seq, attempt, crashed: 0, mayHaveFollowers: false })
     const { id, type, createdAt, receivedAt, secretLabel, raw } = event
     claim.leases.push({
       runId,
@@ -77,15 +80,33 @@ export function createRuns(options: RunsOptions) {
       crashed: 0,
       event: { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw },
       key,
+      replay: null,
       item: null,
     })
   }
 
+  function waitingClaim(handler: string): WaitingClaim | undefined {
+    return claims().find((claim) => {
+      return !claim.suspects && claim.leases.length < claim.max && claim.handlers.includes(handler)
+    })
+  }
+
+  /** Creates a run that has to be claimed: ready, or behind the open ones of its key. Gives its id. */
+  function insert(place: Place, seq: number, isBehind = isBusy(place)): number {
+    const runId = memo.nextRunId++
+    const { handlerId, replayId, key } = place
+    const to = isBehind ? state.waiting : state.ready
+    sql.insertRun.run(runId, seq, handlerId, replayId, key, to, clock.now(), 0, 0, null)
+    if (!isBehind) open(handlerId)
+    return runId
+  }
+
   /** A newer event of the key is there: what was to be done for the older ones, and is not being done, is not done. */
-  function supersedeWaiting(handlerId: number, key: string): void {
-    if (!isBusy(handlerId, key)) return
+  function supersedeWaiting(place: Place): void {
+    const { handlerId, replayId, key } = place
+    if (key === null || !isBusy(place)) return
     let count = 0
-    for (const { id, state: now } of sql.allOpenOfKey.all(handlerId, key, maxSuperseded)) {
+    for (const { id, state: now } of sql.allOpenOfKey.all(handlerId, replayId, key, maxSuperseded)) {
       if (now !== state.waiting && now !== state.ready) continue
       sql.supersede.run(clock.now(), id)
       if (now === state.ready) memo.claimable--
@@ -94,75 +115,64 @@ export function createRuns(options: RunsOptions) {
     if (count > 0) sql.countSuperseded.run(count, handlerId)
   }
 
-  /** An item becomes a run of its sink, behind the open ones of its key. */
-  function insertItem(eventSeq: number, item: NewItem): void {
-    const handlerId = handlers.ensure(item.sink)
-    const runId = memo.nextRunId++
-    const isBehind = item.key !== null && isBusy(handlerId, item.key)
-    sql.insertRun.run(
-      runId,
-      eventSeq,
-      handlerId,
-      item.key,
-      isBehind ? state.waiting : state.ready,
-      clock.now(),
-      0,
-      0,
-      null,
-    )
-    sql.insertItem.run(runId, item.payload, item.idempotencyKey)
-    if (!isBehind) open(handlerId)
+  /** An item becomes a run of its sink, of the same generation as the run that left it. */
+  function insertItem({ eventSeq, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
+    const runId = insert({ handlerId: handlers.ensure(sink), replayId, key }, eventSeq)
+    sql.insertItem.run(runId, payload, idempotencyKey)
   }
 
   /** Whether an older run of the key is open. The new run is then going to wait behind it. */
-  function isBusy(handlerId: number, key: string): boolean {
-    const leased = leases.ofKey(handlerId, key)
+  function isBusy({ handlerId, replayId, key }: Place): boolean {
+    if (key === null) return false
+    const leased = leases.ofKey(handlerId, replayId, key)
     if (leased !== undefined) {
       leased.mayHaveFollowers = true
       return true
     }
-    return memo.claimable + memo.held > 0 && sql.openOfKey.get(handlerId, key) !== undefined
+    return memo.claimable + memo.held > 0 && sql.openOfKey.get(handlerId, replayId, key) !== undefined
   }
 
-  /** Puts what can be claimed now into the claim's leases. */
+  /** Puts what can be claimed now into the claim's leases: first what is live, then what is of the oldest replay. */
   function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
     if (handlers.isPaused(handlerId)) return
-    // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
-    for (let round = 0; round < maxFillRounds && fillOnce(claim, handlerId, handler) > 0; round++);
+    const from = claim.suspects ? state.suspect : state.ready
+    let generation: number | undefined = live
+    while (generation !== undefined && claim.leases.length < claim.max) {
+      // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
+      const place = { handlerId, replayId: generation, from }
+      for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler) > 0; round++);
+      generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
+    }
   }
 
   /** Gives how many runs had to be buried instead of handed out. */
-  function fillOnce(claim: WaitingClaim, handlerId: number, handler: string): number {
+  function fillOnce(
+    claim: WaitingClaim,
+    { handlerId, replayId, from }: Omit<Place, 'key'> & { readonly from: number },
+    handler: string,
+  ): number {
     const limit = claim.max - claim.leases.length
     if (limit <= 0) return 0
     const now = clock.now()
-    const from = claim.suspects ? state.suspect : state.ready
     let buried = 0
-    for (const row of sql.claimable.all(from, handlerId, now, limit)) {
+    for (const row of sql.claimable.all(from, handlerId, replayId, now, limit)) {
       sql.claimRun.run(now, row.runId)
       const attempt = row.attempt + 1
       const token = row.token + 1
       memo.claimable--
+      const place = { handlerId, replayId, key: row.runKey }
       if (row.raw === null) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
-        sql.finishRun.run(deadState(handlerId, row.runKey), now, now, row.runId)
-        promote(handlerId, row.runKey)
+        sql.finishRun.run(deadState(place), now, now, row.runId)
+        promote(place)
         buried++
         continue
       }
       const { owner } = claim
-      const { crashed, runKey: key } = row
-      leases.hold(row.runId, {
-        token,
-        owner,
-        handlerId,
-        eventSeq: row.seq,
-        key,
-        attempt,
-        crashed,
-        mayHaveFollowers: true,
-      })
-      claim.leases.push(toLease({ ...row, raw: row.raw }, handler, attempt, token))
+      const { crashed, seq: eventSeq } = row
+      leases.hold(row.runId, { ...place, token, owner, eventSeq, attempt, crashed, mayHaveFollowers: true })
+      const replay = replayId === live ? null : replayOf(replayId)
+      claim.leases.push(toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay }))
     }
     return buried
   }
@@ -180,11 +190,11 @@ export function createRuns(options: RunsOptions) {
           }
           states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
           finish(outcome, entry, state.done)
-          for (const item of outcome.effects?.items ?? []) insertItem(entry.eventSeq, item)
+          for (const item of outcome.effects?.items ?? []) insertItem(entry, item)
           break
         case 'dead':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
-          finish(outcome, entry, deadState(entry.handlerId, entry.key))
+          finish(outcome, entry, deadState(entry))
           break
         case 'retry':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
@@ -204,7 +214,7 @@ export function createRuns(options: RunsOptions) {
         case 'expired':
         case 'unmatched':
           sql.endUntried.run(state[outcome.kind], outcome.endedAt, outcome.runId)
-          if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
+          if (entry.mayHaveFollowers) promote(entry)
           break
       }
       return 'applied'
@@ -218,34 +228,34 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** What a dead letter is from now on. */
-  function deadState(handlerId: number, key: string | null): number {
+  function deadState({ handlerId, key }: Place): number {
     if (key === null || !handlers.holds(handlerId)) return state.dead
     memo.held++
     return state.held
   }
 
   /** Whether a run that would be tried again is superseded by one that waits behind it. */
-  function isOutdated(runId: number, { handlerId, key, mayHaveFollowers }: LeaseEntry): boolean {
-    if (key === null || !mayHaveFollowers || !handlers.isLatestOnly(handlerId)) return false
-    return sql.allOpenOfKey.all(handlerId, key, 2).some(({ id }) => id !== runId)
+  function isOutdated(runId: number, { handlerId, replayId, key, mayHaveFollowers }: LeaseEntry): boolean {
+    if (key === null || !mayHaveFollowers || replayId !== live || !handlers.isLatestOnly(handlerId)) return false
+    return sql.allOpenOfKey.all(handlerId, replayId, key, 2).some(({ id }) => id !== runId)
   }
 
   /** The next run of the key takes the place of one that is superseded. */
-  function replace(runId: number, { handlerId, key }: LeaseEntry, supersede: Statements['supersede']): void {
+  function replace(runId: number, entry: LeaseEntry, supersede: Statements['supersede']): void {
     supersede.run(clock.now(), runId)
-    sql.countSuperseded.run(1, handlerId)
-    promote(handlerId, key)
+    sql.countSuperseded.run(1, entry.handlerId)
+    promote(entry)
   }
 
   function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
     sql.finishRun.run(to, startedAt, endedAt, runId)
-    if (entry.mayHaveFollowers) promote(entry.handlerId, entry.key)
+    if (entry.mayHaveFollowers) promote(entry)
   }
 
   /** The oldest waiting run of a key becomes ready once no other run of the key is open for work. */
-  function promote(handlerId: number, key: string | null): void {
+  function promote({ handlerId, replayId, key }: Place): void {
     if (key === null) return
-    const next = sql.openOfKey.get(handlerId, key)
+    const next = sql.openOfKey.get(handlerId, replayId, key)
     if (next === undefined || next.state !== state.waiting) return
     sql.readyRun.run(next.id)
     open(handlerId)
@@ -297,10 +307,10 @@ export function createRuns(options: RunsOptions) {
 
   /** Runs that were in flight when an earlier process died. */
   function reapDeadProcess(): void {
-    for (const row of sql.running.all()) crash(row.id, { ...row, handlerId: row.handler_id })
+    for (const row of sql.running.all()) crash(row.id, { ...row, handlerId: row.handler_id, replayId: row.replay_id })
   }
 
-  function crash(runId: number, run: Pick<LeaseEntry, 'attempt' | 'crashed' | 'handlerId' | 'key'>): void {
+  function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): void {
     const now = clock.now()
     const startedAt = sql.startOf.get(runId)?.started_at ?? now
     const crashed = run.crashed + 1
@@ -310,8 +320,8 @@ export function createRuns(options: RunsOptions) {
     }
     record(runId, run.attempt, startedAt, now, 'crashed', error)
     if (crashed >= maxCrashes) {
-      sql.crashedOutRun.run(deadState(run.handlerId, run.key), crashed, now, runId)
-      promote(run.handlerId, run.key)
+      sql.crashedOutRun.run(deadState(run), crashed, now, runId)
+      promote(run)
     } else {
       sql.suspectRun.run(crashed, now, runId)
       open(run.handlerId)
@@ -330,28 +340,32 @@ export function createRuns(options: RunsOptions) {
     const run = sql.deadRun.get(runId)
     if (run === undefined) return false
     const isHeld = run.state === state.held
-    const blocked = !isHeld && run.key !== null && sql.openOfKey.get(run.handler_id, run.key) !== undefined
-    sql.requeueRun.run(blocked ? state.waiting : state.ready, clock.now(), runId)
+    const isBehind = !isHeld && isBusy({ handlerId: run.handler_id, replayId: run.replay_id, key: run.key })
+    sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
     if (isHeld) memo.held--
-    if (blocked) noteFollower(run.handler_id, run.key)
-    else open(run.handler_id)
+    if (!isBehind) open(run.handler_id)
     return true
   }
 
-  function noteFollower(handlerId: number, key: string | null): void {
-    const leased = key === null ? undefined : leases.ofKey(handlerId, key)
-    if (leased !== undefined) leased.mayHaveFollowers = true
+  /** Ends a run that nobody works on; what waits behind it takes its place. */
+  function drop(runId: number, now: number, place: Place): void {
+    sql.dropRun.run(clock.now(), runId)
+    if (now === state.waiting) return
+    if (now === state.held) memo.held--
+    else if (now !== state.dead) memo.claimable--
+    if (now !== state.dead) promote(place)
   }
 
-  return { insertRun, fill, settle, release, reap, reapDeadProcess, requeueDead, requeueOne }
+  return { insertRun, insert, drop, fill, settle, release, reap, reapDeadProcess, requeueDead, requeueOne }
 }
 
-function toLease(row: ClaimRow & { readonly raw: Buffer }, handler: string, attempt: number, token: number): Lease {
+function toLease(
+  row: ClaimRow & { readonly raw: Buffer },
+  given: Pick<Lease, 'handler' | 'attempt' | 'token' | 'replay'>,
+): Lease {
   return {
+    ...given,
     runId: row.runId,
-    token,
-    handler,
-    attempt,
     failed: row.failed,
     crashed: row.crashed,
     event: {

@@ -24,6 +24,7 @@ export interface ClaimRow {
   readonly failed: number
   readonly crashed: number
   readonly runKey: string | null
+  readonly replayId: number
   readonly seq: number
   readonly id: string
   readonly type: string
@@ -35,6 +36,31 @@ export interface ClaimRow {
   readonly idempotencyKey: string | null
   /** Null if it is no longer kept, or the event itself is gone. */
   readonly raw: Buffer | null
+}
+
+/** An event as a replay or a backfill looks at it. */
+export interface ScannedEvent {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly receivedAt: number
+  readonly key: string | null
+}
+
+export interface ReplayRow {
+  readonly id: number
+  /** JSON */
+  readonly filter: string
+  readonly perSecond: number | null
+  readonly newKeys: number
+  readonly state: number
+  readonly createdAt: number
+  readonly endedAt: number | null
+  readonly nextSeq: number
+  readonly lastSeq: number
+  readonly events: number
+  readonly runs: number
+  readonly skipped: number
 }
 
 /**
@@ -55,20 +81,24 @@ export const statementTexts = {
   insertQuarantined: `INSERT INTO quarantine (id, reason, received_at, secret_label, count, raw) VALUES (?, ?, ?, ?, 1, ?)
      ON CONFLICT (id) DO UPDATE SET count = count + 1`,
 
-  insertRun: `INSERT INTO run (id, event_seq, handler_id, key, state, run_at, attempt, failed, crashed, token, started_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)`,
+  insertRun: `INSERT INTO run
+     (id, event_seq, handler_id, replay_id, key, state, run_at, attempt, failed, crashed, token, started_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)`,
   openOfKey: `SELECT id, state FROM run INDEXED BY run_open
-     WHERE handler_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT 1`,
+     WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT 1`,
   allOpenOfKey: `SELECT id, state FROM run INDEXED BY run_open
-     WHERE handler_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT ?`,
-  claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey,
+     WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT ?`,
+  claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey, r.replay_id AS replayId,
        e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
        e.secret_label AS secretLabel, b.raw, i.payload, i.idempotency_key AS idempotencyKey
      FROM run r INDEXED BY run_claimable
      LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq LEFT JOIN item i ON i.run_id = r.id
-     WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ?`,
+     WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.replay_id = ? AND r.run_at <= ?
+     ORDER BY r.run_at, r.id LIMIT ?`,
   nextDue: `SELECT run_at FROM run INDEXED BY run_claimable
-     WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? ORDER BY run_at LIMIT 1`,
+     WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? ORDER BY run_at LIMIT 1`,
+  nextGeneration: `SELECT replay_id FROM run INDEXED BY run_claimable
+     WHERE state = ? AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id > ? ORDER BY replay_id LIMIT 1`,
   claimableCount: `SELECT count(*) AS count FROM run INDEXED BY run_claimable WHERE state >= 1 AND state <= 2`,
   heldCount: `SELECT count(*) AS count FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND state = ${state.held}`,
   claimRun: `UPDATE run SET state = ${state.running}, token = token + 1, attempt = attempt + 1, started_at = ? WHERE id = ?`,
@@ -88,10 +118,10 @@ export const statementTexts = {
   setHolds: `UPDATE handler SET holds = ? WHERE id = ?`,
   crashedOutRun: `UPDATE run SET state = ?, crashed = ?, ended_at = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
-  running: `SELECT id, handler_id, key, attempt, crashed FROM run INDEXED BY run_open
+  running: `SELECT id, handler_id, replay_id, key, attempt, crashed FROM run INDEXED BY run_open
      WHERE state = ${state.running} AND state < 5`,
   deadAfter: `SELECT id FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND id > ? ORDER BY id LIMIT ?`,
-  deadRun: `SELECT handler_id, key, state FROM run WHERE id = ? AND state >= ${state.held} AND state <= ${state.dead}`,
+  deadRun: `SELECT handler_id, replay_id, key, state FROM run WHERE id = ? AND state >= ${state.held} AND state <= ${state.dead}`,
   requeueRun: `UPDATE run SET state = ?, run_at = ?, attempt = 0, failed = 0, crashed = 0, ended_at = NULL WHERE id = ?`,
   maxRunId: `SELECT id FROM run ORDER BY id DESC LIMIT 1`,
   insertAttempt: `INSERT INTO attempt
@@ -109,9 +139,30 @@ export const statementTexts = {
   expiredState: `SELECT handler_id, key FROM state INDEXED BY state_expiry
      WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
 
-  handlers: `SELECT id, name, paused, holds FROM handler`,
+  handlers: `SELECT id, name, paused, holds, backfill_seq FROM handler`,
   insertHandler: `INSERT INTO handler (name, paused, holds, superseded) VALUES (?, 0, 0, 0)`,
   pauseHandler: `UPDATE handler SET paused = ? WHERE id = ?`,
+  startBackfill: `UPDATE handler SET backfill_seq = 1, backfill_from = ? WHERE id = ?`,
+  backfill: `SELECT backfill_seq AS nextSeq, backfill_from AS receivedFrom FROM handler WHERE id = ?`,
+  moveBackfill: `UPDATE handler SET backfill_seq = ? WHERE id = ?`,
+
+  eventsFrom: `SELECT seq, id, type, received_at AS receivedAt, key FROM event WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
+  eventById: `SELECT seq, id, type, received_at AS receivedAt, key FROM event INDEXED BY event_id WHERE id = ?`,
+  rawOf: `SELECT raw FROM body WHERE seq = ?`,
+  hasBody: `SELECT 1 AS found FROM body WHERE seq = ?`,
+  progressOf: `SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?`,
+  openCount: `SELECT count(*) AS count FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5 AND state < ${state.held}`,
+  insertReplay: `INSERT INTO replay
+     (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
+     VALUES (?, ?, ?, 0, ?, 1, ?, 0, 0, 0)`,
+  replayRow: `SELECT id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt,
+       ended_at AS endedAt, next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped FROM replay WHERE id = ?`,
+  runningReplays: `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = 0`,
+  moveReplay: `UPDATE replay SET next_seq = ?, events = events + ?, runs = runs + ?, skipped = skipped + ? WHERE id = ?`,
+  endReplay: `UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = 0`,
+  waitingOfReplay: `SELECT id, state, key FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5
+     AND state < ${state.running} AND NOT EXISTS (SELECT 1 FROM item WHERE run_id = run.id) LIMIT ?`,
+  dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 } as const
@@ -132,11 +183,11 @@ export function prepareStatements(db: Database) {
     countRedelivery: write<[number, number]>(t.countRedelivery),
     countConflict: write<[string, string, number, Uint8Array]>(t.countConflict),
     insertQuarantined: write<[string, string, number, string, Uint8Array]>(t.insertQuarantined),
-    insertRun: write<[number, number, number, string | null, number, number, number, number, number | null]>(
+    insertRun: write<[number, number, number, number, string | null, number, number, number, number, number | null]>(
       t.insertRun,
     ),
-    openOfKey: read<[number, string], { id: number; state: number }>(t.openOfKey),
-    allOpenOfKey: read<[number, string, number], { id: number; state: number }>(t.allOpenOfKey),
+    openOfKey: read<[number, number, string], { id: number; state: number }>(t.openOfKey),
+    allOpenOfKey: read<[number, number, string, number], { id: number; state: number }>(t.allOpenOfKey),
     heldCount: read<[], { count: number }>(t.heldCount),
     snoozeRun: write<[number, number]>(t.snoozeRun),
     endUntried: write<[number, number, number]>(t.endUntried),
@@ -144,8 +195,9 @@ export function prepareStatements(db: Database) {
     supersedeUntried: write<[number, number]>(t.supersedeUntried),
     countSuperseded: write<[number, number]>(t.countSuperseded),
     setHolds: write<[number, number]>(t.setHolds),
-    claimable: read<[number, number, number, number], ClaimRow>(t.claimable),
-    nextDue: read<[number, number], { run_at: number }>(t.nextDue),
+    claimable: read<[number, number, number, number, number], ClaimRow>(t.claimable),
+    nextDue: read<[number, number, number], { run_at: number }>(t.nextDue),
+    nextGeneration: read<[number, number, number], { replay_id: number }>(t.nextGeneration),
     claimableCount: read<[], { count: number }>(t.claimableCount),
     claimRun: write<[number, number]>(t.claimRun),
     finishRun: write<[number, number, number, number]>(t.finishRun),
@@ -156,11 +208,12 @@ export function prepareStatements(db: Database) {
     shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
     crashedOutRun: write<[number, number, number, number]>(t.crashedOutRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
-    running: read<[], { id: number; handler_id: number; key: string | null; attempt: number; crashed: number }>(
-      t.running,
-    ),
+    running: read<
+      [],
+      { id: number; handler_id: number; replay_id: number; key: string | null; attempt: number; crashed: number }
+    >(t.running),
     deadAfter: read<[number, number], { id: number }>(t.deadAfter),
-    deadRun: read<[number], { handler_id: number; key: string | null; state: number }>(t.deadRun),
+    deadRun: read<[number], { handler_id: number; replay_id: number; key: string | null; state: number }>(t.deadRun),
     requeueRun: write<[number, number, number]>(t.requeueRun),
     maxRunId: read<[], { id: number }>(t.maxRunId),
     insertAttempt: write<[number, number, number, number, string, string | null, string | null, string | null]>(
@@ -172,8 +225,28 @@ export function prepareStatements(db: Database) {
     putState: write<[number, string, string, number, number | null]>(t.putState),
     deleteState: write<[number, string]>(t.deleteState),
     expiredState: read<[number, number], { handler_id: number; key: string }>(t.expiredState),
-    handlers: read<[], { id: number; name: string; paused: number; holds: number }>(t.handlers),
+    handlers: read<[], { id: number; name: string; paused: number; holds: number; backfill_seq: number | null }>(
+      t.handlers,
+    ),
     pauseHandler: write<[number, number]>(t.pauseHandler),
+    startBackfill: write<[number, number]>(t.startBackfill),
+    backfill: read<[number], { nextSeq: number | null; receivedFrom: number }>(t.backfill),
+    moveBackfill: write<[number | null, number]>(t.moveBackfill),
+    eventsFrom: read<[number, number, number], ScannedEvent>(t.eventsFrom),
+    eventById: read<[string], ScannedEvent>(t.eventById),
+    rawOf: read<[number], { raw: Buffer }>(t.rawOf),
+    hasBody: read<[number], { found: number }>(t.hasBody),
+    progressOf: read<[number], { state: number; attempt: number }>(t.progressOf),
+    openCount: read<[number, number], { count: number }>(t.openCount),
+    insertReplay: write<[string, number | null, number, number, number]>(t.insertReplay),
+    replayRow: read<[number], ReplayRow>(t.replayRow),
+    runningReplays: read<[], { id: number; perSecond: number | null }>(t.runningReplays),
+    moveReplay: write<[number, number, number, number, number]>(t.moveReplay),
+    endReplay: write<[number, number, number]>(t.endReplay),
+    waitingOfReplay: read<[number, number, number], { id: number; state: number; key: string | null }>(
+      t.waitingOfReplay,
+    ),
+    dropRun: write<[number, number]>(t.dropRun),
     meta: read<[string], { value: number }>(t.meta),
     insertHandler: write<[string]>(t.insertHandler),
     setMeta: write<[string, number]>(t.setMeta),

@@ -16,7 +16,8 @@ import type {
 import { HandlerTable } from './handlers.ts'
 import { Leases } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
-import { createRuns } from './runs.ts'
+import { createReplays } from './replays.ts'
+import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
 import { prepareStatements, state } from './statements.ts'
 
@@ -54,7 +55,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   let waiting: readonly WaitingClaim[] = []
   const woken = new Set<number>()
   const leases = new Leases((step) => undo.note(step))
-  const runs = createRuns({ sql, clock, memo, handlers, leases, states, claims: () => waiting, woken })
+  const replayOf = (id: number) => replays.replayOf(id)
+  const runs = createRuns({ sql, clock, memo, handlers, leases, states, claims: () => waiting, replayOf, woken })
+  const replays = createReplays({ sql, clock, memo, handlers, runs })
   transact([], () => runs.reapDeadProcess())
 
   /**
@@ -121,7 +124,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     if (changes === 0) return acceptAgain(event)
     const seq = memo.nextSeq++
     sql.insertBody.run(seq, event.raw)
-    const keyFor = createRouteKeys(event)
+    const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
     return 'accepted'
   }
@@ -141,6 +144,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   function acceptQuarantined(body: NewQuarantined): AcceptResult {
     sql.insertQuarantined.run(body.id, body.reason, body.receivedAt, body.secretLabel, body.raw)
     return 'quarantined'
+  }
+
+  /** When the next run of any generation of a handler falls due. */
+  function nextDueOf(handlerId: number, from: number): number | null {
+    let earliest: number | null = null
+    let generation: number | undefined = live
+    while (generation !== undefined) {
+      const at = sql.nextDue.get(from, handlerId, generation)?.run_at
+      if (at !== undefined && (earliest === null || at < earliest)) earliest = at
+      generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
+    }
+    return earliest
   }
 
   /** Pauses a handler, or all together; false if there is no such handler. */
@@ -167,6 +182,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     setPaused,
     requeueDead: runs.requeueDead,
     requeueOne: runs.requeueOne,
+    replays,
+    /** Handlers that get runs of older events first. */
+    backfilling: () => handlers.backfilling(),
     /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */
     readState(handler: string, query: StateQuery): StateEntry[] {
       const id = handlers.idOf(handler)
@@ -187,11 +205,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       if (memo.claimable === 0) return earliest
       for (const name of claim.handlers) {
         const id = handlers.idOf(name)
-        const at =
-          id === undefined || handlers.isPaused(id)
-            ? undefined
-            : sql.nextDue.get(claim.suspects ? state.suspect : state.ready, id)?.run_at
-        if (at !== undefined && (earliest === null || at < earliest)) earliest = at
+        if (id === undefined || handlers.isPaused(id)) continue
+        const at = nextDueOf(id, claim.suspects ? state.suspect : state.ready)
+        if (at !== null && (earliest === null || at < earliest)) earliest = at
       }
       return earliest
     },

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
   listedBytes,
+  replayStates,
   runStates,
   type AttemptRecord,
   type DeadLetter,
@@ -13,19 +14,30 @@ import {
   type Page,
   type PageQuery,
   type QuarantinedBody,
+  type ReplayFilter,
+  type ReplayRecord,
   type RunError,
   type RunRecord,
   type ViewPort,
 } from '../port.ts'
+import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import { deriveEventStatus } from '../status.ts'
-import { state } from './statements.ts'
+import type { CountPart, ReplayCount } from './count-replay.ts'
+import { state, type ReplayRow } from './statements.ts'
 
 /** The read side of the store, synchronous, over its own read-only connection. */
 export type SqliteViews = {
-  [M in Exclude<keyof ViewPort, 'requeueDead' | 'setPaused'>]: (
+  [M in Exclude<keyof ViewPort, Act | 'countReplay'>]: (
     ...args: Parameters<ViewPort[M]>
   ) => Awaited<ReturnType<ViewPort[M]>>
+} & {
+  /** The record of a replay that was just started. */
+  readonly replayStarted: (id: number) => ReplayRecord
+  readonly countReplay: (part: CountPart) => ReplayCount
 }
+
+/** What changes something is not answered here. */
+type Act = 'requeueDead' | 'setPaused' | 'startReplay' | 'cancelReplay'
 
 interface EventRow {
   seq: number
@@ -44,6 +56,7 @@ interface RunRow {
   run_at: number
   attempt: number
   crashed: number
+  replay_id: number
   started_at: number | null
   ended_at: number | null
 }
@@ -86,7 +99,7 @@ export function createViews(db: Database): SqliteViews {
     'SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?',
   )
   const runsOf = db.prepare<[number], RunRow>(
-    `SELECT r.id, h.name AS handler, r.state, r.run_at, r.attempt, r.crashed, r.started_at, r.ended_at
+    `SELECT r.id, h.name AS handler, r.state, r.run_at, r.attempt, r.crashed, r.replay_id, r.started_at, r.ended_at
      FROM run r INDEXED BY run_event JOIN handler h ON h.id = r.handler_id WHERE r.event_seq = ? ORDER BY r.id`,
   )
   const attemptsOf = db.prepare<[number], AttemptRow>(
@@ -148,6 +161,17 @@ export function createViews(db: Database): SqliteViews {
   const conflictCount = db.prepare<[], { count: number }>(
     'SELECT count(*) AS count FROM conflict INDEXED BY conflict_at',
   )
+  const hasBody = db.prepare<[number], { found: number }>('SELECT 1 AS found FROM body WHERE seq = ?')
+  const eventsFrom = db.prepare<[number, number], EventRow>('SELECT * FROM event WHERE seq >= ? ORDER BY seq LIMIT ?')
+  const replayFields = `id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt,
+     ended_at AS endedAt, next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped`
+  const replaysBelow = db.prepare<[number, number], ReplayRow>(
+    `SELECT ${replayFields} FROM replay WHERE id < ? ORDER BY id DESC LIMIT ?`,
+  )
+  const openOfReplay = db.prepare<[number], { count: number }>(
+    `SELECT count(*) AS count FROM run INDEXED BY run_open
+     WHERE handler_id IN (SELECT id FROM handler) AND replay_id = ? AND state < 5 AND state < ${state.held}`,
+  )
   const meta = db.prepare<[string], { value: number }>('SELECT value FROM meta WHERE name = ?')
 
   const statusOf = (seq: number) =>
@@ -171,7 +195,7 @@ export function createViews(db: Database): SqliteViews {
   }
 
   function matching(row: EventRow, query: EventQuery): EventSummary | null {
-    const { network, address } = partsOf(row.key)
+    const { network, address } = partsOfKey(row.key)
     if (query.type !== undefined && row.type !== query.type) return null
     if (query.network !== undefined && network !== query.network) return null
     if (query.address !== undefined && address !== query.address) return null
@@ -229,6 +253,53 @@ export function createViews(db: Database): SqliteViews {
     return row === undefined ? null : toQuarantinedBody(row)
   }
 
+  function replays(query: PageQuery): Page<ReplayRecord> {
+    const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
+    const rows = replaysBelow.all(below, query.limit + 1)
+    const data = rows.slice(0, query.limit).map(toReplay)
+    return page(data, rows.length > query.limit ? data.at(-1)?.id : undefined)
+  }
+
+  function replay(id: number): ReplayRecord | null {
+    const [row] = replaysBelow.all(id + 1, 1)
+    return row?.id === id ? toReplay(row) : null
+  }
+
+  function replayStarted(id: number): ReplayRecord {
+    const record = replay(id)
+    if (record === null) throw new Error(`replay ${id} is not there`)
+    return record
+  }
+
+  function toReplay({ nextSeq, newKeys, state: code, filter, ...row }: ReplayRow): ReplayRecord {
+    return {
+      ...row,
+      filter: JSON.parse(filter) as ReplayFilter,
+      newKeys: newKeys === 1,
+      state: replayStates[code] ?? 'done',
+      scannedSeq: Math.min(nextSeq - 1, row.lastSeq),
+      openRuns: openOfReplay.get(row.id)?.count ?? 0,
+    }
+  }
+
+  /** Counts in one part of the accept sequence, so that other views have their turn between the parts. */
+  function countReplay({ filter, fromSeq }: CountPart): ReplayCount {
+    const rows =
+      filter.ids === undefined
+        ? eventsFrom.all(fromSeq, maxScannedPerPage)
+        : [...new Set(filter.ids)].flatMap((id) => eventById.get(id) ?? [])
+    const found = rows.filter((row) => {
+      const { seq, id, type, received_at: receivedAt, key } = row
+      return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status: () => statusOf(seq) })
+    })
+    const last = filter.ids === undefined ? rows.at(-1)?.seq : undefined
+    return {
+      events: found.length,
+      skipped: found.filter(({ seq }) => hasBody.get(seq) === undefined).length,
+      nextSeq: last === undefined ? null : last + 1,
+    }
+  }
+
   function stats(): InboxStats {
     const byHandler = new Map<string, HandlerStats>(
       handlers
@@ -257,18 +328,22 @@ export function createViews(db: Database): SqliteViews {
     }
   }
 
-  return { events, event, deadLetters, quarantine, quarantined, stats }
+  return {
+    events,
+    event,
+    deadLetters,
+    replays,
+    replay,
+    replayStarted,
+    countReplay,
+    quarantine,
+    quarantined,
+    stats,
+  }
 }
 
 function page<T>(data: readonly T[], last: number | undefined): Page<T> {
   return { data, nextCursor: last === undefined ? null : encodeCursor(last) }
-}
-
-/** `network:address`, or nothing where the key is the event's own id. */
-function partsOf(key: string | null): { network: string | null; address: string | null } {
-  const colon = key?.indexOf(':') ?? -1
-  if (key === null || colon < 0) return { network: null, address: null }
-  return { network: key.slice(0, colon), address: key.slice(colon + 1) }
 }
 
 function toSummary(row: EventRow, status: EventSummary['status']): EventSummary {
@@ -278,7 +353,7 @@ function toSummary(row: EventRow, status: EventSummary['status']): EventSummary 
     type: row.type,
     createdAt: row.created_at,
     receivedAt: row.received_at,
-    ...partsOf(row.key),
+    ...partsOfKey(row.key),
     status,
   }
 }
@@ -313,6 +388,7 @@ function toRunRecord(run: RunRow, failed: readonly AttemptRow[]): RunRecord {
     attempt: run.attempt,
     crashed: run.crashed,
     runAt: run.state < state.running ? run.run_at : null,
+    replay: run.replay_id === 0 ? null : run.replay_id,
     attempts,
   }
 }

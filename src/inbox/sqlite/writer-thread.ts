@@ -4,7 +4,9 @@ import { workOperations } from '../remote-work.ts'
 import { answerCalls, toWireError, type Packed } from '../rpc.ts'
 import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
 import type { Synchronous } from './connection.ts'
-import { createWriteSide } from './local.ts'
+import type { NewReplay } from '../port.ts'
+import { Jobs } from '../jobs.ts'
+import { createWriteSide, jobsOf } from './local.ts'
 import { openFileStore } from './open.ts'
 import { Writer } from './writer.ts'
 
@@ -27,11 +29,14 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     onFailure: (error) => main.postMessage({ failure: toWireError(error) }),
     onCommit: () => open.committed(),
   })
-  const side = createWriteSide(writer)
+  const jobs = new Jobs(jobsOf(writer, open.store), clock)
+  const side = createWriteSide(writer, jobs)
   const operations = {
     ...workOperations(side),
     accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
     setPaused: ([handler, paused]: [string | null, boolean]) => plain(side.setPaused(handler, paused)),
+    startReplay: (replay: NewReplay) => plain(side.startReplay(replay)),
+    cancelReplay: (id: number) => plain(side.cancelReplay(id)),
     requeueDead: (which: 'all' | readonly number[]) => plain(side.requeueDead(which)),
     /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
     attach: async (port: MessagePort): Promise<Packed> => {
@@ -40,12 +45,14 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     },
     foundWell: () => plain(writer.run((store) => store.foundWell(), true)),
     close: async (): Promise<Packed> => {
+      jobs.stop()
       await writer.close()
       open.close()
       return { value: undefined, transfer: [] }
     },
   }
   answerCalls(main, operations)
+  jobs.poke()
   main.postMessage({ ready: open.evidence })
 }
 

@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 
 /**
  * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead,
- * 6 done, and further ends.
+ * 6 done, and further ends. `run.replay_id` is 0 for live runs. `replay.state` is the index in `replayStates`.
  * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
  *
  * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever.
@@ -46,12 +46,15 @@ export const initial: Migration = {
          name TEXT NOT NULL UNIQUE,
          paused INTEGER NOT NULL,
          holds INTEGER NOT NULL,
-         superseded INTEGER NOT NULL
+         superseded INTEGER NOT NULL,
+         backfill_seq INTEGER,
+         backfill_from INTEGER
        ) STRICT`,
       `CREATE TABLE run (
          id INTEGER PRIMARY KEY,
          event_seq INTEGER NOT NULL,
          handler_id INTEGER NOT NULL,
+         replay_id INTEGER NOT NULL,
          key TEXT,
          state INTEGER NOT NULL,
          run_at INTEGER NOT NULL,
@@ -63,8 +66,8 @@ export const initial: Migration = {
          ended_at INTEGER
        ) STRICT`,
       `CREATE INDEX run_event ON run (event_seq)`,
-      `CREATE INDEX run_open ON run (handler_id, key, id, state) WHERE state < 5`,
-      `CREATE INDEX run_claimable ON run (state, handler_id, run_at, id) WHERE state >= 1 AND state <= 2`,
+      `CREATE INDEX run_open ON run (handler_id, replay_id, key, id, state) WHERE state < 5`,
+      `CREATE INDEX run_claimable ON run (state, handler_id, replay_id, run_at, id) WHERE state >= 1 AND state <= 2`,
       `CREATE INDEX run_dead ON run (id, handler_id, state) WHERE state >= 4 AND state <= 5`,
       `CREATE TABLE attempt (
          run_id INTEGER NOT NULL,
@@ -77,6 +80,21 @@ export const initial: Migration = {
          error_stack TEXT
        ) STRICT`,
       `CREATE INDEX attempt_run ON attempt (run_id)`,
+      `CREATE TABLE replay (
+         id INTEGER PRIMARY KEY,
+         filter TEXT NOT NULL,
+         per_second REAL,
+         new_keys INTEGER NOT NULL,
+         state INTEGER NOT NULL,
+         created_at INTEGER NOT NULL,
+         ended_at INTEGER,
+         next_seq INTEGER NOT NULL,
+         last_seq INTEGER NOT NULL,
+         events INTEGER NOT NULL,
+         runs INTEGER NOT NULL,
+         skipped INTEGER NOT NULL
+       ) STRICT`,
+      `CREATE INDEX replay_running ON replay (id) WHERE state = 0`,
       `CREATE TABLE item (run_id INTEGER PRIMARY KEY, payload TEXT NOT NULL, idempotency_key TEXT NOT NULL) STRICT`,
       `CREATE TABLE state (
          handler_id INTEGER NOT NULL,

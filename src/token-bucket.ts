@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from './clock.ts'
 
 /** Lets so many things happen per second on average, and after a pause up to one second's worth of them at once. */
 export class TokenBucket {
@@ -22,6 +22,17 @@ export class TokenBucket {
     if (this.#tokens < 1) return false
     this.#tokens--
     return true
+  }
+
+  /** How many whole tokens there are. */
+  available(): number {
+    this.#refill()
+    return Math.max(0, Math.floor(this.#tokens))
+  }
+
+  /** Takes so many, also more than there are: then it takes longer until there are some again. */
+  spend(tokens: number): void {
+    this.#tokens -= tokens
   }
 
   /** Milliseconds until there is a token. */

@@ -1,0 +1,103 @@
+import type { Clock, Timer } from '../clock.ts'
+import { TokenBucket } from '../token-bucket.ts'
+
+/** What one step of a replay or a backfill did. */
+export interface StepResult {
+  readonly created: number
+  /** `more`: call again. `waits`: for runs to be worked off. `ended`: there is nothing left to do. */
+  readonly next: 'more' | 'waits' | 'ended'
+}
+
+/** What there is to do, and how a step of it is done: each in one transaction, creating up to `most` runs. */
+export interface JobSource {
+  /** Handlers that get runs of older events first. */
+  backfilling(): readonly number[]
+  /** Replays that have not ended. */
+  running(): readonly { readonly id: number; readonly perSecond: number | null }[]
+  backfill(handlerId: number, most: number): Promise<StepResult>
+  step(replayId: number, most: number): Promise<StepResult>
+}
+
+/** So many runs of a handler are created ahead of what is worked off. */
+export const mostAhead = 1_000
+
+/** Runs created in one transaction: few, because acknowledgements wait for it. */
+const mostPerStep = 200
+/** For runs to be worked off before more are created. */
+const waitMs = 20
+const failedWaitMs = 1_000
+
+/** Keeps replays and backfills going, one small transaction after the other, as long as there are any. */
+export class Jobs {
+  readonly #source: JobSource
+  readonly #clock: Clock
+  readonly #buckets = new Map<number, TokenBucket>()
+  #isWorking = false
+  #isWanted = false
+  #isStopped = false
+  #timer: Timer | undefined
+
+  constructor(source: JobSource, clock: Clock) {
+    this.#source = source
+    this.#clock = clock
+  }
+
+  /** To be called when there may be something to do. */
+  poke(): void {
+    this.#isWanted = true
+    if (this.#isWorking || this.#isStopped) return
+    this.#timer?.cancel()
+    this.#isWorking = true
+    void this.#work()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  async #work(): Promise<void> {
+    let delayMs: number | null = 0
+    while (delayMs === 0 && !this.#isStopped) {
+      this.#isWanted = false
+      delayMs = await this.#round().catch(() => failedWaitMs)
+      if (this.#isWanted) delayMs = 0
+    }
+    this.#isWorking = false
+    if (delayMs !== null && !this.#isStopped) this.#timer = this.#clock.after(delayMs, () => this.poke())
+  }
+
+  /** One step of each job; how long to wait until the next, or null if there is none left. */
+  async #round(): Promise<number | null> {
+    let delayMs: number | null = null
+    const sooner = (ms: number) => (delayMs = Math.min(delayMs ?? Infinity, ms))
+    for (const handlerId of this.#source.backfilling()) {
+      const { next } = await this.#source.backfill(handlerId, mostPerStep)
+      if (next !== 'ended') sooner(next === 'more' ? 0 : waitMs)
+    }
+    for (const { id, perSecond } of this.#source.running()) {
+      const wait = await this.#stepReplay(id, perSecond)
+      if (wait !== null) sooner(wait)
+    }
+    return delayMs
+  }
+
+  async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
+    const bucket = perSecond === null ? undefined : this.#bucketOf(id, perSecond)
+    const most = Math.min(mostPerStep, bucket?.available() ?? Infinity)
+    if (most < 1) return bucket?.waitMs() ?? waitMs
+    const { created, next } = await this.#source.step(id, most)
+    bucket?.spend(created)
+    if (next === 'ended') this.#buckets.delete(id)
+    if (next === 'more') return bucket?.waitMs() ?? 0
+    return next === 'waits' ? waitMs : null
+  }
+
+  #bucketOf(id: number, perSecond: number): TokenBucket {
+    const known = this.#buckets.get(id)
+    if (known !== undefined) return known
+    const bucket = new TokenBucket(perSecond, this.#clock)
+    this.#buckets.set(id, bucket)
+    return bucket
+  }
+}

@@ -1,0 +1,177 @@
+import type { Clock } from '../clock.ts'
+import { Jobs, mostAhead, type StepResult } from './jobs.ts'
+import { checkReplayFilter, matchesFilter } from './replay-filter.ts'
+import type { MemoryRun } from './memory-runs.ts'
+import type { HandlerRoute, LeasedReplay, NewEvent, NewReplay, ReplayRecord, ReplayState } from './port.ts'
+import { deriveEventStatus } from './status.ts'
+
+/** An event with its runs, as a replay looks at it. */
+export interface ReplayedEvent {
+  readonly seq: number
+  readonly event: NewEvent
+  readonly runs: readonly MemoryRun[]
+}
+
+export interface MemoryReplaysOptions {
+  readonly clock: Clock
+  /** In accept order. */
+  readonly events: readonly ReplayedEvent[]
+  /** Of the handlers that are registered now. */
+  readonly routesOf: (type: string) => readonly HandlerRoute[]
+  readonly createRun: (entry: ReplayedEvent, route: HandlerRoute, replay: LeasedReplay | null) => void
+  readonly openRuns: () => Iterable<MemoryRun>
+  readonly drop: (run: MemoryRun) => void
+}
+
+interface Entry extends NewReplay {
+  readonly id: number
+  readonly createdAt: number
+  readonly lastSeq: number
+  state: ReplayState
+  endedAt: number | null
+  nextSeq: number
+  events: number
+  runs: number
+}
+
+interface Backfill {
+  readonly handler: string
+  readonly from: number
+  nextSeq: number
+}
+
+/** Replays and backfills of a memory inbox. */
+export class MemoryReplays {
+  readonly #options: MemoryReplaysOptions
+  readonly #jobs: Jobs
+  readonly #replays: Entry[] = []
+  /** By their place here, from 1. Ended ones stay. */
+  readonly #backfills: (Backfill | null)[] = []
+
+  constructor(options: MemoryReplaysOptions) {
+    this.#options = options
+    const source = {
+      backfilling: () => this.#backfills.flatMap((backfill, index) => (backfill === null ? [] : [index])),
+      running: () => this.#replays.filter(({ state }) => state === 'running'),
+      backfill: async (index: number, most: number) => this.#backfill(index, most),
+      step: async (id: number, most: number) => this.#step(id, most),
+    }
+    this.#jobs = new Jobs(source, options.clock)
+  }
+
+  close(): void {
+    this.#jobs.stop()
+  }
+
+  isBackfilling(handler: string): boolean {
+    return this.#backfills.some((backfill) => backfill?.handler === handler)
+  }
+
+  startBackfill(handler: string, from: 'beginning' | number): void {
+    this.#backfills.push({ handler, from: from === 'beginning' ? 0 : from, nextSeq: 1 })
+    this.#jobs.poke()
+  }
+
+  count(filter: NewReplay['filter']): number {
+    checkReplayFilter(filter)
+    return this.#options.events.filter((entry) => this.#matches(filter, entry)).length
+  }
+
+  start(replay: NewReplay): ReplayRecord {
+    checkReplayFilter(replay.filter)
+    const { clock, events } = this.#options
+    const entry: Entry = {
+      ...replay,
+      id: this.#replays.length + 1,
+      createdAt: clock.now(),
+      lastSeq: events.length,
+      state: 'running',
+      endedAt: null,
+      nextSeq: 1,
+      events: 0,
+      runs: 0,
+    }
+    this.#replays.push(entry)
+    this.#jobs.poke()
+    return this.#toRecord(entry)
+  }
+
+  /** Oldest first. */
+  all(): ReplayRecord[] {
+    return this.#replays.map((entry) => this.#toRecord(entry))
+  }
+
+  cancel(id: number): boolean {
+    const entry = this.#replays[id - 1]
+    if (entry?.state !== 'running') return false
+    this.#end(entry, 'cancelled')
+    // The newest first, so that none takes the place of one that was dropped before it is dropped itself.
+    const waiting = this.#openOf(id).filter(({ item, state }) => item === null && state !== 'running')
+    for (const run of waiting.toReversed()) this.#options.drop(run)
+    return true
+  }
+
+  #step(id: number, most: number): StepResult {
+    const entry = this.#replays[id - 1]
+    if (entry?.state !== 'running') return { created: 0, next: 'ended' }
+    const open = this.#openOf(id).length
+    if (entry.nextSeq > entry.lastSeq) {
+      if (open > 0) return { created: 0, next: 'waits' }
+      this.#end(entry, 'done')
+      return { created: 0, next: 'ended' }
+    }
+    const room = Math.min(most, mostAhead - open)
+    if (room <= 0) return { created: 0, next: 'waits' }
+    let created = 0
+    for (; entry.nextSeq <= entry.lastSeq && created < room; entry.nextSeq++) {
+      const found = this.#options.events[entry.nextSeq - 1]
+      if (found === undefined || !this.#matches(entry.filter, found)) continue
+      entry.events += 1
+      for (const route of this.#options.routesOf(found.event.type)) {
+        if (entry.filter.handler !== undefined && entry.filter.handler !== route.name) continue
+        this.#options.createRun(found, route, { id, newKeys: entry.newKeys })
+        created += 1
+      }
+    }
+    entry.runs += created
+    return { created, next: 'more' }
+  }
+
+  #backfill(index: number, most: number): StepResult {
+    const backfill = this.#backfills[index]
+    if (!backfill) return { created: 0, next: 'ended' }
+    const open = [...this.#options.openRuns()].filter(({ handler }) => handler === backfill.handler).length
+    const room = Math.min(most, mostAhead - open)
+    if (room <= 0) return { created: 0, next: 'waits' }
+    let created = 0
+    for (; backfill.nextSeq <= this.#options.events.length && created < room; backfill.nextSeq++) {
+      const found = this.#options.events[backfill.nextSeq - 1]
+      if (found === undefined || found.event.receivedAt < backfill.from) continue
+      const route = this.#options.routesOf(found.event.type).find(({ name }) => name === backfill.handler)
+      if (route === undefined) continue
+      this.#options.createRun(found, route, null)
+      created += 1
+    }
+    if (backfill.nextSeq <= this.#options.events.length) return { created, next: 'more' }
+    this.#backfills[index] = null
+    return { created, next: 'ended' }
+  }
+
+  #matches(filter: NewReplay['filter'], { event, runs }: ReplayedEvent): boolean {
+    return matchesFilter(filter, { ...event, status: () => deriveEventStatus(runs) })
+  }
+
+  #openOf(id: number): MemoryRun[] {
+    return [...this.#options.openRuns()].filter(({ replay }) => replay?.id === id)
+  }
+
+  #end(entry: Entry, state: ReplayState): void {
+    entry.state = state
+    entry.endedAt = this.#options.clock.now()
+  }
+
+  #toRecord({ nextSeq, ...entry }: Entry): ReplayRecord {
+    const scannedSeq = Math.min(nextSeq - 1, entry.lastSeq)
+    return { ...entry, scannedSeq, skipped: 0, openRuns: this.#openOf(entry.id).length }
+  }
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '../../clock.ts'
+import { mostAhead, type StepResult } from '../jobs.ts'
+import { matchesFilter, partsOfKey } from '../replay-filter.ts'
+import {
+  replayStates,
+  runStates,
+  type HandlerRoute,
+  type LeasedReplay,
+  type NewReplay,
+  type ReplayFilter,
+  type ReplayState,
+} from '../port.ts'
+import { createRouteKeys } from '../route-key.ts'
+import { deriveEventStatus } from '../status.ts'
+import type { HandlerTable } from './handlers.ts'
+import type { Memo } from './memo.ts'
+import { live, type Runs } from './runs.ts'
+import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
+
+export interface ReplaysOptions {
+  readonly sql: Statements
+  readonly clock: Clock
+  readonly memo: Memo
+  readonly handlers: HandlerTable
+  readonly runs: Pick<Runs, 'insert' | 'drop'>
+}
+
+const mostScanned = 2_000
+const mostDropped = 100_000
+
+/** Replays and backfills: runs of events that are stored already, created step by step. */
+export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptions) {
+  const leased = new Map<number, LeasedReplay>()
+
+  /** What leases say of a replay. */
+  function replayOf(id: number): LeasedReplay {
+    const known = leased.get(id)
+    if (known !== undefined) return known
+    const replay = { id, newKeys: sql.replayRow.get(id)?.newKeys === 1 }
+    leased.set(id, replay)
+    return replay
+  }
+
+  function start({ filter, perSecond, newKeys }: NewReplay): number {
+    const lastSeq = memo.nextSeq - 1
+    const text = JSON.stringify(filter)
+    return Number(sql.insertReplay.run(text, perSecond, newKeys ? 1 : 0, clock.now(), lastSeq).lastInsertRowid)
+  }
+
+  /** Creates up to `most` runs of a replay. */
+  function step(id: number, most: number): StepResult {
+    const row = sql.replayRow.get(id)
+    if (row === undefined || row.state !== codeOf('running')) return { created: 0, next: 'ended' }
+    if (row.nextSeq > row.lastSeq) {
+      if (openRuns(id) > 0) return { created: 0, next: 'waits' }
+      sql.endReplay.run(codeOf('done'), clock.now(), id)
+      return { created: 0, next: 'ended' }
+    }
+    const room = Math.min(most, mostAhead - openRuns(id))
+    return room <= 0 ? { created: 0, next: 'waits' } : scan(row, room)
+  }
+
+  function scan(row: ReplayRow, room: number): StepResult {
+    const filter = JSON.parse(row.filter) as ReplayFilter
+    const [listed, nextSeq] = candidates(filter, row)
+    let [next, events, created, skipped] = [nextSeq, 0, 0, 0]
+    for (const event of listed) {
+      if (created >= room) {
+        next = event.seq
+        break
+      }
+      if (!matches(filter, event)) continue
+      events++
+      if (sql.hasBody.get(event.seq) === undefined) {
+        skipped++
+        continue
+      }
+      for (const route of handlers.routesOf(event.type)) {
+        if (filter.handler !== undefined && filter.handler !== route.name) continue
+        insert(route, event, row.id)
+        created++
+      }
+    }
+    sql.moveReplay.run(next, events, created, skipped, row.id)
+    return { created, next: 'more' }
+  }
+
+  /** Events to look at, in accept order, and where to go on behind them. */
+  function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): [ScannedEvent[], number] {
+    if (ids === undefined) {
+      const scanned = sql.eventsFrom.all(nextSeq, lastSeq, mostScanned)
+      const last = scanned.at(-1)
+      return [scanned, last === undefined ? lastSeq + 1 : last.seq + 1]
+    }
+    const found = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
+    return [found.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq), lastSeq + 1]
+  }
+
+  function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
+    const { seq, id, type, receivedAt, key } = event
+    const status = () =>
+      deriveEventStatus(sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' })))
+    return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
+  }
+
+  function insert(route: HandlerRoute, { seq, id, key }: ScannedEvent, replayId: number): void {
+    const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => sql.rawOf.get(seq)?.raw })
+    runs.insert({ handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }, seq)
+  }
+
+  function openRuns(id: number): number {
+    return handlers.ids().reduce((sum, handlerId) => sum + (sql.openCount.get(handlerId, id)?.count ?? 0), 0)
+  }
+
+  function cancel(id: number): boolean {
+    if (sql.endReplay.run(codeOf('cancelled'), clock.now(), id).changes === 0) return false
+    for (const handlerId of handlers.ids()) {
+      // What its runs left in the outbox is not among them: it belongs to what is done. The newest first, so that none takes the
+      // place of one that was dropped before it is dropped itself.
+      const waiting = sql.waitingOfReplay.all(handlerId, id, mostDropped).toSorted((a, b) => b.id - a.id)
+      for (const run of waiting) runs.drop(run.id, run.state, { handlerId, replayId: id, key: run.key })
+    }
+    return true
+  }
+
+  /** Creates up to `most` runs of a handler that is new, of events that were there before it. */
+  function backfill(handlerId: number, most: number): StepResult {
+    const at = sql.backfill.get(handlerId)
+    const route = handlers.routeOf(handlerId)
+    if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
+    const room = Math.min(most, mostAhead - (sql.openCount.get(handlerId, live)?.count ?? 0))
+    if (room <= 0) return { created: 0, next: 'waits' }
+    const lastSeq = memo.nextSeq - 1
+    const scanned = sql.eventsFrom.all(at.nextSeq, lastSeq, mostScanned)
+    let [next, created] = [(scanned.at(-1)?.seq ?? lastSeq) + 1, 0]
+    for (const event of scanned) {
+      if (created >= room) {
+        next = event.seq
+        break
+      }
+      if (event.receivedAt < at.receivedFrom || !handlers.takes(route, event.type)) continue
+      if (sql.hasBody.get(event.seq) === undefined) continue
+      insert(route, event, live)
+      created++
+    }
+    if (next <= lastSeq) {
+      sql.moveBackfill.run(next, handlerId)
+      return { created, next: 'more' }
+    }
+    // From the next event on it gets its runs like all others.
+    handlers.endBackfill(handlerId)
+    return { created, next: 'ended' }
+  }
+
+  return {
+    start,
+    step,
+    cancel,
+    backfill,
+    replayOf,
+    /** None before it is known which handlers there are. */
+    running: () => (handlers.isRegistered ? sql.runningReplays.all() : []),
+  }
+}
+
+function codeOf(state: ReplayState): number {
+  return replayStates.indexOf(state)
+}

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import type { NewReplay, ReplayRecord } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from './stage.ts'
+import { readAll } from './views.ts'
+
+const replayOf = (filter: NewReplay['filter'], given: Partial<NewReplay> = {}): NewReplay => ({
+  filter,
+  perSecond: null,
+  newKeys: false,
+  ...given,
+})
+
+/** What replays promise. */
+export function describeReplays(harness: ConformanceHarness): void {
+  /** Events e0, e1 … of two addresses and two types, all handled. */
+  async function handled(count = 4): Promise<Stage> {
+    const stage = await Stage.open(harness)
+    const events = Array.from({ length: count }, (_, n) =>
+      anEvent(`e${n}`, {
+        network: n % 2 === 0 ? 'solana' : 'base',
+        address: 'A',
+        type: n < 2 ? 'wallet.large_trade' : 'token.new_listing',
+        receivedAt: stage.clock.now() + n,
+      }),
+    )
+    await stage.accept(...events)
+    await workOff(stage)
+    return stage
+  }
+
+  async function workOff(stage: Stage): Promise<string[]> {
+    const seen: string[] = []
+    for (;;) {
+      const claim = stage.claim({ owner: `worker ${seen.length}` })
+      const leases = await settled(stage, claim, `worker ${seen.length}`)
+      if (leases.length === 0) return seen
+      seen.push(...idsOf(leases))
+      await stage.done(...leases)
+    }
+  }
+
+  /** The leases, or none once nothing comes however much time passes. */
+  async function settled(stage: Stage, claim: ReturnType<Stage['claim']>, owner: string) {
+    for (let n = 0; n < 10; n += 1) {
+      if (!(await stage.isWaiting(claim))) return claim
+      await stage.clock.advance(50)
+    }
+    await stage.inbox.retire(owner)
+    return claim
+  }
+
+  async function ended(stage: Stage, id: number): Promise<ReplayRecord> {
+    for (let n = 0; n < 50; n += 1) {
+      const record = await stage.inbox.replay(id)
+      if (record?.state !== 'running') return record!
+      await stage.clock.advance(50)
+    }
+    throw new Error('the replay does not end')
+  }
+
+  describe('a replay', () => {
+    const filters: [string, NewReplay['filter'], string[]][] = [
+      ['ids', { ids: ['e3', 'e1', 'e1', 'nobody'] }, ['e1', 'e3']],
+      ['type', { type: 'token.new_listing' }, ['e2', 'e3']],
+      ['network and address', { network: 'solana', address: 'A' }, ['e0', 'e2']],
+      ['time', { from: Date.UTC(2026, 0, 1) + 1, to: Date.UTC(2026, 0, 1) + 3 }, ['e1', 'e2']],
+      ['status', { status: 'done' }, ['e0', 'e1', 'e2', 'e3']],
+      ['all of it together', { ids: ['e0', 'e1'], network: 'base', status: 'done' }, ['e1']],
+      ['handler', { handler: 'ordered', type: 'wallet.large_trade' }, ['e0', 'e1']],
+    ]
+
+    test.each(filters)('runs what a filter by %s finds, as often as its dry run counts', async (_, filter, ids) => {
+      await using stage = await handled()
+      expect(await stage.inbox.countReplay(filter)).toEqual({ events: ids.length, skipped: 0 })
+      const replay = await stage.inbox.startReplay(replayOf(filter))
+      expect(replay).toMatchObject({ id: 1, state: 'running', filter, newKeys: false, perSecond: null, lastSeq: 4 })
+      expect((await workOff(stage)).toSorted()).toEqual(ids)
+      expect(await ended(stage, 1)).toMatchObject({ state: 'done', events: ids.length, runs: ids.length, openRuns: 0 })
+    })
+
+    test('of nothing in particular is refused', async () => {
+      await using stage = await handled()
+      const refused = expect.objectContaining({ code: 'bad_request' })
+      for (const filter of [{}, { ids: undefined } as never]) {
+        await expect(stage.inbox.startReplay(replayOf(filter))).rejects.toEqual(refused)
+        await expect(stage.inbox.countReplay(filter)).rejects.toEqual(refused)
+      }
+      const tooMany = { ids: Array.from({ length: 1_001 }, (__, n) => `e${n}`) }
+      await expect(stage.inbox.startReplay(replayOf(tooMany))).rejects.toEqual(refused)
+      expect((await stage.inbox.replays({ limit: 9 })).data).toEqual([])
+    })
+
+    test('is a generation of its own: history stays, leases say so, and it keeps its own order', async () => {
+      await using stage = await handled()
+      await stage.inbox.startReplay(replayOf({ network: 'solana' }, { newKeys: true }))
+      const lease = await stage.claimOne({ max: 9 })
+      expect(lease).toMatchObject({ event: { id: 'e0' }, attempt: 1, replay: { id: 1, newKeys: true } })
+      await stage.accept(anEvent('live', { network: 'solana', address: 'A' }))
+      // What is live does not wait for the replay, nor the replay for it.
+      const live = await stage.claimOne()
+      expect(live).toMatchObject({ event: { id: 'live' }, replay: null })
+      await stage.done(lease)
+      expect(await stage.claimOne()).toMatchObject({ event: { id: 'e2' }, replay: { id: 1 } })
+      const { runs } = await stage.detail('e0')
+      expect(runs.map(({ state, replay }) => [state, replay])).toEqual([
+        ['done', null],
+        ['done', 1],
+      ])
+    })
+
+    test('lets live work go first', async () => {
+      await using stage = await handled()
+      await stage.inbox.startReplay(replayOf({ status: 'done' }))
+      await stage.clock.advance(100)
+      await stage.accept(anEvent('live'))
+      expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['live'])
+      expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['e0'])
+    })
+
+    test('creates a bounded number of runs ahead, and goes on as they are worked off', async () => {
+      await using stage = await handled(1_500)
+      await stage.inbox.startReplay(replayOf({ status: 'done' }))
+      for (let n = 0; n < 100; n += 1) await stage.clock.advance(20)
+      expect(await stage.inbox.replay(1)).toMatchObject({ state: 'running', runs: 1_000, openRuns: 1_000 })
+      expect(new Set(await workOff(stage)).size).toBe(1_500)
+      expect(await ended(stage, 1)).toMatchObject({ runs: 1_500, scannedSeq: 1_500, lastSeq: 1_500 })
+    })
+
+    test('keeps to its rate', async () => {
+      await using stage = await handled(30)
+      await stage.inbox.startReplay(replayOf({ status: 'done' }, { perSecond: 10 }))
+      const created = async () => (await stage.inbox.replay(1))!.runs
+      await stage.clock.advance(10)
+      expect(await created()).toBe(10)
+      await stage.clock.advance(1_000)
+      expect(await created()).toBeGreaterThanOrEqual(19)
+      expect(await created()).toBeLessThanOrEqual(21)
+    })
+
+    test('that is cancelled creates no more and drops what waits; what runs goes on, and what is in the outbox', async () => {
+      await using stage = await handled()
+      await stage.inbox.startReplay(replayOf({ status: 'done' }))
+      await stage.clock.advance(100)
+      const [lease] = await stage.claim({ max: 1 })
+      const { runId, token } = lease!
+      const item = { sink: 'mail', key: null, payload: '1', idempotencyKey: 'i' }
+      const effects = { reads: [], writes: [], items: [item] }
+      await stage.inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
+      const running = await stage.claimOne()
+      expect(await stage.inbox.cancelReplay(1)).toBe(true)
+      expect(await stage.inbox.cancelReplay(1)).toBe(false)
+      expect(await stage.inbox.cancelReplay(2)).toBe(false)
+      expect(await stage.inbox.replay(1)).toMatchObject({ state: 'cancelled', openRuns: 2 })
+      const states = await Promise.all(
+        ['e0', 'e1', 'e2', 'e3'].map(async (id) => (await stage.detail(id)).runs[1]?.state),
+      )
+      expect(new Set(states)).toEqual(new Set(['done', 'dropped', 'running']))
+      expect(await stage.done(running)).toEqual(['applied'])
+      expect(idsOf(await stage.claim({ handlers: ['mail'] }))).toEqual([lease!.event.id])
+      await stage.accept(anEvent('next', { network: 'solana', address: 'A' }))
+      expect(idsOf(await stage.claim())).toEqual(['next'])
+    })
+
+    test('is listed, newest first, page by page', async () => {
+      await using stage = await handled()
+      for (let n = 0; n < 5; n += 1) await stage.inbox.startReplay(replayOf({ ids: [`e${n}`] }))
+      const seen = await readAll((cursor) => stage.inbox.replays({ ...cursor, limit: 2 }))
+      expect(seen.map(({ id, filter }) => [id, filter.ids])).toEqual([5, 4, 3, 2, 1].map((id) => [id, [`e${id - 1}`]]))
+      expect(await stage.inbox.replay(9)).toBeNull()
+    })
+
+    test('goes on after a stop and after a crash', async ({ skip }) => {
+      if (!harness.crash || !harness.reopen) skip('this inbox keeps nothing')
+      await using stage = await handled(1_500)
+      await stage.inbox.startReplay(replayOf({ status: 'done' }))
+      await stage.clock.advance(100)
+      await stage.reopen()
+      await stage.clock.advance(100)
+      await stage.crash()
+      expect(new Set(await workOff(stage)).size).toBe(1_500)
+      expect(await ended(stage, 1)).toMatchObject({ state: 'done', runs: 1_500 })
+    })
+
+    test('whose run is a dead letter can be requeued after its end', async () => {
+      await using stage = await handled()
+      await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
+      await stage.clock.advance(100)
+      await stage.killReady()
+      await ended(stage, 1)
+      expect(await stage.inbox.requeueDead('all')).toBe(1)
+      expect(await stage.claimOne()).toMatchObject({ event: { id: 'e0' }, replay: { id: 1 }, attempt: 1 })
+    })
+  })
+
+  describe('a handler that is new', () => {
+    const late = (from: 'now' | 'beginning' | number) => ({ ...ordered, name: 'late', from }) as const
+    const claimLate = (stage: Stage) => ({ handlers: ['late'], owner: `late ${stage.clock.now()}` })
+
+    test('from the beginning gets all that is stored, before what comes later, in order', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([ordered, late('beginning')])
+      await stage.accept(anEvent('after', { network: 'solana', address: 'A' }))
+      await stage.clock.advance(100)
+      const order: string[] = []
+      for (let leases = await stage.claim(claimLate(stage)); ; leases = await stage.claim(claimLate(stage))) {
+        order.push(...idsOf(leases))
+        await stage.done(...leases)
+        if (order.length === 5) break
+        await stage.clock.advance(100)
+      }
+      expect(order.filter((id) => ['e0', 'e2', 'after'].includes(id))).toEqual(['e0', 'e2', 'after'])
+      expect(new Set(order)).toEqual(new Set(['e0', 'e1', 'e2', 'e3', 'after']))
+      await stage.accept(anEvent('live'))
+      expect(await stage.claimOne(claimLate(stage))).toMatchObject({ event: { id: 'live' }, replay: null })
+    })
+
+    test('from a time gets what was received since', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([ordered, late(Date.UTC(2026, 0, 1) + 2)])
+      await stage.clock.advance(100)
+      expect(idsOf(await stage.claim(claimLate(stage))).toSorted()).toEqual(['e2', 'e3'])
+    })
+
+    test('from now on gets nothing older, and a handler that is known nothing more', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([{ ...ordered, from: 'beginning' }, late('now')])
+      await stage.clock.advance(100)
+      const claim = stage.claim({ handlers: ['ordered', 'late'] })
+      expect(await stage.isWaiting(claim)).toBe(true)
+      await stage.accept(anEvent('new'))
+      expect((await claim).map(({ handler }) => handler).toSorted()).toEqual(['late', 'ordered'])
+    })
+
+    test('does not make others wait for it', async () => {
+      await using stage = await Stage.open(harness, [ordered, loose])
+      await stage.accept(anEvent('a'))
+      await stage.inbox.register([ordered, loose, late('beginning')])
+      await stage.accept(anEvent('b'))
+      expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
+    })
+
+    test('goes on with that after a crash', async ({ skip }) => {
+      if (!harness.crash) skip('this inbox keeps nothing')
+      await using stage = await handled(1_200)
+      const routes = [ordered, late('beginning')]
+      await stage.inbox.register(routes)
+      await stage.clock.advance(100)
+      await stage.crash(routes)
+      const seen = new Set<string>()
+      while (seen.size < 1_200) {
+        await stage.clock.advance(50)
+        const leases = await stage.claim(claimLate(stage))
+        for (const id of idsOf(leases)) seen.add(id)
+        await stage.done(...leases)
+      }
+      expect(seen.size).toBe(1_200)
+    })
+  })
+}
