@@ -138,8 +138,13 @@ export class MemoryRuns {
   }
 
   /** Ends a run that nobody works on; what waits behind it takes its place. */
-  drop(run: MemoryRun): void {
+  drop(run: MemoryRun, reason?: string): void {
     const { state } = run
+    const now = this.#clock.now()
+    if (reason !== undefined) {
+      const error = { name: 'dropped', message: reason }
+      run.attempts.push({ attempt: run.attempt, startedAt: now, endedAt: now, outcome: 'dropped', error })
+    }
     this.open.delete(run)
     this.dead.delete(run.runId)
     run.state = 'dropped'

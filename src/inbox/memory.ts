@@ -7,6 +7,7 @@ import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
 import {
   listedBytes,
   type AcceptResult,
+  type AuditRecord,
   type DeadLetter,
   type EventDetail,
   type EventQuery,
@@ -71,9 +72,14 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
   })
   const registered = new Set<string>()
+  const concurrencies = new Map<string, number>()
+  const audit: AuditRecord[] = []
+  const note = (action: AuditRecord['action'], detail: AuditRecord['detail']) =>
+    void audit.push({ id: audit.length + 1, at: clock.now(), action, detail })
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
   let conflicts = 0
+  let lastQuarantined = 0
   let closed = false
 
   function assertOpen(): void {
@@ -111,7 +117,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     if (known) known.count += 1
     else {
       const body = { ...arrival, raw: new Uint8Array(arrival.raw) }
-      quarantined.set(arrival.id, { seq: quarantined.size + 1, body, count: 1 })
+      quarantined.set(arrival.id, { seq: (lastQuarantined += 1), body, count: 1 })
     }
     return 'quarantined'
   }
@@ -186,7 +192,9 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async startReplay(replay) {
       assertOpen()
-      return replays.start(replay)
+      const record = replays.start(replay)
+      note('replay.start', { replay: record.id, ...replay })
+      return record
     },
     async replays({ limit, cursor }) {
       assertOpen()
@@ -199,17 +207,75 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async cancelReplay(id) {
       assertOpen()
-      return replays.cancel(id)
+      const isCancelled = replays.cancel(id)
+      if (isCancelled) note('replay.cancel', { replay: id })
+      return isCancelled
     },
     async setPaused(handler, paused) {
       assertOpen()
       const isKnown = handler === null || registered.has(handler)
-      if (isKnown) runs.setPaused(handler, paused)
-      return isKnown
+      if (!isKnown) return false
+      runs.setPaused(handler, paused)
+      note(paused ? 'handler.pause' : 'handler.resume', { handler })
+      return true
+    },
+    async setConcurrency(handler, concurrency) {
+      assertOpen()
+      if (!registered.has(handler)) return false
+      if (concurrency === null) concurrencies.delete(handler)
+      else concurrencies.set(handler, concurrency)
+      note('handler.set', { handler, concurrency })
+      return true
+    },
+    async deadLetter(runId) {
+      assertOpen()
+      const run = runs.dead.get(runId)
+      return run ? toDeadLetter(run).letter : null
+    },
+    async dropDead(which, reason) {
+      assertOpen()
+      const ids = which === 'all' ? [...runs.dead.keys()] : which
+      const found = ids.flatMap((runId) => runs.dead.get(runId) ?? [])
+      for (const run of found) runs.drop(run, reason)
+      if (found.length > 0) note('dead.drop', { reason, runs: which })
+      runs.serve()
+      return found.length
+    },
+    async dropOpenRuns(handler, reason) {
+      assertOpen()
+      if (!registered.has(handler)) return null
+      const found = [...runs.open, ...runs.dead.values()].filter((run) => {
+        return run.handler === handler && run.state !== 'running' && run.state !== 'dead'
+      })
+      for (const run of found) runs.drop(run, reason)
+      if (found.length > 0) note('handler.drop', { handler, reason, count: found.length })
+      runs.serve()
+      return found.length
+    },
+    async retryQuarantined(id, event) {
+      assertOpen()
+      if (!quarantined.delete(id)) return null
+      note('quarantine.retry', { id, event: event.id })
+      const result = acceptEvent(event)
+      runs.serve()
+      return result
+    },
+    async dropQuarantined(id, reason) {
+      assertOpen()
+      if (!quarantined.delete(id)) return false
+      note('quarantine.drop', { id, reason })
+      return true
+    },
+    async audit({ limit, cursor }) {
+      assertOpen()
+      const oldestFirst = audit.map((record) => ({ seq: record.id, record }))
+      return toPage(newestFirst(oldestFirst, cursor), limit, ({ record }) => record)
     },
     async requeueDead(which) {
       assertOpen()
-      return runs.requeueDead(which)
+      const count = runs.requeueDead(which)
+      if (count > 0) note('dead.requeue', { runs: which })
+      return count
     },
     async quarantine({ limit, cursor }) {
       assertOpen()
@@ -229,7 +295,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         quarantined: quarantined.size,
         conflicts,
         paused: runs.allPaused,
-        handlers: countByHandler(routes, runs),
+        handlers: countByHandler(routes, runs, concurrencies),
         oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
         missingSeqs: 0,
       }
@@ -312,13 +378,23 @@ function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number
 }
 
 /** One row per handler that is registered or has runs that are not done. */
-function countByHandler(routes: readonly HandlerRoute[], runs: MemoryRuns): HandlerStats[] {
+function countByHandler(
+  routes: readonly HandlerRoute[],
+  runs: MemoryRuns,
+  concurrencies: ReadonlyMap<string, number>,
+): HandlerStats[] {
   type Counts = { -readonly [K in keyof HandlerStats]: HandlerStats[K] }
   const rows = new Map<string, Counts>()
   const rowOf = (handler: string) => {
     const counts = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
     const superseded = runs.superseded(handler)
-    const row = rows.get(handler) ?? { handler, paused: runs.isPaused(handler), superseded, ...counts }
+    const row = rows.get(handler) ?? {
+      handler,
+      paused: runs.isPaused(handler),
+      concurrency: concurrencies.get(handler) ?? null,
+      superseded,
+      ...counts,
+    }
     rows.set(handler, row)
     return row
   }

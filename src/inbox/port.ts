@@ -388,10 +388,30 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
+/** What somebody did, with what it was done to. */
+export interface AuditRecord {
+  readonly id: number
+  readonly at: number
+  readonly action:
+    | 'handler.pause'
+    | 'handler.resume'
+    | 'handler.set'
+    | 'handler.drop'
+    | 'dead.requeue'
+    | 'dead.drop'
+    | 'quarantine.retry'
+    | 'quarantine.drop'
+    | 'replay.start'
+    | 'replay.cancel'
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
 export interface HandlerStats extends RunCounts {
   readonly handler: string
   /** Whether this handler itself is paused. */
   readonly paused: boolean
+  /** How many of its runs may run at once, where somebody set that; null: as it says itself. */
+  readonly concurrency: number | null
   /** How many of its runs were superseded, ever. */
   readonly superseded: number
 }
@@ -470,6 +490,14 @@ export interface ViewPort {
   event(id: string): Promise<EventDetail | null>
   /** Newest first. */
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
+  /** By the id of its run. */
+  deadLetter(runId: number): Promise<DeadLetter | null>
+  /** Ends dead letters for good, with a reason that is kept; what they hold up goes on. Gives how many. */
+  dropDead(which: 'all' | readonly number[], reason: string): Promise<number>
+  /** Ends all runs of a handler that nobody works on, for one that was removed. Gives how many; null if there never was such a handler. */
+  dropOpenRuns(handler: string, reason: string): Promise<number | null>
+  /** How many runs of a handler may run at once; null: as it says itself. It holds across restarts. False as for `setPaused`. */
+  setConcurrency(handler: string, concurrency: number | null): Promise<boolean>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
   /** How many events a replay would find, and how many of these have no body any more. */
@@ -493,6 +521,12 @@ export interface ViewPort {
   quarantine(query: PageQuery): Promise<Page<QuarantinedBody>>
   /** One of them with all of its bytes. */
   quarantined(id: string): Promise<QuarantinedBody | null>
+  /** Accepts the event that a body in quarantine turned out to be, and takes it out of there. Null if it is not there. */
+  retryQuarantined(id: string, event: NewEvent): Promise<AcceptResult | null>
+  /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
+  dropQuarantined(id: string, reason: string): Promise<boolean>
+  /** What was done by these calls, newest first. */
+  audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
 }
 

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeActs } from './acts.ts'
 import { describeAccept } from './accept.ts'
 import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
@@ -25,6 +26,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeEffects(harness)
     describeOptions(harness)
     describePause(harness)
+    describeActs(harness)
     describeReplays(harness)
     describeViews(harness)
     describeOperations(harness)

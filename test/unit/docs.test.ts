@@ -60,7 +60,18 @@ test('the folder that docs/compose.yaml has secrets put into is kept out of git'
 test('docs/operations.md names the metrics that are missing while the store cannot be read', async () => {
   const empty = { lastSeq: 0, quarantined: 0, conflicts: 0, oldestOpenAt: null, missingSeqs: 0, paused: false }
   const handlers = [
-    { handler: 'a', paused: false, superseded: 0, waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 },
+    {
+      handler: 'a',
+      paused: false,
+      superseded: 0,
+      concurrency: null,
+      waiting: 0,
+      ready: 0,
+      suspect: 0,
+      running: 0,
+      held: 0,
+      dead: 0,
+    },
   ]
   const namesOf = async (stats: () => Promise<InboxStats>) => {
     const text = await createMetrics({ inbox: { stats }, clock: createTestClock() }).scrape()

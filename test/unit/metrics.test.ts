@@ -110,6 +110,7 @@ test('what the store knows is read at each scrape, and a handler that is gone le
         handler: 'trades',
         paused: true,
         superseded: 0,
+        concurrency: null,
         waiting: 1,
         ready: 2,
         suspect: 3,

@@ -6,6 +6,7 @@ import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, type Packed } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
+import type { Acts } from './acts.ts'
 import type { Synchronous } from './connection.ts'
 import { countAll, type ReplayCount } from './count-replay.ts'
 import type { Evidence } from './open.ts'
@@ -104,6 +105,11 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     (args?: unknown) =>
       read<Awaited<ReturnType<ViewPort[M]>>>(op, args)
 
+  const act =
+    <M extends keyof Acts>(op: M) =>
+    (...args: Parameters<Acts[M]>) =>
+      writer.call<Awaited<ReturnType<Acts[M]>>>(op, plain(args)) as ReturnType<Acts[M]>
+
   async function quickCheck(): Promise<string> {
     const checker = startReader(file, 'checker')
     try {
@@ -126,8 +132,15 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     evidence,
     accept,
     ...callWork(writer),
-    setPaused: (handler, paused) => writer.call<boolean>('setPaused', plain([handler, paused])),
-    requeueDead: (which) => writer.call<number>('requeueDead', plain(which)),
+    setPaused: act('setPaused'),
+    setConcurrency: act('setConcurrency'),
+    requeueDead: act('requeueDead'),
+    dropDead: act('dropDead'),
+    dropOpenRuns: act('dropOpenRuns'),
+    retryQuarantined: act('retryQuarantined'),
+    dropQuarantined: act('dropQuarantined'),
+    deadLetter: view('deadLetter'),
+    audit: view('audit'),
     async startReplay(replay) {
       checkReplayFilter(replay.filter)
       return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain(replay)))

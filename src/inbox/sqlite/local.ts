@@ -5,27 +5,19 @@ import { checkReplayFilter } from '../replay-filter.ts'
 import { countAll } from './count-replay.ts'
 import { Jobs, type JobSource } from '../jobs.ts'
 import type { OpenStore } from './open.ts'
+import { createActs, type Acts } from './acts.ts'
 import type { SqliteStore } from './store.ts'
 import { createViews } from './views.ts'
 import { Writer, type WriterHealth } from './writer.ts'
 
-const requeueBatch = 500
-
 /** Everything of the port that the writing side answers. */
-export interface WriteSide extends Pick<
-  Inbox,
-  | 'accept'
-  | 'register'
-  | 'claim'
-  | 'readState'
-  | 'settle'
-  | 'retire'
-  | 'release'
-  | 'reap'
-  | 'setPaused'
-  | 'requeueDead'
-  | 'cancelReplay'
-> {
+export interface WriteSide
+  extends
+    Pick<
+      Inbox,
+      'accept' | 'register' | 'claim' | 'readState' | 'settle' | 'retire' | 'release' | 'reap' | 'cancelReplay'
+    >,
+    Acts {
   /** Gives the id of the replay. */
   startReplay(replay: NewReplay): Promise<number>
 }
@@ -39,35 +31,27 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
       jobs.poke()
     },
     async startReplay(replay) {
-      const id = await writer.run((store) => store.replays.start(replay))
+      const id = await writer.run((store) => {
+        const started = store.replays.start(replay)
+        store.note('replay.start', { replay: started, ...replay })
+        return started
+      })
       jobs.poke()
       return id
     },
-    cancelReplay: (id) => writer.run((store) => store.replays.cancel(id)),
+    cancelReplay: (id) =>
+      writer.run((store) => {
+        const isCancelled = store.replays.cancel(id)
+        if (isCancelled) store.note('replay.cancel', { replay: id })
+        return isCancelled
+      }),
     claim: (request) => writer.claim(request),
     readState: async (handler, query) => writer.readState(handler, query),
     settle: (outcomes) => writer.run((store) => store.settle(outcomes), true),
     retire: async (owner) => writer.retire(owner),
     release: (leases) => writer.run((store) => store.release(leases)),
     reap: (owner) => writer.reap(owner),
-    setPaused: (handler, paused) => writer.run((store) => store.setPaused(handler, paused)),
-    async requeueDead(which) {
-      if (which !== 'all') {
-        // By run id, so that of one key the older run comes first.
-        const runIds = which.toSorted((a, b) => a - b)
-        return writer.run((store) => runIds.filter((runId) => store.requeueOne(runId)).length)
-      }
-      // In small transactions, so that requeueing a million dead letters does not hold up acknowledgements. Those that die
-      // again meanwhile keep their run id, which lies behind.
-      let total = 0
-      for (let after = 0; ;) {
-        const from = after
-        const { requeued, last } = await writer.run((store) => store.requeueDead(from, requeueBatch))
-        total += requeued
-        if (last === null) return total
-        after = last
-      }
-    },
+    ...createActs(writer),
   }
 }
 
@@ -115,6 +99,8 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
       return views.replayStarted(await side.startReplay(replay))
     },
     countReplay: async (filter) => countAll(filter, async (part) => views.countReplay(part)),
+    deadLetter: async (runId) => views.deadLetter(runId),
+    audit: async (query) => views.audit(query),
     replays: async (query) => views.replays(query),
     replay: async (id) => views.replay(id),
     events: async (query) => views.events(query),

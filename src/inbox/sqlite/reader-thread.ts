@@ -14,6 +14,8 @@ if (parentPort) {
     events: answer(views.events),
     event: answer(views.event),
     deadLetters: answer(views.deadLetters),
+    deadLetter: answer(views.deadLetter),
+    audit: answer(views.audit),
     replays: answer(views.replays),
     replay: answer(views.replay),
     replayStarted: answer(views.replayStarted),

@@ -115,10 +115,8 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
   function cancel(id: number): boolean {
     if (sql.endReplay.run(codeOf('cancelled'), clock.now(), id).changes === 0) return false
     for (const handlerId of handlers.ids()) {
-      // What its runs left in the outbox is not among them: it belongs to what is done. The newest first, so that none takes the
-      // place of one that was dropped before it is dropped itself.
-      const waiting = sql.waitingOfReplay.all(handlerId, id, mostDropped).toSorted((a, b) => b.id - a.id)
-      for (const run of waiting) runs.drop(run.id, run.state, { handlerId, replayId: id, key: run.key })
+      // What its runs left in the outbox is not among them: it belongs to what is done.
+      for (const run of sql.waitingOfReplay.all(handlerId, id, mostDropped)) runs.drop(run.id)
     }
     return true
   }

@@ -266,7 +266,7 @@ export function createRuns(options: RunsOptions) {
     attempt: number,
     startedAt: number,
     endedAt: number,
-    outcome: 'retry' | 'dead' | 'crashed',
+    outcome: 'retry' | 'dead' | 'crashed' | 'dropped',
     error: RunError,
   ): void {
     sql.insertAttempt.run(
@@ -328,11 +328,9 @@ export function createRuns(options: RunsOptions) {
     }
   }
 
-  /** Requeues up to `limit` dead letters with run ids above `after`; the highest id looked at, or null at the end. */
-  function requeueDead(after: number, limit: number): { requeued: number; last: number | null } {
-    const ids = sql.deadAfter.all(after, limit).map((row) => row.id)
-    for (const id of ids) requeueOne(id)
-    return { requeued: ids.length, last: ids.at(-1) ?? null }
+  /** Up to `limit` dead letters with run ids above `after`, in order. */
+  function deadAfter(after: number, limit: number): number[] {
+    return sql.deadAfter.all(after, limit).map((row) => row.id)
   }
 
   /** Makes one dead letter claimable again; false if the run is none. */
@@ -347,16 +345,45 @@ export function createRuns(options: RunsOptions) {
     return true
   }
 
-  /** Ends a run that nobody works on; what waits behind it takes its place. */
-  function drop(runId: number, now: number, place: Place): void {
-    sql.dropRun.run(clock.now(), runId)
-    if (now === state.waiting) return
-    if (now === state.held) memo.held--
-    else if (now !== state.dead) memo.claimable--
-    if (now !== state.dead) promote(place)
+  /** Ends a run that nobody works on; what waits behind it takes its place. False if there is none to end. */
+  function drop(runId: number, reason?: string): boolean {
+    const run = sql.place.get(runId)
+    if (run === undefined || run.state === state.running || run.state > state.dead) return false
+    const now = clock.now()
+    sql.dropRun.run(now, runId)
+    if (reason !== undefined) record(runId, run.attempt, now, now, 'dropped', { name: 'dropped', message: reason })
+    if (run.state === state.held) memo.held--
+    else if (run.state === state.ready || run.state === state.suspect) memo.claimable--
+    if (run.state !== state.waiting && run.state !== state.dead) promote(run)
+    return true
   }
 
-  return { insertRun, insert, drop, fill, settle, release, reap, reapDeadProcess, requeueDead, requeueOne }
+  /** Ends a dead letter for good; false if the run is none. */
+  function dropDead(runId: number, reason: string): boolean {
+    return sql.deadRun.get(runId) !== undefined && drop(runId, reason)
+  }
+
+  /** Ends up to `limit` runs of a handler that nobody works on; gives how many. */
+  function dropOpen(handlerId: number, limit: number, reason: string): number {
+    const ids = sql.openOfHandler.all(handlerId, limit)
+    for (const { id } of ids) drop(id, reason)
+    return ids.length
+  }
+
+  return {
+    insertRun,
+    insert,
+    drop,
+    fill,
+    settle,
+    release,
+    reap,
+    reapDeadProcess,
+    deadAfter,
+    requeueOne,
+    dropDead,
+    dropOpen,
+  }
 }
 
 function toLease(

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { runStates, type RunState, type StateEntry } from '../port.ts'
+import type { Place } from './leases.ts'
 
 /** A statement that changes rows. */
 interface Write<P extends unknown[]> {
@@ -160,8 +161,13 @@ export const statementTexts = {
   runningReplays: `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = 0`,
   moveReplay: `UPDATE replay SET next_seq = ?, events = events + ?, runs = runs + ?, skipped = skipped + ? WHERE id = ?`,
   endReplay: `UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = 0`,
-  waitingOfReplay: `SELECT id, state, key FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5
+  waitingOfReplay: `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5
      AND state < ${state.running} AND NOT EXISTS (SELECT 1 FROM item WHERE run_id = run.id) LIMIT ?`,
+  openOfHandler: `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND state < 5 AND state <> ${state.running} LIMIT ?`,
+  place: `SELECT handler_id AS handlerId, replay_id AS replayId, key, state, attempt FROM run WHERE id = ?`,
+  deleteQuarantined: `DELETE FROM quarantine WHERE id = ?`,
+  setConcurrency: `UPDATE handler SET concurrency = ? WHERE id = ?`,
+  insertAudit: `INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -243,9 +249,12 @@ export function prepareStatements(db: Database) {
     runningReplays: read<[], { id: number; perSecond: number | null }>(t.runningReplays),
     moveReplay: write<[number, number, number, number, number]>(t.moveReplay),
     endReplay: write<[number, number, number]>(t.endReplay),
-    waitingOfReplay: read<[number, number, number], { id: number; state: number; key: string | null }>(
-      t.waitingOfReplay,
-    ),
+    waitingOfReplay: read<[number, number, number], { id: number }>(t.waitingOfReplay),
+    openOfHandler: read<[number, number], { id: number }>(t.openOfHandler),
+    place: read<[number], Place & { readonly state: number; readonly attempt: number }>(t.place),
+    deleteQuarantined: write<[string]>(t.deleteQuarantined),
+    setConcurrency: write<[number | null, number]>(t.setConcurrency),
+    insertAudit: write<[number, string, string]>(t.insertAudit),
     dropRun: write<[number, number]>(t.dropRun),
     meta: read<[string], { value: number }>(t.meta),
     insertHandler: write<[string]>(t.insertHandler),

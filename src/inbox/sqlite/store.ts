@@ -5,6 +5,7 @@ import { createRouteKeys } from '../route-key.ts'
 import type {
   AcceptResult,
   Arrival,
+  AuditRecord,
   ClaimRequest,
   HandlerRoute,
   Lease,
@@ -180,8 +181,25 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     reap: runs.reap,
     register: (routes: readonly HandlerRoute[]) => handlers.register(routes),
     setPaused,
-    requeueDead: runs.requeueDead,
+    deadAfter: runs.deadAfter,
     requeueOne: runs.requeueOne,
+    dropDead: runs.dropDead,
+    /** Null if there never was such a handler. */
+    dropOpen(handler: string, limit: number, reason: string): number | null {
+      const id = handlers.idOf(handler)
+      return id === undefined ? null : runs.dropOpen(id, limit, reason)
+    },
+    setConcurrency(handler: string, concurrency: number | null): boolean {
+      const id = handlers.idOf(handler)
+      return id !== undefined && sql.setConcurrency.run(concurrency, id).changes === 1
+    },
+    retryQuarantined(id: string, event: NewEvent): AcceptResult | null {
+      return sql.deleteQuarantined.run(id).changes === 0 ? null : acceptEvent(event)
+    },
+    dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
+    note(action: AuditRecord['action'], detail: AuditRecord['detail']): void {
+      sql.insertAudit.run(clock.now(), action, JSON.stringify(detail))
+    },
     replays,
     /** Handlers that get runs of older events first. */
     backfilling: () => handlers.backfilling(),

@@ -5,6 +5,7 @@ import {
   replayStates,
   runStates,
   type AttemptRecord,
+  type AuditRecord,
   type DeadLetter,
   type EventDetail,
   type EventQuery,
@@ -22,6 +23,7 @@ import {
 } from '../port.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import { deriveEventStatus } from '../status.ts'
+import type { Acts } from './acts.ts'
 import type { CountPart, ReplayCount } from './count-replay.ts'
 import { state, type ReplayRow } from './statements.ts'
 
@@ -37,7 +39,7 @@ export type SqliteViews = {
 }
 
 /** What changes something is not answered here. */
-type Act = 'requeueDead' | 'setPaused' | 'startReplay' | 'cancelReplay'
+type Act = keyof Acts | 'startReplay' | 'cancelReplay'
 
 interface EventRow {
   seq: number
@@ -61,11 +63,22 @@ interface RunRow {
   ended_at: number | null
 }
 
+interface DeadRow {
+  id: number
+  event_id: string
+  type: string
+  handler: string
+  attempt: number
+  crashed: number
+  ended_at: number
+  state: number
+}
+
 interface AttemptRow {
   attempt: number
   started_at: number
   ended_at: number
-  outcome: 'retry' | 'dead' | 'crashed'
+  outcome: 'retry' | 'dead' | 'crashed' | 'dropped'
   error_name: string
   error_message: string
   error_stack: string | null
@@ -110,19 +123,7 @@ export function createViews(db: Database): SqliteViews {
   const conflictsOf = db.prepare<[number], { count: number | null }>(
     'SELECT sum(count) AS count FROM conflict WHERE event_seq = ?',
   )
-  const deadBelow = db.prepare<
-    [number, number],
-    {
-      id: number
-      event_id: string
-      type: string
-      handler: string
-      attempt: number
-      crashed: number
-      ended_at: number
-      state: number
-    }
-  >(
+  const deadBelow = db.prepare<[number, number], DeadRow>(
     `SELECT r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at, r.state
      FROM run r INDEXED BY run_dead JOIN event e ON e.seq = r.event_seq JOIN handler h ON h.id = r.handler_id
      WHERE r.state >= 4 AND r.state <= 5 AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
@@ -154,8 +155,8 @@ export function createViews(db: Database): SqliteViews {
   const receivedAtOfRun = db.prepare<[number], { received_at: number }>(
     'SELECT e.received_at FROM run r JOIN event e ON e.seq = r.event_seq WHERE r.id = ?',
   )
-  const handlers = db.prepare<[], { name: string; paused: number; superseded: number }>(
-    'SELECT name, paused, superseded FROM handler ORDER BY name',
+  const handlers = db.prepare<[], { name: string; paused: number; concurrency: number | null; superseded: number }>(
+    'SELECT name, paused, concurrency, superseded FROM handler ORDER BY name',
   )
   const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
   const conflictCount = db.prepare<[], { count: number }>(
@@ -163,6 +164,10 @@ export function createViews(db: Database): SqliteViews {
   )
   const hasBody = db.prepare<[number], { found: number }>('SELECT 1 AS found FROM body WHERE seq = ?')
   const eventsFrom = db.prepare<[number, number], EventRow>('SELECT * FROM event WHERE seq >= ? ORDER BY seq LIMIT ?')
+  const auditBelow = db.prepare<
+    [number, number],
+    { id: number; at: number; action: AuditRecord['action']; detail: string }
+  >('SELECT id, at, action, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?')
   const replayFields = `id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt,
      ended_at AS endedAt, next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped`
   const replaysBelow = db.prepare<[number, number], ReplayRow>(
@@ -224,21 +229,37 @@ export function createViews(db: Database): SqliteViews {
   function deadLetters(query: PageQuery): Page<DeadLetter> {
     const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
     const rows = deadBelow.all(below, query.limit + 1)
-    const data = rows.slice(0, query.limit).map((row) => {
-      const attempt = lastAttemptOf.get(row.id)
-      return {
-        runId: row.id,
-        eventId: row.event_id,
-        type: row.type,
-        handler: row.handler,
-        attempt: row.attempt,
-        crashed: row.crashed,
-        diedAt: row.ended_at,
-        held: row.state === state.held,
-        error: attempt ? toError(attempt) : { name: 'unknown', message: 'no error was recorded' },
-      }
-    })
+    const data = rows.slice(0, query.limit).map(toDeadLetter)
     return page(data, rows.length > query.limit ? data.at(-1)?.runId : undefined)
+  }
+
+  function deadLetter(runId: number): DeadLetter | null {
+    const [row] = deadBelow.all(runId + 1, 1)
+    return row?.id === runId ? toDeadLetter(row) : null
+  }
+
+  function toDeadLetter(row: DeadRow): DeadLetter {
+    const attempt = lastAttemptOf.get(row.id)
+    return {
+      runId: row.id,
+      eventId: row.event_id,
+      type: row.type,
+      handler: row.handler,
+      attempt: row.attempt,
+      crashed: row.crashed,
+      diedAt: row.ended_at,
+      held: row.state === state.held,
+      error: attempt ? toError(attempt) : { name: 'unknown', message: 'no error was recorded' },
+    }
+  }
+
+  function audit(query: PageQuery): Page<AuditRecord> {
+    const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
+    const rows = auditBelow.all(below, query.limit + 1)
+    const data = rows.slice(0, query.limit).map(({ id, at, action, detail }): AuditRecord => {
+      return { id, at, action, detail: JSON.parse(detail) as AuditRecord['detail'] }
+    })
+    return page(data, rows.length > query.limit ? data.at(-1)?.id : undefined)
   }
 
   function quarantine(query: PageQuery): Page<QuarantinedBody> {
@@ -304,7 +325,7 @@ export function createViews(db: Database): SqliteViews {
     const byHandler = new Map<string, HandlerStats>(
       handlers
         .all()
-        .map(({ name, paused, superseded }) => [name, { handler: name, paused: paused === 1, superseded, ...noRuns }]),
+        .map(({ name, paused, ...row }) => [name, { handler: name, paused: paused === 1, ...row, ...noRuns }]),
     )
     const add = (handler: string, change: Partial<HandlerStats>) => {
       const known = byHandler.get(handler)
@@ -332,6 +353,8 @@ export function createViews(db: Database): SqliteViews {
     events,
     event,
     deadLetters,
+    deadLetter,
+    audit,
     replays,
     replay,
     replayStarted,

@@ -3,6 +3,7 @@ import { systemClock } from '../../clock.ts'
 import { workOperations } from '../remote-work.ts'
 import { answerCalls, toWireError, type Packed } from '../rpc.ts'
 import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
+import type { Acts } from './acts.ts'
 import type { Synchronous } from './connection.ts'
 import type { NewReplay } from '../port.ts'
 import { Jobs } from '../jobs.ts'
@@ -14,6 +15,23 @@ import { Writer } from './writer.ts'
 export interface WriterThreadData {
   readonly file: string
   readonly synchronous: Synchronous
+}
+
+/** The acts of an operator, each with its arguments as a list. */
+function actOperations(acts: Acts) {
+  const answer =
+    <A extends unknown[]>(act: (...args: A) => Promise<unknown>) =>
+    (args: A) =>
+      plain(act(...args))
+  return {
+    setPaused: answer(acts.setPaused),
+    setConcurrency: answer(acts.setConcurrency),
+    requeueDead: answer(acts.requeueDead),
+    dropDead: answer(acts.dropDead),
+    dropOpenRuns: answer(acts.dropOpenRuns),
+    retryQuarantined: answer(acts.retryQuarantined),
+    dropQuarantined: answer(acts.dropQuarantined),
+  }
 }
 
 const plain = async (value: Promise<unknown>): Promise<Packed> => ({ value: await value, transfer: [] })
@@ -34,10 +52,9 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
   const operations = {
     ...workOperations(side),
     accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
-    setPaused: ([handler, paused]: [string | null, boolean]) => plain(side.setPaused(handler, paused)),
+    ...actOperations(side),
     startReplay: (replay: NewReplay) => plain(side.startReplay(replay)),
     cancelReplay: (id: number) => plain(side.cancelReplay(id)),
-    requeueDead: (which: 'all' | readonly number[]) => plain(side.requeueDead(which)),
     /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
     attach: async (port: MessagePort): Promise<Packed> => {
       answerCalls(port, workOperations(side))

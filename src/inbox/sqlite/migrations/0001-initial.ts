@@ -45,6 +45,7 @@ export const initial: Migration = {
          id INTEGER PRIMARY KEY,
          name TEXT NOT NULL UNIQUE,
          paused INTEGER NOT NULL,
+         concurrency INTEGER,
          holds INTEGER NOT NULL,
          superseded INTEGER NOT NULL,
          backfill_seq INTEGER,
@@ -105,6 +106,7 @@ export const initial: Migration = {
          PRIMARY KEY (handler_id, key)
        ) STRICT, WITHOUT ROWID`,
       `CREATE INDEX state_expiry ON state (expires_at) WHERE expires_at IS NOT NULL`,
+      `CREATE TABLE audit (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, action TEXT NOT NULL, detail TEXT NOT NULL) STRICT`,
       `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { type ConformanceHarness, Stage, aQuarantined, anEvent, idsOf, loose, noRuns, ordered } from './stage.ts'
+import { readAll } from './views.ts'
+
+/** What an operator's acts promise. */
+export function describeActs(harness: ConformanceHarness): void {
+  const actions = async (stage: Stage) => (await stage.inbox.audit({ limit: 99 })).data.map(({ action }) => action)
+
+  describe('a dead letter', () => {
+    test('is found by the id of its run', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'))
+      await stage.killReady()
+      const { data } = await stage.inbox.deadLetters({ limit: 9 })
+      expect(await stage.inbox.deadLetter(data[0]!.runId)).toEqual(data[0])
+      expect(await stage.inbox.deadLetter(4_711)).toBeNull()
+    })
+
+    test('is dropped for good, with a reason that is kept', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      await stage.killReady()
+      const { runId } = await stage.run('b')
+      expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
+      expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
+      const b = await stage.detail('b')
+      expect(b).toMatchObject({ status: 'done', runs: [{ state: 'dropped' }] })
+      expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
+      expect(await stage.inbox.requeueDead([runId])).toBe(0)
+      expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)
+      expect(await stage.stats()).toEqual(noRuns)
+      expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
+        { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
+      ])
+    })
+
+    test('that holds up its key lets it go when it is dropped', async () => {
+      await using stage = await Stage.open(harness, [{ ...ordered, onDead: 'hold' }])
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      await stage.killReady()
+      const claim = stage.claim()
+      expect(await stage.inbox.dropDead('all', 'no')).toBe(1)
+      expect(idsOf(await claim)).toEqual(['b'])
+    })
+  })
+
+  describe('a handler that was removed', () => {
+    test('has its open runs dropped, and no others; what runs goes on', async () => {
+      await using stage = await Stage.open(harness, [ordered, loose])
+      await stage.accept(...['a', 'b', 'c'].map((id) => anEvent(id, { key: 'k' })), anEvent('d'), anEvent('e'))
+      await stage.crashRun(1)
+      const running = await stage.claimOne()
+      await stage.inbox.register([loose])
+      expect(await stage.inbox.dropOpenRuns('ordered', 'it is gone')).toBe(4)
+      expect(await stage.inbox.dropOpenRuns('nobody', 'x')).toBeNull()
+      expect(await stage.stats()).toEqual({ ...noRuns, running: 1 })
+      expect(await stage.stats('loose')).toEqual({ ...noRuns, ready: 5 })
+      expect(await stage.done(running)).toEqual(['applied'])
+      expect(await stage.inbox.dropOpenRuns('ordered', 'x')).toBe(0)
+      expect(await actions(stage)).toEqual(['handler.drop'])
+    })
+
+    test('also has them dropped where there are very many', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(...Array.from({ length: 1_200 }, (_, n) => anEvent(`e${n}`, { key: `k${n % 3}` })))
+      expect(await stage.inbox.dropOpenRuns('ordered', 'x')).toBe(1_200)
+      await stage.accept(anEvent('next', { key: 'k0' }))
+      expect(idsOf(await stage.claim())).toEqual(['next'])
+    })
+  })
+
+  describe('a body in quarantine', () => {
+    test('is accepted as the event it turned out to be', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(aQuarantined('x'))
+      expect(await stage.inbox.retryQuarantined('sha256:x', anEvent('a'))).toBe('accepted')
+      expect(await stage.inbox.retryQuarantined('sha256:x', anEvent('b'))).toBeNull()
+      expect((await stage.inbox.quarantine({ limit: 9 })).data).toEqual([])
+      expect(idsOf(await stage.claim())).toEqual(['a'])
+      expect(await stage.inbox.event('b')).toBeNull()
+      await stage.accept(aQuarantined('y'), aQuarantined('x'))
+      expect((await stage.inbox.quarantine({ limit: 9 })).data.map(({ id }) => id)).toEqual(['sha256:x', 'sha256:y'])
+    })
+
+    test('is dropped with a reason that is kept', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(aQuarantined('x'))
+      expect(await stage.inbox.dropQuarantined('sha256:x', 'noise')).toBe(true)
+      expect(await stage.inbox.dropQuarantined('sha256:x', 'noise')).toBe(false)
+      expect(await stage.inbox.quarantined('sha256:x')).toBeNull()
+      const detail = { id: 'sha256:x', reason: 'noise' }
+      expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([{ action: 'quarantine.drop', detail }])
+    })
+  })
+
+  describe('the concurrency of a handler', () => {
+    test('is kept, also across restarts, until it is taken back', async () => {
+      await using stage = await Stage.open(harness)
+      const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
+      expect(await concurrency()).toBeNull()
+      expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
+      expect(await stage.inbox.setConcurrency('nobody', 3)).toBe(false)
+      if (harness.reopen) await stage.reopen()
+      expect(await concurrency()).toBe(3)
+      expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
+      expect(await concurrency()).toBeNull()
+    })
+  })
+
+  test('the audit has what was done, newest first, page by page, and nothing of what changed nothing', async () => {
+    await using stage = await Stage.open(harness)
+    await stage.accept(anEvent('a'))
+    await stage.killReady()
+    await stage.inbox.setPaused('ordered', true)
+    await stage.inbox.setPaused('nobody', true)
+    await stage.inbox.setPaused(null, true)
+    await stage.inbox.setPaused(null, false)
+    await stage.inbox.requeueDead('all')
+    await stage.inbox.requeueDead('all')
+    await stage.inbox.dropDead('all', 'x')
+    const filter = { ids: ['a'] }
+    const { id } = await stage.inbox.startReplay({ filter, perSecond: null, newKeys: true })
+    await stage.inbox.cancelReplay(id)
+    const seen = await readAll((cursor) => stage.inbox.audit({ ...cursor, limit: 2 }))
+    expect(seen.map(({ action }) => action).toReversed()).toEqual([
+      'handler.pause',
+      'handler.pause',
+      'handler.resume',
+      'dead.requeue',
+      'replay.start',
+      'replay.cancel',
+    ])
+    expect(seen[1]).toMatchObject({ detail: { replay: id, filter, newKeys: true } })
+  })
+}
