@@ -17,7 +17,7 @@ import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
 import type { Logger } from './log.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
-import { createIngest } from './receiver/ingest.ts'
+import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
 import { createRejectLog } from './receiver/reject-log.ts'
 import { createReceiverApp } from './receiver/server.ts'
@@ -126,6 +126,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       token: adminToken,
       hosts: [config.admin.host, ...config.admin.hosts],
       handlers: () => runner.handlers,
+      readEvent: readAsEvent,
+      onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
     }),
   })
   opened.defer(() => admin.close(0))

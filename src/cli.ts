@@ -5,6 +5,8 @@ import { addDemoCommand } from './cli/demo.ts'
 import { addEmulatorCommand } from './cli/emulator.ts'
 import { addEventsCommand } from './cli/events.ts'
 import { addHandlersCommand } from './cli/handlers.ts'
+import { addQuarantineCommand } from './cli/quarantine.ts'
+import { addReplayCommand, addReplaysCommand } from './cli/replay.ts'
 import { createProgram, runProgram } from './cli/program.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addVerifyCommand } from './cli/verify.ts'
@@ -21,7 +23,10 @@ addEmulatorCommand(program)
 addCheckCommand(program, { checkHandlers })
 addVerifyCommand(program)
 addEventsCommand(program)
+addReplayCommand(program)
+addReplaysCommand(program)
 addDeadCommand(program)
+addQuarantineCommand(program)
 addHandlersCommand(program)
 
 await runProgram(program)

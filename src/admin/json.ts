@@ -2,12 +2,14 @@ import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import {
   listedBytes,
   type AttemptRecord,
+  type AuditRecord,
   type DeadLetter,
   type EventDetail,
   type EventSummary,
   type HandlerStats,
   type Page,
   type QuarantinedBody,
+  type ReplayRecord,
   type RunError,
   type RunRecord,
 } from '../inbox/port.ts'
@@ -56,8 +58,8 @@ export function toEventDetailJson(event: EventDetail) {
   }
 }
 
-function toRunJson({ runId, handler, state, attempt, crashed, runAt }: RunRecord) {
-  return { run_id: runId, handler, state, attempt, crashed, run_at: runAt === null ? null : isoTime(runAt) }
+function toRunJson({ runId, handler, state, attempt, crashed, runAt, replay }: RunRecord) {
+  return { run_id: runId, handler, state, attempt, crashed, run_at: runAt === null ? null : isoTime(runAt), replay }
 }
 
 function toAttemptJson(run: RunRecord, { attempt, startedAt, endedAt, outcome, error }: AttemptRecord) {
@@ -111,6 +113,39 @@ export function toQuarantinedDetailJson(body: QuarantinedBody) {
   return { ...toQuarantinedJson(body), raw_base64: toBuffer(body.raw).toString('base64') }
 }
 
+export type ReplayJson = ReturnType<typeof toReplayJson>
+
+/** `progress`: how much of the accept sequence it has looked at, from 0 to 1. */
+export function toReplayJson(replay: ReplayRecord) {
+  const { from, to, ...filter } = replay.filter
+  return {
+    id: replay.id,
+    state: replay.state,
+    filter: {
+      ...filter,
+      ...(from !== undefined && { from: isoTime(from) }),
+      ...(to !== undefined && { to: isoTime(to) }),
+    },
+    per_second: replay.perSecond,
+    new_keys: replay.newKeys,
+    created_at: isoTime(replay.createdAt),
+    ended_at: replay.endedAt === null ? null : isoTime(replay.endedAt),
+    progress: replay.lastSeq === 0 ? 1 : replay.scannedSeq / replay.lastSeq,
+    events: replay.events,
+    runs: replay.runs,
+    skipped: replay.skipped,
+    open_runs: replay.openRuns,
+  }
+}
+
+export type AuditJson = ReturnType<typeof toAuditJson>
+
+export function toAuditJson({ id, at, action, detail }: AuditRecord) {
+  return { id, at: isoTime(at), action, detail }
+}
+
+export type QuarantinedJson = ReturnType<typeof toQuarantinedJson>
+export type QuarantinedDetailJson = ReturnType<typeof toQuarantinedDetailJson>
 export type HandlerJson = ReturnType<typeof toHandlerJson>
 
 /** A handler with its open runs and dead letters; one that is not loaded has only those. `retry` is null where a function decides. */
@@ -120,7 +155,7 @@ export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats
     types: info.types,
     order: info.order,
     key: info.keyPaths ?? null,
-    concurrency: info.concurrency,
+    concurrency: stats?.concurrency ?? info.concurrency,
     rate: info.rate ?? null,
     priority: info.priority,
     timeout_ms: info.timeoutMs,

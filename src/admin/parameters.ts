@@ -62,17 +62,3 @@ export function parseParameters<S extends z.ZodObject>(
   })
   throw new InboxError('bad_request', [...new Set(problems)].join('; '))
 }
-
-const requeueBody = z.union([
-  z.strictObject({ run_ids: z.array(z.int().min(1)).min(1) }),
-  z.strictObject({ all: z.literal(true) }),
-])
-
-/** Checks the body of `POST dead-letters/requeue`. Throws `bad_request`. */
-export function parseRequeue(body: unknown): 'all' | readonly number[] {
-  const result = requeueBody.safeParse(body)
-  if (!result.success) {
-    throw new InboxError('bad_request', 'expected {"run_ids": [1, 2]} with the numbers of runs, or {"all": true}')
-  }
-  return 'all' in result.data ? 'all' : result.data.run_ids
-}

@@ -1,21 +1,17 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { RequestListener } from 'node:http'
 import { bareExpress } from '../bare-express.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError, messageOf } from '../errors.ts'
-import type { ViewPort } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
 import type { ReceiverState } from '../receiver/server.ts'
 import { createGuard, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
-import { createEventAccess, listQuarantine, showQuarantined } from './views.ts'
+import { routes, type Route } from './routes.ts'
+import { createEventAccess, type AccessOptions } from './views.ts'
 
-export interface AdminAppOptions {
-  readonly inbox: ViewPort
+export interface AdminAppOptions extends AccessOptions {
   readonly metrics: Pick<Metrics, 'scrape' | 'contentType'>
-  /** The handlers that are loaded at the moment. */
-  readonly handlers: () => readonly HandlerInfo[]
   readonly token: string
   /** Host names that are allowed beside those of loopback. */
   readonly hosts: readonly string[]
@@ -34,11 +30,19 @@ const securityHeaders = new Map(
 
 const api = '/api/v1'
 
+/** As the header `Allow` has them. */
+const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
+
+/** Paths without a parameter first: to one with a parameter their last part would be an id. */
+const routesByPath = [...Map.groupBy(routes, ({ path }) => path)].toSorted(
+  ([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')),
+)
+
 /** The Express app of the admin side: health for anyone, metrics and the API for those who have the token. */
 export function createAdminApp(options: AdminAppOptions): RequestListener {
-  const { inbox, metrics, state, log } = options
+  const { metrics, state, log } = options
   const guard = createGuard(options)
-  const events = createEventAccess(inbox, options.handlers)
+  const access = createEventAccess(options)
   const app = bareExpress()
 
   const check = (...checks: readonly RequestCheck[]): RequestHandler => {
@@ -55,14 +59,15 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     app.all(path, notAllowed('GET, HEAD'))
   }
 
-  const post = (path: string, handler: RequestHandler<{ id: string }>) => {
-    app.post(path, handler)
-    app.all(path, notAllowed('POST'))
-  }
-  const pause = async (handler: string | null, paused: boolean) => {
-    const result = await events.setPaused(handler, paused)
-    log.info(result, 'handlers were paused or resumed by the admin API')
-    return result
+  function serve(route: Route): void {
+    const { method, path, takesBody, logged } = route
+    app[method](`${api}${path}`, async (request, response) => {
+      const { id = '' } = request.params as { readonly id?: string }
+      const body = takesBody && (await readJsonBody(request, response))
+      const result = await route.answer(access, { id, query: request.query, body })
+      if (logged !== undefined) log.info(result, logged)
+      sendJson(response, result)
+    })
   }
 
   app.use((_request, response, next) => {
@@ -85,35 +90,17 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     const text = await metrics.scrape()
     response.set('Content-Type', metrics.contentType).end(text)
   })
-  get(`${api}/events`, async (request, response) => sendJson(response, await events.listEvents(request.query)))
-  get(`${api}/events/:id`, async (request, response) => sendJson(response, await events.showEvent(request.params.id)))
   get(`${api}/events/:id/raw`, async (request, response) => {
-    const raw = await events.rawEvent(request.params.id)
+    const raw = await access.rawEvent(request.params.id)
     response.set({
       'Content-Type': 'application/octet-stream',
       'Content-Disposition': 'attachment; filename="event.json"',
     })
     response.set('Content-Length', String(raw.length)).end(raw)
   })
-  get(`${api}/dead-letters`, async (request, response) => sendJson(response, await events.listDead(request.query)))
-  post(`${api}/dead-letters/requeue`, async (request, response) => {
-    const result = await events.requeueDead(await readJsonBody(request, response))
-    log.info(result, 'dead letters were requeued by the admin API')
-    sendJson(response, result)
-  })
-  get(`${api}/quarantine`, async (request, response) => sendJson(response, await listQuarantine(inbox, request.query)))
-  get(`${api}/quarantine/:id`, async (request, response) =>
-    sendJson(response, await showQuarantined(inbox, request.params.id)),
-  )
-  get(`${api}/handlers`, async (_request, response) => sendJson(response, await events.listHandlers()))
-  for (const [verb, paused] of [
-    ['pause', true],
-    ['resume', false],
-  ] as const) {
-    post(`${api}/${verb}`, async (_request, response) => sendJson(response, await pause(null, paused)))
-    post(`${api}/handlers/:id/${verb}`, async (request, response) =>
-      sendJson(response, await pause(request.params.id, paused)),
-    )
+  for (const [path, same] of routesByPath) {
+    for (const route of same) serve(route)
+    app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
   }
 
   app.use(() => {

@@ -1,7 +1,9 @@
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../errors.ts'
-import type { EventDetail, ViewPort } from '../inbox/port.ts'
+import type { EventDetail, PageQuery, ViewPort } from '../inbox/port.ts'
+import { createOperatorActs, findReplay, type ActOptions, type OperatorActs } from './acts.ts'
 import {
+  toAuditJson,
   toBuffer,
   toDeadLetterJson,
   toEventDetailJson,
@@ -10,30 +12,38 @@ import {
   toListJson,
   toQuarantinedDetailJson,
   toQuarantinedJson,
+  toReplayJson,
+  type AuditJson,
   type DeadLetterJson,
   type EventDetailJson,
   type EventSummaryJson,
   type HandlerJson,
   type ListJson,
+  type QuarantinedDetailJson,
+  type QuarantinedJson,
+  type ReplayJson,
 } from './json.ts'
-import { eventParameters, pageParameters, parseParameters, parseRequeue } from './parameters.ts'
+import { eventParameters, pageParameters, parseParameters } from './parameters.ts'
 
 /** Parameters as they came: text by name. */
 export type Query = Readonly<Record<string, unknown>>
 
 /** What commands and the admin API do with events. Everything is checked: `bad_request`, `not_found`. */
-export interface EventAccess {
+export interface EventAccess extends OperatorActs {
   listEvents(query: Query): Promise<ListJson<EventSummaryJson>>
   showEvent(id: string): Promise<EventDetailJson>
   /** The exact bytes as they came. */
   rawEvent(id: string): Promise<Buffer>
   listDead(query: Query): Promise<ListJson<DeadLetterJson>>
-  /** Takes `{"run_ids": […]}` or `{"all": true}`. Asked again it finds nothing left to do. */
-  requeueDead(which: unknown): Promise<{ readonly requeued: number }>
+  /** By the number of its run. */
+  showDead(runId: string): Promise<DeadLetterJson>
+  listQuarantine(query: Query): Promise<ListJson<QuarantinedJson>>
+  showQuarantined(id: string): Promise<QuarantinedDetailJson>
+  listReplays(query: Query): Promise<ListJson<ReplayJson>>
+  showReplay(id: string): Promise<ReplayJson>
   /** All handlers that are loaded, and those that are gone but left runs behind. */
   listHandlers(): Promise<HandlersJson>
-  /** Of one handler, or with null of all together. */
-  setPaused(handler: string | null, paused: boolean): Promise<PausedJson>
+  listAudit(query: Query): Promise<ListJson<AuditJson>>
 }
 
 /** `paused`: whether all handlers are paused together. */
@@ -41,13 +51,15 @@ export interface HandlersJson extends ListJson<HandlerJson> {
   readonly paused: boolean
 }
 
-export interface PausedJson {
-  readonly handler: string | null
-  readonly paused: boolean
+export interface AccessOptions extends ActOptions {
+  /** The handlers that are loaded at the moment. */
+  readonly handlers?: () => readonly HandlerInfo[]
 }
 
-/** The same over an inbox in this process, whose loaded handlers `loaded` tells. */
-export function createEventAccess(inbox: ViewPort, loaded: () => readonly HandlerInfo[] = () => []): EventAccess {
+/** The same over an inbox in this process. */
+export function createEventAccess(options: AccessOptions): EventAccess {
+  const { inbox, handlers = () => [] } = options
+
   async function find(id: string): Promise<EventDetail> {
     const event = await inbox.event(id)
     if (event === null) throw new InboxError('not_found', 'there is no event with this id')
@@ -55,31 +67,32 @@ export function createEventAccess(inbox: ViewPort, loaded: () => readonly Handle
   }
 
   return {
+    ...createOperatorActs(options),
     listEvents: async (query) =>
       toListJson(await inbox.events(parseParameters(eventParameters, query)), toEventSummaryJson),
     showEvent: async (id) => toEventDetailJson(await find(id)),
     rawEvent: async (id) => toBuffer((await find(id)).raw),
-    listDead: async (query) =>
-      toListJson(await inbox.deadLetters(parseParameters(pageParameters, query)), toDeadLetterJson),
-    requeueDead: async (which) => ({ requeued: await inbox.requeueDead(parseRequeue(which)) }),
-    listHandlers: () => listHandlers(inbox, loaded()),
-    async setPaused(handler, paused) {
-      if (await inbox.setPaused(handler, paused)) return { handler, paused }
-      throw new InboxError('not_found', 'there is no handler of this name, and never was')
+    listDead: async (query) => toListJson(await inbox.deadLetters(pageOf(query)), toDeadLetterJson),
+    async showDead(runId) {
+      const letter = /^\d{1,15}$/.test(runId) ? await inbox.deadLetter(Number(runId)) : null
+      if (letter === null) throw new InboxError('not_found', 'there is no dead letter with this number')
+      return toDeadLetterJson(letter)
     },
+    listQuarantine: async (query) => toListJson(await inbox.quarantine(pageOf(query)), toQuarantinedJson),
+    async showQuarantined(id) {
+      const body = await inbox.quarantined(id)
+      if (body === null) throw new InboxError('not_found', 'there is no body in quarantine with this id')
+      return toQuarantinedDetailJson(body)
+    },
+    listReplays: async (query) => toListJson(await inbox.replays(pageOf(query)), toReplayJson),
+    showReplay: async (id) => toReplayJson(await findReplay(inbox, id)),
+    listHandlers: () => listHandlers(inbox, handlers()),
+    listAudit: async (query) => toListJson(await inbox.audit(pageOf(query)), toAuditJson),
   }
 }
 
-/** A page of the quarantine. */
-export async function listQuarantine(inbox: Pick<ViewPort, 'quarantine'>, query: Query) {
-  return toListJson(await inbox.quarantine(parseParameters(pageParameters, query)), toQuarantinedJson)
-}
-
-/** A body of the quarantine with its bytes. */
-export async function showQuarantined(inbox: Pick<ViewPort, 'quarantined'>, id: string) {
-  const body = await inbox.quarantined(id)
-  if (body === null) throw new InboxError('not_found', 'there is no body in quarantine with this id')
-  return toQuarantinedDetailJson(body)
+function pageOf(query: Query): PageQuery {
+  return parseParameters(pageParameters, query)
 }
 
 async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]): Promise<HandlersJson> {

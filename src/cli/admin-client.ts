@@ -14,23 +14,37 @@ const timeoutMs = 5_000
 export function createAdminClient(options: AdminClientOptions): EventAccess {
   const base = parseAdminUrl(options.url)
 
-  async function call(path: string, body?: unknown): Promise<Buffer> {
+  async function call(path: string, body?: unknown, method = 'POST'): Promise<Buffer> {
     const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
-    const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const post = body === undefined ? {} : { method, body: JSON.stringify(body) }
     const { response, bytes } = await exchange(new URL(`api/v1/${path}`, base), { headers, ...post })
     if (!response.ok) throw toError(response.status, bytes, base)
     return bytes
   }
   // The other side is the same program: what it gives is not checked again.
-  const getJson = async <T>(path: string, body?: unknown) => parseExactJson((await call(path, body)).toString()) as T
+  const getJson = async <T>(path: string, body?: unknown, method?: string) =>
+    parseExactJson((await call(path, body, method)).toString()) as T
 
   return {
     listEvents: (query) => getJson(`events${search(query)}`),
     showEvent: async (id) => getJson(`events/${segment(id)}`),
     rawEvent: async (id) => call(`events/${segment(id)}/raw`),
     listDead: (query) => getJson(`dead-letters${search(query)}`),
-    requeueDead: (which) => getJson('dead-letters/requeue', which),
+    showDead: (runId) => getJson(`dead-letters/${segment(runId)}`),
+    requeueDead: (body) => getJson('dead-letters/requeue', body),
+    dropDead: (body) => getJson('dead-letters/drop', body),
+    listQuarantine: (query) => getJson(`quarantine${search(query)}`),
+    showQuarantined: (id) => getJson(`quarantine/${segment(id)}`),
+    retryQuarantined: (body) => getJson('quarantine/retry', body),
+    dropQuarantined: (body) => getJson('quarantine/drop', body),
+    listReplays: (query) => getJson(`replays${search(query)}`),
+    showReplay: (id) => getJson(`replays/${segment(id)}`),
+    startReplay: (body) => getJson('replays', body),
+    cancelReplay: (id) => getJson(`replays/${segment(id)}/cancel`, {}),
+    listAudit: (query) => getJson(`audit${search(query)}`),
     listHandlers: () => getJson('handlers'),
+    changeHandler: (handler, body) => getJson(`handlers/${segment(handler)}`, body, 'PATCH'),
+    dropRuns: (handler, body) => getJson(`handlers/${segment(handler)}/drop`, body),
     setPaused: (handler, paused) => {
       const verb = paused ? 'pause' : 'resume'
       return getJson(handler === null ? verb : `handlers/${segment(handler)}/${verb}`, {})

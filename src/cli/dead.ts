@@ -11,13 +11,20 @@ interface ListOptions extends EventCommandOptions {
   readonly cursor?: string
 }
 
+interface DropOptions extends EventCommandOptions {
+  readonly all?: boolean
+  readonly reason: string
+}
+
+const eitherOr = 'expected either the numbers of runs, as `dead list` shows them, or --all'
+
 interface RequeueOptions extends EventCommandOptions {
   readonly all?: boolean
 }
 
-/** `onchain-inbox dead list|requeue`: the runs that were given up. */
+/** `onchain-inbox dead list|show|requeue|drop`: the runs that were given up. */
 export function addDeadCommand(program: Command): void {
-  const dead = program.command('dead').description('look at dead letters, and have them tried again')
+  const dead = program.command('dead').description('look at dead letters, have them tried again, or end them for good')
 
   const list = dead
     .command('list')
@@ -32,6 +39,35 @@ export function addDeadCommand(program: Command): void {
     })
   })
 
+  const show = dead
+    .command('show')
+    .description('show a dead letter with its last error')
+    .argument('<run-id>', 'the number of the run, as `dead list` shows it')
+  asEventCommand(show, 'dead show 17').action(async (runId: string, options: EventCommandOptions) => {
+    await withEvents(options, async (opened) => printResult(await opened.showDead(runId), options, renderLetter))
+  })
+
+  const drop = dead
+    .command('drop')
+    .description('end dead letters for good; those that hold up their key let it go on')
+    .argument('[run-id...]', 'the numbers of the runs, as `dead list` shows them', toRunIds)
+    .option('--all', 'all dead letters')
+    .requiredOption('--reason <text>', 'why; it is kept with the run')
+  asEventCommand(drop, 'dead drop 17 42 --reason "the pair is gone"').action(
+    async (runIds: readonly number[], options: DropOptions) => {
+      const { reason, all = false } = options
+      if (all === runIds.length > 0) {
+        process.exitCode = printError(new InboxError('usage', eitherOr), options)
+        return
+      }
+      await withEvents(options, async (opened) => {
+        const { dropped } = await opened.dropDead(all ? { all, reason } : { run_ids: runIds, reason })
+        if (!all && dropped === 0) throw new InboxError('not_found', sayNotDead(runIds))
+        printResult({ dropped }, options, () => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`))
+      })
+    },
+  )
+
   const requeue = dead
     .command('requeue')
     .description('have dead letters tried again, with their attempts counted anew')
@@ -40,8 +76,7 @@ export function addDeadCommand(program: Command): void {
   asEventCommand(requeue, 'dead requeue 17 42').action(async (runIds: readonly number[], options: RequeueOptions) => {
     const isAll = options.all ?? false
     if (isAll === runIds.length > 0) {
-      const message = 'expected either the numbers of runs, as `dead list` shows them, or --all'
-      process.exitCode = printError(new InboxError('usage', message), options)
+      process.exitCode = printError(new InboxError('usage', eitherOr), options)
       return
     }
     await withEvents(options, async (opened) => {
@@ -81,6 +116,22 @@ function sayNotDead(runIds: readonly number[]): string {
 
 function toRunIds(text: string, before: readonly number[] = []): readonly number[] {
   return [...before, parseCount(text)]
+}
+
+function renderLetter(letter: DeadLetterJson): string {
+  const { error } = letter
+  const rows = [
+    ['run', String(letter.run_id)],
+    ['event', letter.event_id],
+    ['type', letter.type],
+    ['handler', letter.handler],
+    ['died', letter.died_at],
+    ['attempts', String(letter.attempt)],
+    ['holds up its key', letter.held ? 'yes' : 'no'],
+    ['error', `${error.name}: ${error.message}`],
+  ].map(([name = '', value = '']) => [name, safeText(value)])
+  const stack = (error.stack ?? '').split('\n').map((line) => safeText(line))
+  return `${renderTable(['dead letter', ''], rows)}\n\n${stack.join('\n')}`.trimEnd()
 }
 
 function renderDead(list: ListJson<DeadLetterJson>): string {

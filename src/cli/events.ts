@@ -4,10 +4,9 @@ import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printBytes, printResult, renderTable } from './output.ts'
 
-/** `held`, `expired` and `superseded` have no meaning yet: no event is found by them. */
 const statusHelp =
-  'pending (not tried yet), running, retrying (an attempt failed, another one follows), done (all its handlers are), ' +
-  'dead (a handler was given up: see `dead list`) or unhandled (no handler takes its type)'
+  'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
+  'see `dead list`), done (all its handlers are), expired, superseded or unhandled (no handler took it)'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'cursor'] as const
 
@@ -94,11 +93,14 @@ function renderEvent(event: EventDetailJson): string {
     run.state,
     String(run.attempt),
     run.run_at ?? '-',
+    run.replay === null ? '-' : String(run.replay),
   ])
   const envelope = JSON.stringify(event.envelope, null, 2).split('\n')
   return [
     renderTable(['event', ''], facts),
-    runs.length === 0 ? 'no handler took it' : renderTable(['run', 'handler', 'state', 'attempts', 'next at'], runRows),
+    runs.length === 0
+      ? 'no handler took it'
+      : renderTable(['run', 'handler', 'state', 'attempts', 'next at', 'replay'], runRows),
     ...(timeline.length === 0 ? [] : [renderTimeline(timeline)]),
     envelope.map((line) => safeText(line, Infinity)).join('\n'),
   ].join('\n\n')

@@ -1,16 +1,27 @@
 import type { Command } from 'commander'
-import type { HandlersJson, PausedJson } from '../admin/views.ts'
+import type { PausedJson } from '../admin/acts.ts'
+import type { HandlersJson } from '../admin/views.ts'
 import { InboxError } from '../errors.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printResult, renderTable } from './output.ts'
+
+interface SetOptions extends EventCommandOptions {
+  readonly concurrency: number | 'default'
+}
+
+interface DropOptions extends EventCommandOptions {
+  readonly reason: string
+}
 
 interface PauseOptions extends EventCommandOptions {
   readonly all?: boolean
 }
 
-/** `onchain-inbox handlers list|pause|resume`. */
+/** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
-  const handlers = program.command('handlers').description('look at the handlers, pause them, and let them go on')
+  const handlers = program
+    .command('handlers')
+    .description('look at the handlers, pause them, let them go on, and change how much they run')
 
   const list = handlers.command('list').description('list the handlers with their open runs and dead letters')
   asEventCommand(list, 'handlers list').action(async (options: EventCommandOptions) => {
@@ -19,6 +30,41 @@ export function addHandlersCommand(program: Command): void {
 
   addPauseCommand(handlers, 'pause', true, 'hand out no more runs; events go on being accepted, also after a restart')
   addPauseCommand(handlers, 'resume', false, 'hand out runs again, the oldest first')
+
+  const set = handlers
+    .command('set')
+    .description('change a handler while it runs; it holds also after a restart')
+    .argument('<name>', 'the name of a handler, as `handlers list` shows it')
+    .requiredOption(
+      '--concurrency <number>',
+      'how many of its runs at once, or `default` for what it says itself',
+      toConcurrency,
+    )
+  asEventCommand(set, 'handlers set wallet.large_trade --concurrency 2').action(
+    async (name: string, options: SetOptions) => {
+      await withEvents(options, async (opened) => {
+        const concurrency = options.concurrency === 'default' ? null : options.concurrency
+        const changed = await opened.changeHandler(name, { concurrency })
+        const said = changed.concurrency === null ? 'as many as it says itself' : String(changed.concurrency)
+        printResult(changed, options, () => `${name}: at most ${said} runs at once`)
+      })
+    },
+  )
+
+  const drop = handlers
+    .command('drop')
+    .description('end all open runs of a handler that was removed, or is to forget them')
+    .argument('<name>', 'the name of a handler, as `handlers list` shows it')
+    .requiredOption('--reason <text>', 'why; it is kept with each run')
+  asEventCommand(drop, 'handlers drop old-handler --reason "replaced"').action(
+    async (name: string, options: DropOptions) => {
+      await withEvents(options, async (opened) => {
+        const result = await opened.dropRuns(name, { reason: options.reason })
+        const { dropped } = result
+        printResult(result, options, () => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`))
+      })
+    },
+  )
 }
 
 function addPauseCommand(handlers: Command, verb: string, paused: boolean, description: string): void {
@@ -40,6 +86,10 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
       )
     },
   )
+}
+
+function toConcurrency(text: string): number | 'default' {
+  return text === 'default' ? text : parseCount(text)
 }
 
 function renderPaused({ handler, paused }: PausedJson): string {

@@ -7,6 +7,7 @@ import { collectSettings, type ConfigSources, type GivenSettings } from '../conf
 import type { DatabaseSetting } from '../config/values.ts'
 import { InboxError } from '../errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
+import { readAsEvent } from '../receiver/ingest.ts'
 import { readSecretFile } from '../secret-file.ts'
 import { withoutLineBreak } from '../signature/keys.ts'
 import { createAdminClient, isSidecarAt } from './admin-client.ts'
@@ -83,7 +84,7 @@ async function openFile(file: string, url: string): Promise<OpenedEvents | 'in u
   }
   try {
     const inbox = await createSqliteInbox({ file })
-    return { ...createEventAccess(inbox), close: () => inbox.close() }
+    return { ...createEventAccess({ inbox, readEvent: readAsEvent }), close: () => inbox.close() }
   } catch (error) {
     if (error instanceof InboxError && error.code === 'database_in_use') return 'in use'
     throw error

@@ -2,7 +2,7 @@ import PQueue from 'p-queue'
 import { createBatcher } from '../batcher.ts'
 import type { Clock, Timer } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
-import { versionOf, type Effects, type Lease, type Outcome, type SettleResult, type WorkPort } from '../inbox/port.ts'
+import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { TokenBucket } from '../token-bucket.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
@@ -49,7 +49,7 @@ export interface DispatcherOptions {
 /** One handler, or in a dispatcher for suspects all of them. */
 interface Lane {
   readonly handlers: ReadonlyMap<string, ResolvedHandler>
-  readonly concurrency: number
+  concurrency: number
   readonly priority: number
   /** Absent: as fast as it goes. */
   readonly bucket: TokenBucket | undefined
@@ -131,6 +131,18 @@ export class Dispatcher {
 
   start(): void {
     for (const lane of this.#lanes) this.#pull(lane)
+  }
+
+  /** From now on so many runs of a handler may run at once; null: as it says itself. What runs goes on. */
+  setConcurrency(handler: string, concurrency: number | null): void {
+    if (this.#options.suspects) return
+    for (const lane of this.#lanes) {
+      const own = lane.handlers.get(handler)
+      if (own === undefined) continue
+      lane.concurrency = concurrency ?? own.concurrency
+      this.#fillSlots(lane)
+      this.#pull(lane)
+    }
   }
 
   /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */
@@ -240,7 +252,7 @@ export class Dispatcher {
       const handler = lease && lane.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break
       await this.#run(lane, handler, lease)
-    } while (!this.#isTurnOver())
+    } while (!this.#isTurnOver() && lane.slots <= lane.concurrency)
     lane.slots--
     this.#fillSlots(lane)
   }
@@ -265,7 +277,9 @@ export class Dispatcher {
     if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
     this.#options.observer.starting(handler.timeoutMs)
-    const context = new RunContext({ lease, state: this.#stateOf(handler.name), sinks: this.#sinks, clock, log })
+    const state = this.#stateOf(handler.name)
+    state.revoke(lease.runId)
+    const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log })
     const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
@@ -314,10 +328,9 @@ export class Dispatcher {
     const effects = outcome.kind === 'done' ? outcome.effects : undefined
     if (effects === undefined) return this.#settler.add(outcome)
     const state = this.#stateOf(lease.handler)
-    const version = versionOf(lease)
-    state.anticipate(version, effects.writes)
+    state.anticipate(lease, effects)
     const result = await this.#settler.add(outcome)
-    state.settled(version, result === 'applied', keysRead(effects))
+    state.settled(lease, result === 'applied')
     return result
   }
 
@@ -368,8 +381,4 @@ export class Dispatcher {
     await Promise.race([this.#idle.promise, late.promise])
     timer.cancel()
   }
-}
-
-function keysRead({ reads }: Effects): string[] {
-  return reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
 }

@@ -138,6 +138,11 @@ export class HandlerThread {
     this.#worker.postMessage({ kind: 'secrets', secrets } satisfies ToRunner)
   }
 
+  /** From now on so many runs of a handler may run at once; null: as it says itself. */
+  setConcurrency(handler: string, concurrency: number | null): void {
+    this.#worker.postMessage({ kind: 'concurrency', handler, concurrency } satisfies ToRunner)
+  }
+
   /** Ends it now; what was in flight counts as crashed. */
   kill(): Promise<void> {
     return (this.#closing ??= this.#close(nothingLeft))

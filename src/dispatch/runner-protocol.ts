@@ -88,6 +88,7 @@ export interface Leftovers {
 export type ToRunner =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
+  | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
 
 /**
  * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps

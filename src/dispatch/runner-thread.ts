@@ -35,7 +35,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const handlers = await loadSources(data.sources, () => secrets)
   const work = connectWork(data.workPort)
   // The table is the same in a runner for suspects, which must not create it anew.
-  if (!data.suspects) await work.register(handlers.map(toRoute))
+  const concurrencies = data.suspects ? {} : await work.register(handlers.map(toRoute))
 
   const pulse = new Pulse(data.pulse)
   const settled = createSettledCounter()
@@ -59,6 +59,10 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     },
   })
 
+  for (const [handler, concurrency] of Object.entries(concurrencies)) {
+    dispatcher.setConcurrency(handler, concurrency)
+  }
+
   const beat = setInterval(() => pulse.beat(dispatcher.longestTimeoutMs), beatMs)
   const report = setInterval(() => {
     const counts = settled.take()
@@ -70,6 +74,10 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   main.on('message', (message: ToRunner) => {
     if (message.kind === 'secrets') {
       secrets = message.secrets
+      return
+    }
+    if (message.kind === 'concurrency') {
+      dispatcher.setConcurrency(message.handler, message.concurrency)
       return
     }
     void dispatcher.stop(message.graceMs, message.abortGraceMs).then((leftovers) => {

@@ -34,6 +34,8 @@ const maxDraining = 2
 
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
+  /** From now on so many runs of a handler may run at once; null: as it says itself. */
+  setConcurrency(handler: string, concurrency: number | null): void
   /** To be called when the secrets have changed. */
   refreshSecrets(): void
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
@@ -170,6 +172,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   return {
     get handlers() {
       return handlers
+    },
+    setConcurrency(handler, concurrency) {
+      for (const thread of threads) thread.setConcurrency(handler, concurrency)
     },
     refreshSecrets() {
       for (const thread of threads) thread.useSecrets(options.secrets?.() ?? [])

@@ -1,4 +1,4 @@
-import type { StateEntry, StateQuery, StateWrite } from '../inbox/port.ts'
+import { versionOf, type Effects, type Lease, type StateEntry, type StateQuery } from '../inbox/port.ts'
 
 /** Reads the stored state of one handler. */
 export type ReadState = (query: StateQuery) => Promise<readonly StateEntry[]>
@@ -7,6 +7,13 @@ interface Known {
   /** Null: there is nothing under this key. */
   readonly entry: StateEntry | null
   readonly size: number
+}
+
+interface Pending {
+  readonly version: number
+  readonly read: readonly string[]
+  readonly written: readonly string[]
+  readonly over: PromiseWithResolvers<void>
 }
 
 /** How much of a handler's state is kept at hand, in characters. */
@@ -24,8 +31,8 @@ export class StateCache {
   /** The least recently used first. */
   readonly #known = new Map<string, Known>()
   #characters = 0
-  /** Of runs that ended: what they write, until it is known whether that was stored. */
-  readonly #pending = new Map<number, { readonly keys: readonly string[]; readonly over: PromiseWithResolvers<void> }>()
+  /** By run, of those that ended: what they read and write, until it is known whether that was stored. */
+  readonly #pending = new Map<number, Pending>()
 
   constructor(read: ReadState) {
     this.#read = read
@@ -49,26 +56,42 @@ export class StateCache {
 
   /** What is stored under a prefix, once what ended here under it is stored. */
   async list(query: Extract<StateQuery, { prefix: string }>): Promise<readonly StateEntry[]> {
-    for (const { keys, over } of this.#pending.values().toArray()) {
-      if (keys.some((key) => key.startsWith(query.prefix))) await over.promise
+    for (const { written, over } of this.#pending.values().toArray()) {
+      if (written.some((key) => key.startsWith(query.prefix))) await over.promise
     }
     return this.#read(query)
   }
 
-  /** A run ended, and what it wrote is going to be stored. */
-  anticipate(version: number, writes: readonly StateWrite[]): void {
-    this.#pending.set(version, { keys: writes.map(({ key }) => key), over: Promise.withResolvers<void>() })
+  /** A run ended under a lease, and what it did is going to be stored. */
+  anticipate(lease: Pick<Lease, 'runId' | 'token'>, { reads, writes }: Pick<Effects, 'reads' | 'writes'>): void {
+    const version = versionOf(lease)
+    const read = reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
+    const written = writes.map(({ key }) => key)
+    this.#pending.set(lease.runId, { version, read, written, over: Promise.withResolvers<void>() })
     for (const { key, value, expiresAt } of writes) {
       this.#learn(key, value === null ? null : { key, value, version, expiresAt })
     }
   }
 
-  /** Whether it was stored is known. If it was not, what was built on it goes, and so does what made it fail: all it had read. */
-  settled(version: number, isStored: boolean, read: readonly string[]): void {
-    const pending = this.#pending.get(version)
-    this.#pending.delete(version)
-    if (!isStored) for (const key of [...(pending?.keys ?? []), ...read]) this.#forget(key)
-    pending?.over.resolve()
+  /** It is known whether what a run did under a lease was stored. */
+  settled(lease: Pick<Lease, 'runId' | 'token'>, isStored: boolean): void {
+    const pending = this.#pending.get(lease.runId)
+    if (pending?.version !== versionOf(lease)) return
+    if (!isStored) return this.revoke(lease.runId)
+    this.#pending.delete(lease.runId)
+    pending.over.resolve()
+  }
+
+  /**
+   * What a run did was not stored, or it would not begin again: what it wrote is forgotten, and what made it fail, which is
+   * something that it had read. A run begins again before its refusal is heard of.
+   */
+  revoke(runId: number): void {
+    const pending = this.#pending.get(runId)
+    if (pending === undefined) return
+    this.#pending.delete(runId)
+    for (const key of [...pending.written, ...pending.read]) this.#forget(key)
+    pending.over.resolve()
   }
 
   #learn(key: string, entry: StateEntry | null): void {

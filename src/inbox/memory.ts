@@ -148,6 +148,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         if (from !== 'now' && !registered.has(name)) replays.startBackfill(name, from)
         registered.add(name)
       }
+      return Object.fromEntries(concurrencies)
     },
     async claim(request) {
       return closed ? [] : runs.claim(request)

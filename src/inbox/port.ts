@@ -454,8 +454,11 @@ export interface AcceptPort {
 
 /** What the dispatcher needs. */
 export interface WorkPort {
-  /** Sets the routes by which `accept` creates runs from now on. Runs of handlers that are gone stay where they are. */
-  register(routes: readonly HandlerRoute[]): Promise<void>
+  /**
+   * Sets the routes by which `accept` creates runs from now on. Runs of handlers that are gone stay where they are. Gives how many
+   * runs of a handler may run at once, where somebody set that.
+   */
+  register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
   /**
    * Waits until at least one run of the handlers can be claimed, then gives up to `max` leases; at most one per key where the
    * handler keeps order. The attempt is counted, durably, before the leases are given. Resolves with none when the store

@@ -38,7 +38,7 @@ export function openWorkPort(work: WorkPort): MessagePort {
 
 export function callWork(caller: Caller): WorkPort {
   return {
-    register: (routes) => caller.call<void>('register', plain(routes)),
+    register: (routes) => caller.call<Readonly<Record<string, number>>>('register', plain(routes)),
     claim: async (request) => unpackLeases(await caller.call<WireBatch>('claim', plain(request))),
     readState: (handler, query) => caller.call<readonly StateEntry[]>('readState', plain([handler, query])),
     settle: async (outcomes) => unpackResults<SettleResult>(await caller.call('settle', packOutcomes(outcomes))),

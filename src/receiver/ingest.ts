@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
-import type { AcceptResult, Arrival } from '../inbox/port.ts'
+import type { AcceptResult, Arrival, NewEvent } from '../inbox/port.ts'
 import { createLogLimit } from '../log-limit.ts'
 import { safeText, type Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
@@ -103,6 +103,7 @@ const lines = {
   internal: { level: 'error', message: 'a delivery could not be stored' },
 } as const
 
+/** What authentic bytes are: an event, or something for the quarantine. */
 function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number): Arrival {
   const read = readEnvelope(raw)
   if (!read.ok) {
@@ -111,6 +112,12 @@ function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number): Ar
   }
   const { id, type, created_at: createdAt } = read.envelope
   return { kind: 'event', id, type, createdAt, ...keyOf(read.envelope), raw, receivedAt, secretLabel }
+}
+
+/** Reads a body from the quarantine as an event; gives the reason if it is none still. */
+export function readAsEvent(body: Pick<Arrival, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
+  const arrival = toArrival(body.raw, body.secretLabel, body.receivedAt)
+  return arrival.kind === 'event' ? arrival : arrival.reason
 }
 
 function reasonOf(arrival: Arrival): string {

@@ -102,6 +102,7 @@ export function describeActs(harness: ConformanceHarness): void {
       expect(await stage.inbox.setConcurrency('nobody', 3)).toBe(false)
       if (harness.reopen) await stage.reopen()
       expect(await concurrency()).toBe(3)
+      expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
       expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
       expect(await concurrency()).toBeNull()
     })

@@ -5,6 +5,7 @@ import { createTestClock } from '../../src/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
+import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger } from '../../src/log.ts'
 
 export const adminToken = 'admin-token-of-the-test'
@@ -26,7 +27,16 @@ export function setUpAdmin({ handlers = [], hosts = [], ...given }: AppSetup = {
   }
   const metrics = createMetrics({ inbox, clock })
   const log = silentLogger
-  const options = { inbox, metrics, handlers: () => handlers, token: adminToken, hosts, state, log }
+  const options = {
+    inbox,
+    readEvent: readAsEvent,
+    metrics,
+    handlers: () => handlers,
+    token: adminToken,
+    hosts,
+    state,
+    log,
+  }
   const app = createServer(createAdminApp(options))
   return { app, inbox, metrics, state }
 }

@@ -90,7 +90,8 @@ test('an event is shown with its envelope, its receipt and the timeline of its a
     duplicates: 1,
     conflicts: 1,
   })
-  expect(body.runs).toEqual([{ run_id: runId, handler: 'trades', state: 'dead', attempt: 1, crashed: 0, run_at: null }])
+  const run = { run_id: runId, handler: 'trades', state: 'dead', attempt: 1, crashed: 0, run_at: null, replay: null }
+  expect(body.runs).toEqual([run])
   expect(body.timeline).toEqual([
     {
       run_id: runId,

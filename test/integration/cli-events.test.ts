@@ -12,6 +12,7 @@ import { createAdminApp } from '../../src/admin/server.ts'
 import { systemClock } from '../../src/clock.ts'
 import { startHttpServer } from '../../src/http-server.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger } from '../../src/log.ts'
 import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
 
@@ -63,7 +64,16 @@ async function startSidecar(setToken?: string) {
   const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
   const state = { stopping: false, health: () => inbox.health() }
   const metrics = createMetrics({ inbox, clock: systemClock })
-  const handler = createAdminApp({ inbox, metrics, handlers: () => [], token, hosts: [], state, log: silentLogger })
+  const handler = createAdminApp({
+    readEvent: readAsEvent,
+    inbox,
+    metrics,
+    handlers: () => [],
+    token,
+    hosts: [],
+    state,
+    log: silentLogger,
+  })
   const limits = { maxConnections: 10, keepAliveMs: 1000, portSetting: 'INBOX_ADMIN_PORT' }
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, handler, ...limits })
   return {

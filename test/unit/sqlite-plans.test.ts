@@ -49,6 +49,7 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   place: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   deleteQuarantined: ['SEARCH quarantine USING INDEX sqlite_autoindex_quarantine_1 (id=?)'],
   setConcurrency: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  setConcurrencies: ['SCAN handler'],
   insertAudit: [],
   dropRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   claimableCount: ['SEARCH run USING COVERING INDEX run_claimable (state>? AND state<?)'],

@@ -230,7 +230,7 @@ test('the work side answers over a port as it does in place', async () => {
   }
   const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
   const work: WorkPort = {
-    register: (routes) => note(undefined, 'register', routes),
+    register: (routes) => note({ a: 3 }, 'register', routes),
     claim: (request) => note(given, 'claim', request),
     readState: (handler, query) => note([entry], 'readState', handler, query),
     settle: (outcomes) => note(['applied', 'stale'] as const, 'settle', outcomes),
@@ -248,7 +248,7 @@ test('the work side answers over a port as it does in place', async () => {
       { ...attempt, kind: 'done' },
       { ...attempt, kind: 'retry', at: 5, error },
     ] as const
-    await remote.register([{ name: 'a', types: ['*'], order: 'key' }])
+    expect(await remote.register([{ name: 'a', types: ['*'], order: 'key' }])).toEqual({ a: 3 })
     expect(await remote.claim(request)).toEqual(given)
     expect(await remote.readState('a', { key: 'k' })).toEqual([entry])
     expect(await remote.settle(outcomes)).toEqual(['applied', 'stale'])

@@ -4,9 +4,11 @@ import { createTestClock } from '../../src/clock.ts'
 import { StateCache } from '../../src/dispatch/state-cache.ts'
 import { TerminalError } from '../../src/errors.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
-import { versionOf, type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
+import type { StateEntry, StateQuery } from '../../src/inbox/port.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { aContext } from '../support/run-context.ts'
+
+const lease = (runId: number) => ({ runId, token: 1 })
 
 /** A state that is stored, and what was asked of it. */
 function stored(values: Readonly<Record<string, unknown>> = {}) {
@@ -86,9 +88,10 @@ describe('ctx.state', () => {
     const state = new StateCache(stored({}).readState)
     const one = aContext({ clock, state })
     one.state.set('k', 1, { ttlMs: 1_000 })
-    const { writes } = one.end()!
+    const effects = one.end()!
+    const { writes } = effects
     expect(writes).toEqual([{ key: 'k', value: '1', expiresAt: clock.now() + 1_000 }])
-    state.anticipate(9, writes)
+    state.anticipate(lease(9), effects)
     const next = aContext({ clock, state })
     expect(await next.state.get('k')).toBe(1)
     await clock.advance(1_000)
@@ -135,7 +138,10 @@ describe('ctx.state', () => {
 })
 
 describe('what a thread knows of a state', () => {
-  const write = (key: string, value: unknown) => ({ key, value: JSON.stringify(value), expiresAt: null })
+  const write = (key: string, value: unknown) => ({
+    reads: [{ query: { key }, found: [] }],
+    writes: [{ key, value: JSON.stringify(value), expiresAt: null }],
+  })
 
   test('is read from the store once', async () => {
     const { readState, asked } = stored({ k: 1 })
@@ -147,13 +153,13 @@ describe('what a thread knows of a state', () => {
   test('includes what runs wrote that is not stored yet; where it was not stored, it is read again', async () => {
     const { readState, asked } = stored({ k: 1 })
     const state = new StateCache(readState)
-    state.anticipate(8, [write('k', 2)])
+    state.anticipate(lease(8), write('k', 2))
     expect(await aContext({ state }).state.get('k')).toBe(2)
-    state.settled(8, true, ['k'])
+    state.settled(lease(8), true)
     expect(await aContext({ state }).state.get('k')).toBe(2)
     expect(asked).toEqual([])
-    state.anticipate(9, [write('k', 3)])
-    state.settled(9, false, [])
+    state.anticipate(lease(9), write('k', 3))
+    state.settled(lease(9), false)
     expect(await aContext({ state }).state.get('k')).toBe(1)
   })
 
@@ -161,16 +167,28 @@ describe('what a thread knows of a state', () => {
     const { readState, asked } = stored({ k: 1 })
     const state = new StateCache(readState)
     await aContext({ state }).state.get('k')
-    state.settled(8, false, ['k'])
+    state.anticipate(lease(8), { reads: [{ query: { key: 'k' }, found: [] }], writes: [] })
+    state.settled(lease(8), false)
     await aContext({ state }).state.get('k')
     expect(asked).toHaveLength(2)
+  })
+
+  test('forgets what a run did when that run begins again, whether or not its refusal was heard of', async () => {
+    const { readState } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    state.anticipate(lease(8), write('k', 2))
+    state.revoke(8)
+    expect(await aContext({ state }).state.get('k')).toBe(1)
+    state.anticipate({ runId: 8, token: 2 }, write('k', 3))
+    state.settled(lease(8), false)
+    expect(await aContext({ state }).state.get('k')).toBe(3)
   })
 
   test('is no older than a run that ended while it was read', async () => {
     const gate = Promise.withResolvers<StateEntry[]>()
     const state = new StateCache(() => gate.promise)
     const reading = aContext({ state }).state.get('k')
-    state.anticipate(8, [write('k', 'new')])
+    state.anticipate(lease(8), write('k', 'new'))
     gate.resolve([{ key: 'k', value: '"old"', version: 1, expiresAt: null }])
     expect(await reading).toBe('new')
   })
@@ -178,12 +196,12 @@ describe('what a thread knows of a state', () => {
   test('a list waits until what was written under its prefix is stored', async () => {
     const { readState, asked } = stored()
     const state = new StateCache(readState)
-    state.anticipate(8, [write('a:1', 1)])
-    state.anticipate(9, [write('b:1', 1)])
+    state.anticipate(lease(8), write('a:1', 1))
+    state.anticipate(lease(9), write('b:1', 1))
     const listing = aContext({ state }).state.list('a:')
     await new Promise((resolve) => setImmediate(resolve))
     expect(asked).toEqual([])
-    state.settled(8, true, [])
+    state.settled(lease(8), true)
     expect(await listing).toEqual([])
     expect(asked).toHaveLength(1)
   })
@@ -191,7 +209,7 @@ describe('what a thread knows of a state', () => {
   test('is bounded', async () => {
     const { readState, asked } = stored()
     const state = new StateCache(readState)
-    for (let n = 0; n < 100; n++) state.anticipate(n, [write(`k${n}`, 'x'.repeat(100_000))])
+    for (let n = 0; n < 100; n++) state.anticipate(lease(n), write(`k${n}`, 'x'.repeat(100_000)))
     await aContext({ state }).state.get('k99')
     expect(asked).toEqual([])
     await aContext({ state }).state.get('k0')
@@ -224,13 +242,12 @@ test('however runs of several threads are interleaved, and whatever is not store
         run.count ??= (await context.state.get<number>('n')) ?? 0
         context.state.set('n', run.count + 1)
         const effects = context.end()!
-        const version = versionOf(context.lease)
-        caches[thread]!.anticipate(version, effects.writes)
+        caches[thread]!.anticipate(context.lease, effects)
         const { runId, token } = context.lease
         const [result] = isLost
           ? (await inbox.release([context.lease]), ['stale' as const])
           : await inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
-        caches[thread]!.settled(version, result === 'applied', ['n'])
+        caches[thread]!.settled(context.lease, result === 'applied')
         if (result === 'applied') counted++
       }
       for (const { thread, do: what } of steps) {

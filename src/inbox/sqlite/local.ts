@@ -27,8 +27,9 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
   return {
     accept: (batch) => writer.run((store) => store.accept(batch)),
     async register(routes) {
-      await writer.run((store) => store.register(routes))
+      const concurrencies = await writer.run((store) => store.register(routes))
       jobs.poke()
+      return concurrencies
     },
     async startReplay(replay) {
       const id = await writer.run((store) => {

@@ -179,7 +179,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     settle: runs.settle,
     release: runs.release,
     reap: runs.reap,
-    register: (routes: readonly HandlerRoute[]) => handlers.register(routes),
+    register(routes: readonly HandlerRoute[]): Record<string, number> {
+      handlers.register(routes)
+      return Object.fromEntries(sql.setConcurrencies.all().map(({ name, concurrency }) => [name, concurrency]))
+    },
     setPaused,
     deadAfter: runs.deadAfter,
     requeueOne: runs.requeueOne,

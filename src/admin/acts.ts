@@ -1,0 +1,147 @@
+import { InboxError } from '../errors.ts'
+import type { NewEvent, QuarantinedBody, ViewPort } from '../inbox/port.ts'
+import { toReplayJson, type ReplayJson } from './json.ts'
+import {
+  parseBody,
+  dropDeadBody,
+  dropHandlerBody,
+  dropQuarantineBody,
+  handlerBody,
+  quarantineBody,
+  replayBody,
+  requeueBody,
+} from './bodies.ts'
+
+/** What an operator can do. Bodies come as they were sent, and are checked: `bad_request`, `not_found`. */
+export interface OperatorActs {
+  /** Takes `{"run_ids": […]}` or `{"all": true}`. Asked again it finds nothing left to do. */
+  requeueDead(body: unknown): Promise<{ readonly requeued: number }>
+  /** The same with a `reason`. */
+  dropDead(body: unknown): Promise<{ readonly dropped: number }>
+  /** Of one handler, or with null of all together. */
+  setPaused(handler: string | null, paused: boolean): Promise<PausedJson>
+  /** Takes `{"concurrency": 4}`, or null for what the handler says itself. */
+  changeHandler(
+    handler: string,
+    body: unknown,
+  ): Promise<{ readonly handler: string; readonly concurrency: number | null }>
+  /** Takes a `reason`; ends the open runs of a handler. */
+  dropRuns(handler: string, body: unknown): Promise<{ readonly handler: string; readonly dropped: number }>
+  /** Takes `{"ids": […]}`, or `{"all": true}`: tries to read them as events once more. */
+  retryQuarantined(body: unknown): Promise<RetriedJson>
+  /** Takes `{"ids": […], "reason": "…"}`. */
+  dropQuarantined(body: unknown): Promise<{ readonly dropped: number }>
+  /** Takes a filter, `per_second`, `new_keys`; with `dryRun` it only counts. */
+  startReplay(body: unknown): Promise<ReplayJson | ReplayCountJson>
+  cancelReplay(id: string): Promise<ReplayJson>
+}
+
+export interface PausedJson {
+  readonly handler: string | null
+  readonly paused: boolean
+}
+
+/** `skipped`: events whose bodies are no longer kept. */
+export interface ReplayCountJson {
+  readonly dry_run: true
+  readonly events: number
+  readonly skipped: number
+}
+
+export interface RetriedJson {
+  readonly accepted: number
+  /** What is no usable event still, by its id, with the reason. */
+  readonly unusable: readonly { readonly id: string; readonly reason: string }[]
+}
+
+/** Reads a body as an event, as the receiver does; or says why it is none. */
+export type ReadEvent = (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 'receivedAt'>) => NewEvent | string
+
+export interface ActOptions {
+  readonly inbox: ViewPort
+  readonly readEvent: ReadEvent
+  /** Called when a handler is to run more or fewer at once. */
+  readonly onConcurrency?: (handler: string, concurrency: number | null) => void
+}
+
+const pageSize = 200
+
+export function createOperatorActs({ inbox, readEvent, onConcurrency }: ActOptions): OperatorActs {
+  const noHandler = () => new InboxError('not_found', 'there is no handler of this name, and never was')
+
+  async function retryOne(id: string, unusable: { id: string; reason: string }[]): Promise<number> {
+    const body = await inbox.quarantined(id)
+    if (body === null) throw new InboxError('not_found', `there is no body in quarantine with the id ${id}`)
+    const event = readEvent(body)
+    if (typeof event !== 'string') return (await inbox.retryQuarantined(id, event)) === null ? 0 : 1
+    unusable.push({ id, reason: event })
+    return 0
+  }
+
+  async function* allQuarantined(): AsyncGenerator<string> {
+    let cursor: string | null = null
+    do {
+      const page = await inbox.quarantine({ limit: pageSize, ...(cursor !== null && { cursor }) })
+      for (const { id } of page.data) yield id
+      cursor = page.nextCursor
+    } while (cursor !== null)
+  }
+
+  return {
+    async requeueDead(body) {
+      const which = parseBody(requeueBody, body)
+      return { requeued: await inbox.requeueDead('all' in which ? 'all' : which.run_ids) }
+    },
+    async dropDead(body) {
+      const which = parseBody(dropDeadBody, body)
+      return { dropped: await inbox.dropDead('all' in which ? 'all' : which.run_ids, which.reason) }
+    },
+    async setPaused(handler, paused) {
+      if (await inbox.setPaused(handler, paused)) return { handler, paused }
+      throw noHandler()
+    },
+    async changeHandler(handler, body) {
+      const { concurrency } = parseBody(handlerBody, body)
+      if (!(await inbox.setConcurrency(handler, concurrency))) throw noHandler()
+      onConcurrency?.(handler, concurrency)
+      return { handler, concurrency }
+    },
+    async dropRuns(handler, body) {
+      const { reason } = parseBody(dropHandlerBody, body)
+      const dropped = await inbox.dropOpenRuns(handler, reason)
+      if (dropped === null) throw noHandler()
+      return { handler, dropped }
+    },
+    async retryQuarantined(body) {
+      const which = parseBody(quarantineBody, body)
+      const unusable: { id: string; reason: string }[] = []
+      let accepted = 0
+      const ids = 'all' in which ? allQuarantined() : which.ids
+      for await (const id of ids) accepted += await retryOne(id, unusable)
+      return { accepted, unusable }
+    },
+    async dropQuarantined(body) {
+      const { ids, reason } = parseBody(dropQuarantineBody, body)
+      let dropped = 0
+      for (const id of ids) if (await inbox.dropQuarantined(id, reason)) dropped++
+      return { dropped }
+    },
+    async startReplay(body) {
+      const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)
+      if (dryRun) return { dry_run: true, ...(await inbox.countReplay(filter)) }
+      return toReplayJson(await inbox.startReplay({ filter, perSecond, newKeys }))
+    },
+    async cancelReplay(id) {
+      const replay = await findReplay(inbox, id)
+      await inbox.cancelReplay(replay.id)
+      return toReplayJson(await findReplay(inbox, id))
+    },
+  }
+}
+
+/** A replay by its id as text. Throws `not_found`. */
+export async function findReplay(inbox: Pick<ViewPort, 'replay'>, id: string) {
+  const replay = /^\d{1,15}$/.test(id) ? await inbox.replay(Number(id)) : null
+  if (replay === null) throw new InboxError('not_found', 'there is no replay with this id')
+  return replay
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { mostReplayIds } from '../inbox/port.ts'
+import { eventParameters } from './parameters.ts'
+
+/** The bodies of requests, each described by what it is expected to be. */
+const runIds = z.array(z.int().min(1)).min(1).max(10_000)
+const reason = z.string().trim().min(1).max(500)
+const id = z.string().min(1).max(300)
+const all = z.literal(true)
+
+export const requeueBody = z
+  .union([z.strictObject({ run_ids: runIds }), z.strictObject({ all })])
+  .describe('{"run_ids": [1, 2]} with the numbers of runs, or {"all": true}')
+
+export const dropDeadBody = z
+  .union([z.strictObject({ run_ids: runIds, reason }), z.strictObject({ all, reason })])
+  .describe('{"run_ids": [1, 2], "reason": "…"} with the numbers of runs, or {"all": true, "reason": "…"}')
+
+export const handlerBody = z
+  .strictObject({ concurrency: z.int().min(1).max(10_000).nullable() })
+  .describe('{"concurrency": 4}, a whole number from 1 to 10000, or null for what the handler says itself')
+
+export const dropHandlerBody = z.strictObject({ reason }).describe('{"reason": "…"} of 1 to 500 characters')
+
+export const quarantineBody = z
+  .union([z.strictObject({ ids: z.array(id).min(1).max(1_000) }), z.strictObject({ all })])
+  .describe('{"ids": ["sha256:…"]} or {"all": true}')
+
+export const dropQuarantineBody = z
+  .strictObject({ ids: z.array(id).min(1).max(1_000), reason })
+  .describe('{"ids": ["sha256:…"], "reason": "…"}')
+
+const { type, network, address, status, from, to } = eventParameters.shape
+
+export const replayBody = z
+  .strictObject({
+    ids: z.exactOptional(z.array(id).min(1).max(mostReplayIds)),
+    type,
+    network,
+    address,
+    status,
+    from,
+    to,
+    handler: z.exactOptional(z.string().min(1).max(100)),
+    dryRun: z.boolean().default(false),
+    per_second: z.number().positive().max(100_000).nullable().default(null),
+    new_keys: z.boolean().default(false),
+  })
+  .describe(
+    'a filter of at least one of ids (a list of at most 1000), type, network, address, status, from, to (ISO 8601), handler; ' +
+      'and, if wanted, dryRun, per_second (a number), new_keys',
+  )
+
+/** Checks the body of a request. Throws `bad_request` that says what is expected. */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const result = schema.safeParse(body)
+  if (result.success) return result.data
+  const place = result.error.issues[0]?.path.join('.') ?? ''
+  throw new InboxError(
+    'bad_request',
+    `${place === '' ? 'the body' : place} cannot be used: expected ${schema.description}`,
+  )
+}

@@ -1,0 +1,222 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { RecordingClient, toDelivery } from '../support/history.ts'
+import { Sidecar, serveCommand, testToken } from '../support/sidecar.ts'
+import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+
+/** Counts its runs, and writes down what it is told about each. */
+const noting = `
+import { appendFileSync } from 'node:fs'
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'wallet.*',
+  // One at a time: a run that is in conflict over its state is repeated, with all that it prints.
+  concurrency: 1,
+  async run(event, ctx) {
+    ctx.state.set('runs', ((await ctx.state.get('runs')) ?? 0) + 1)
+    ctx.enqueue('sink', event.id)
+    const { isReplay, idempotencyKey } = ctx
+    appendFileSync(process.env.EFFECTS, JSON.stringify({ id: event.id, isReplay, idempotencyKey }) + '\\n')
+  },
+})`
+const sink = `
+import { appendFileSync } from 'node:fs'
+import { defineSink } from 'onchain-inbox'
+export default defineSink({
+  send([item]) {
+    appendFileSync(process.env.EFFECTS, JSON.stringify({ sent: item.payload, idempotencyKey: item.idempotencyKey }) + '\\n')
+  },
+})`
+
+const anEvent = (id: string, type = 'wallet.large_trade') => toDelivery(eventBytes({ id, type }), { id })
+
+async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs': noting, 'sink.mjs': sink }) {
+  const sidecar = await Sidecar.start({ handlers })
+  const client = new RecordingClient({ url: () => sidecar.url })
+  const json = async (path: string, body?: object, method = 'POST') => {
+    const response = await sidecar.admin(path, body === undefined ? {} : { method, body: JSON.stringify(body) })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+  return {
+    sidecar,
+    client,
+    json,
+    lines: async () =>
+      (await readFile(sidecar.effectsFile, 'utf8'))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    /** Runs a command against the sidecar. */
+    command: async (...args: string[]) => {
+      const [node = '', cli = ''] = serveCommand
+      const env = { PATH: process.env['PATH'], INBOX_ADMIN_TOKEN: testToken }
+      const { stdout } = await promisify(execFile)(node, [cli, ...args, '--admin-url', sidecar.adminUrl], { env })
+      return stdout
+    },
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]()
+      await sidecar[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('a replay in the product', () => {
+  test('runs handlers again with the same keys, over the live state, once per generation; history stays', async () => {
+    await using stage = await start()
+    const { sidecar, client, json, lines } = stage
+    for (const id of ['a', 'b']) await client.deliver(anEvent(id))
+    await sidecar.drained()
+    expect(await json('replays', { type: 'wallet.large_trade', dryRun: true })).toEqual({
+      status: 200,
+      body: { dry_run: true, events: 2, skipped: 0 },
+    })
+    const started = await json('replays', { type: 'wallet.large_trade' })
+    expect(started.body).toMatchObject({
+      id: 1,
+      state: 'running',
+      filter: { type: 'wallet.large_trade' },
+      new_keys: false,
+    })
+    await until(async () => (await json('replays/1')).body['state'] === 'done', 'the replay is done')
+    // The handler's own runs, and of each the item that it left for the sink.
+    expect((await json('replays/1')).body).toMatchObject({ progress: 1, events: 2, runs: 2, open_runs: 0, skipped: 0 })
+    const keys = (await lines()).map((line) => line['idempotencyKey'])
+    expect(keys.map(String).toSorted()).toEqual([
+      'noting:a',
+      'noting:a',
+      'noting:a:0',
+      'noting:a:0',
+      'noting:b',
+      'noting:b',
+      'noting:b:0',
+      'noting:b:0',
+    ])
+    expect((await lines()).filter((line) => line['isReplay'] === true)).toHaveLength(2)
+    const { runs } = (await json('events/a')).body as { runs: readonly { handler: string; replay: number | null }[] }
+    expect(runs.map(({ handler, replay }) => [handler, replay])).toEqual([
+      ['noting', null],
+      ['sink', null],
+      ['noting', 1],
+      ['sink', 1],
+    ])
+    await json('events/a/replay', {})
+    await until(async () => (await json('replays/2')).body['state'] === 'done', 'the replay of one is done')
+    await json('replays', { ids: ['b'], new_keys: true })
+    await until(async () => (await json('replays/3')).body['state'] === 'done', 'the replay with new keys is done')
+    const last = (await lines()).slice(-2).map((line) => line['idempotencyKey'])
+    expect(last).toEqual(['noting:b:replay-3', 'noting:b:replay-3:0'])
+    expect((await json('audit?limit=1')).body['data']).toMatchObject([
+      { action: 'replay.start', detail: { replay: 3, newKeys: true, filter: { ids: ['b'] } } },
+    ])
+  })
+
+  test('is refused where nothing chooses events, or what is asked is not understood', async () => {
+    await using stage = await start({})
+    const refusals: [object, RegExp][] = [
+      [{}, /at least one of ids, type/],
+      [{ dryRun: true }, /at least one of ids, type/],
+      [{ typ: 'x' }, /expected a filter/],
+      [{ type: 'x', per_second: 0 }, /per_second/],
+      [{ from: 'yesterday' }, /from/],
+      [{ ids: [] }, /ids/],
+      [[], /expected a filter/],
+    ]
+    for (const [body, message] of refusals) {
+      const answer = await stage.json('replays', body)
+      expect(answer.status).toBe(400)
+      expect(answer.body['error']).toMatchObject({ code: 'bad_request', message: expect.stringMatching(message) })
+    }
+  })
+
+  test('by commands: counted, waited for, listed, shown, cancelled', async () => {
+    await using stage = await start()
+    const { sidecar, client, command } = stage
+    for (const id of ['a', 'b', 'c']) await client.deliver(anEvent(id))
+    await sidecar.drained()
+    expect(await command('replay', '--type', 'wallet.large_trade', '--dry-run')).toBe('3 events would be replayed\n')
+    expect(await command('replay', 'a', 'b', '--wait')).toMatch(/^replay +1\nstate +done\nof events +ids a, b\n/)
+    await stage.json('handlers/noting/pause', {})
+    expect(await command('replay', '--handler', 'noting', '--rate', '5')).toMatch(/rate +5 per second[^]*follow it/)
+    await until(async () => (await stage.json('replays/2')).body['runs'] === 3, 'runs wait')
+    expect(JSON.parse(await command('replays', 'cancel', '2', '--json'))).toMatchObject({
+      state: 'cancelled',
+      open_runs: 0,
+    })
+    expect(await command('replays', 'list')).toMatch(/^replay +started[^]*\n2 +[^]*cancelled[^]*\n1 +[^]*done/)
+    expect(await command('replays', 'show', '1')).toMatch(/events found +2\n/)
+    await expect(command('replay')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^usage: expected ids/),
+    })
+    await expect(command('replays', 'show', '9')).rejects.toMatchObject({ code: 1 })
+  })
+})
+
+describe('an operator', () => {
+  test('changes how many runs of a handler run at once, while they do, and it stays so after a restart', async () => {
+    const gated = `
+      import { defineHandler } from 'onchain-inbox'
+      export default defineHandler({
+        type: '*',
+        order: 'none',
+        concurrency: 1,
+        timeoutMs: 600_000,
+        run(event, ctx) {
+          console.log('began')
+          return new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        },
+      })`
+    await using stage = await start({ 'gated.mjs': gated })
+    const { sidecar, client, json } = stage
+    const began = () => sidecar.output.text.split('\n').filter((line) => line === 'began').length
+    for (let n = 0; n < 20; n += 1) await client.deliver(anEvent(`e${n}`))
+    await until(() => began() === 1, 'one run began')
+    expect(await json('handlers/gated', { concurrency: 5 }, 'PATCH')).toEqual({
+      status: 200,
+      body: { handler: 'gated', concurrency: 5 },
+    })
+    await until(() => began() === 5, 'five run')
+    const { data } = (await json('handlers')).body as { data: readonly { settings: { concurrency: number } }[] }
+    expect(data[0]!.settings.concurrency).toBe(5)
+    await sidecar.kill()
+    await sidecar.start()
+    await until(() => began() >= 5 + 5, 'five run again')
+    expect(await stage.command('handlers', 'set', 'gated', '--concurrency', 'default')).toMatch(
+      /as many as it says itself/,
+    )
+    expect((await json('handlers/nobody', { concurrency: 5 }, 'PATCH')).status).toBe(404)
+    expect((await json('handlers/gated', { concurrency: 0 }, 'PATCH')).status).toBe(400)
+  })
+
+  test('retries and drops what is in quarantine, and drops the runs of a handler that is gone', async () => {
+    await using stage = await start()
+    const { sidecar, client, json, command } = stage
+    const bad = ['{"id":"x"}', '{"id":"y"}'].map((text) => toDelivery(Buffer.from(text), { id: text }))
+    for (const body of bad) expect(await client.deliver(body)).toMatchObject({ answer: 200 })
+    const { data } = (await json('quarantine')).body as { data: readonly { id: string }[] }
+    const [first, second] = data.map(({ id }) => id)
+    const unusable = [
+      { id: first, reason: 'not_an_envelope' },
+      { id: second, reason: 'not_an_envelope' },
+    ]
+    expect((await json('quarantine/retry', { all: true })).body).toEqual({ accepted: 0, unusable })
+    expect(await command('quarantine', 'drop', first!, '--reason', 'noise')).toBe('1 body was removed\n')
+    expect(await command('quarantine', 'list')).toContain(second)
+    expect(await command('quarantine', 'show', second!, '--raw')).toBe('{"id":"x"}')
+    await expect(command('quarantine', 'retry', second!)).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/no usable event still[^]*not_an_envelope/),
+    })
+    await json('handlers/noting/pause', {})
+    await client.deliver(anEvent('a'))
+    expect(await command('handlers', 'drop', 'noting', '--reason', 'it was renamed')).toBe('1 run was dropped\n')
+    const shown = (await json('events/a')).body as {
+      timeline: readonly { outcome: string; error: { message: string } }[]
+    }
+    expect(shown.timeline).toMatchObject([{ outcome: 'dropped', error: { message: 'it was renamed' } }])
+    await sidecar.drained()
+  })
+})
