@@ -93,11 +93,18 @@ const rules: readonly Rule[] = [
   },
   { area: 'emulator', files: ['src/emulator/'], may: [...leaves, 'schema', 'signature', 'node:*'] },
 
-  { area: 'index', files: ['src/index.ts'], may: ['app', 'dispatch', 'errors'] },
+  { area: 'index', files: ['src/index.ts'], may: ['app', 'library', 'dispatch', 'errors'] },
+  // What the two ways to put the parts together have in common.
+  { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
   {
     area: 'app',
     files: ['src/app.ts'],
-    may: [...leaves, ...parts, 'receiver', 'dispatch', 'admin'],
+    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch', 'admin'],
+  },
+  {
+    area: 'library',
+    files: ['src/library/'],
+    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch'],
   },
   {
     area: 'cli',
