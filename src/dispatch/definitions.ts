@@ -1,10 +1,19 @@
 import { InboxError } from '../errors.ts'
-import type { EventSelector, HandlerDefinition, ResolvedHandler } from './define.ts'
-import type { SinkDefinition } from './define-sink.ts'
+import type { EventSelector, HandlerContext, HandlerDefinition, ResolvedHandler } from './define.ts'
+import type { SinkContext, SinkDefinition } from './define-sink.ts'
 import { parseDefinition } from './parse-definition.ts'
 
-/** What `defineHandler` or `defineSink` gives. It needs a `name`: there is no file that could lend it one. */
-export type Definition = Readonly<HandlerDefinition<EventSelector>> | Readonly<SinkDefinition<EventSelector>>
+/** What `defineHandler` or `defineSink` gives, for whatever events. It needs a `name`: there is no file that could lend it one. */
+export type Definition = AnyHandler | AnySink
+
+// `never` lets functions in that take events of certain types only.
+type AnyHandler = Omit<HandlerDefinition<EventSelector>, 'run' | 'match'> & {
+  run(event: never, ctx: HandlerContext): void | Promise<void>
+  match?(event: never): boolean
+}
+type AnySink = Omit<SinkDefinition<EventSelector>, 'send'> & {
+  send(items: never, ctx: SinkContext): void | Promise<void>
+}
 
 export interface Definitions {
   readonly handlers: readonly ResolvedHandler[]

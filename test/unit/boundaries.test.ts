@@ -93,6 +93,12 @@ const rules: readonly Rule[] = [
   },
   { area: 'emulator', files: ['src/emulator/'], may: [...leaves, 'schema', 'signature', 'node:*'] },
 
+  {
+    area: 'testing',
+    files: ['src/testing/'],
+    may: [...leaves, 'inbox', 'signature', 'schema', 'receiver', 'dispatch', 'node:*'],
+  },
+
   { area: 'index', files: ['src/index.ts'], may: ['app', 'library', 'dispatch', 'errors'] },
   // What the two ways to put the parts together have in common.
   { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
@@ -174,6 +180,8 @@ test.each([
   ['src/dispatch/a.ts', `import { b } from '../inbox/sqlite/inbox.ts'`],
   ['src/signature/a.ts', `import { readFile } from 'node:fs/promises'`],
   ['src/admin/a.ts', `import type { Database } from 'better-sqlite3'`],
+  ['src/testing/a.ts', `import { b } from '../inbox/sqlite/inbox.ts'`],
+  ['src/library/a.ts', `import { b } from '../admin/server.ts'`],
   ['src/emulator/a.ts', `export { b } from '../app.ts'`],
   ['src/app.ts', `const b = await import('./emulator/emulator.ts')`],
   ['src/app.ts', `import './cli/serve.ts'`],
