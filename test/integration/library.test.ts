@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import express, { type Express } from 'express'
 import { createInbox, defineHandler, type EmbeddedInbox, type EmbeddedInboxOptions } from 'onchain-inbox'
 import { describe, expect, test } from 'vitest'
@@ -317,6 +319,30 @@ describe('runs', () => {
     await file.close()
   })
 
+  test('a stop does not wait for a handler that heeds no signal, and gives its run back uncharged', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const { log, lines } = recordingLog()
+    const started = Promise.withResolvers<void>()
+    const handler = defineHandler({
+      name: 'h',
+      type: '*',
+      run() {
+        started.resolve()
+        return new Promise(() => {})
+      },
+    })
+    const options = { database: `sqlite:${file}`, handlers: [handler], shutdownMs: 1, log }
+    await using stage = await mounted(options, atWebhooks)
+    await stage.post('/webhooks', eventBytes({ id: 'a' }))
+    await started.promise
+    await stage.inbox.stop()
+    expect(lines).toEqual([{ level: 'warn', message: 'a handler heeds no signal and goes on after the stop' }])
+    const inbox = await createSqliteInbox({ file })
+    expect((await inbox.event('a'))?.runs).toMatchObject([{ state: 'ready', crashed: 0, attempts: [] }])
+    await inbox.close()
+  })
+
   test('what a process that died had in flight is tried again', async () => {
     const settings = parseOptions({ ...defaults, handlers: [defineHandler({ name: 'h', type: '*', run() {} })] })
     const inbox = createMemoryInbox({ clock: systemClock })
@@ -334,6 +360,31 @@ describe('runs', () => {
     expect(handled).toEqual(['a 2'])
     await embedded.stop()
   })
+})
+
+test('an event whose handler ends the process is a dead letter after three times, and all others are handled', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  const program = join(import.meta.dirname, '../fixtures/library/crashing-app.ts')
+  const lines: string[] = []
+  const start = (...ids: string[]) => {
+    const app = spawn(process.execPath, [program, file, ...ids], { stdio: ['ignore', 'pipe', 'inherit'] })
+    createInterface({ input: app.stdout }).on('line', (line) => lines.push(line))
+    return app
+  }
+  expect(await once(start('good-1', 'bad'), 'exit')).toEqual([3, null])
+  expect(await once(start(), 'exit')).toEqual([3, null])
+  expect(await once(start(), 'exit')).toEqual([3, null])
+  lines.length = 0
+  const last = start('good-2')
+  await until(() => lines.includes('handled good-2') && lines.includes('started'), 'the last event')
+  last.kill()
+  expect(await once(last, 'exit')).toEqual([0, null])
+  const inbox = await createSqliteInbox({ file })
+  const { data } = await inbox.deadLetters({ limit: 10 })
+  expect(data).toMatchObject([{ eventId: 'bad', crashed: 3, error: { name: 'handler_crashed' } }])
+  expect(await inbox.event('good-1')).toMatchObject({ status: 'done' })
+  await inbox.close()
 })
 
 describe('events', () => {
