@@ -21,7 +21,7 @@ export interface InProcessRunner {
   readonly running: number
   /**
    * Takes no more runs, lets those in flight finish for `graceMs` milliseconds, aborts them and gives them back. A handler that
-   * heeds no signal goes on: nothing but the end of the process ends it.
+   * heeds no signal goes on: nothing but the end of the process ends it. A second call with a shorter time hastens the first.
    */
   stop(graceMs: number): Promise<void>
 }
@@ -42,11 +42,17 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   ]
   for (const dispatcher of dispatchers) dispatcher.start()
 
+  let stopping: Promise<void> | undefined
+
   async function settleLeftovers(leftovers: readonly Leftover[]): Promise<void> {
     for (const { lease, outcome } of leftovers) {
       const { handler, event, attempt } = lease
       log.warn({ handler, eventId: event.id, attempt }, 'a handler heeds no signal and goes on after the stop')
-      await (outcome === 'interrupted' ? work.release([lease]) : work.settle([outcome]))
+      try {
+        await (outcome === 'interrupted' ? work.release([lease]) : work.settle([outcome]))
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, 'a run could not be given back')
+      }
     }
   }
 
@@ -54,11 +60,9 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
     get running() {
       return dispatchers.reduce((sum, dispatcher) => sum + dispatcher.running, 0)
     },
-    async stop(graceMs) {
-      const left = await Promise.all(dispatchers.map((dispatcher) => dispatcher.stop(graceMs, abortGraceMs)))
-      await settleLeftovers(left.flat()).catch((error: unknown) => {
-        log.warn({ error: messageOf(error) }, 'runs could not be given back')
-      })
+    stop(graceMs) {
+      const ended = Promise.all(dispatchers.map((dispatcher) => dispatcher.stop(graceMs, abortGraceMs)))
+      return (stopping ??= ended.then((left) => settleLeftovers(left.flat())))
     },
   }
 }

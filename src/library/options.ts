@@ -40,7 +40,7 @@ export interface EmbeddedInboxOptions {
   readonly trustedProxies?: readonly string[]
   /** Where to log: a pino logger, say. False: nowhere. Default: warnings and errors as JSON lines on standard output. */
   readonly log?: Logger | false
-  /** Time and randomness, for tests. */
+  /** Time and randomness, for tests with `memory:`; a database file goes by the time of the system. */
   readonly clock?: Clock
 }
 

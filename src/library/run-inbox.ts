@@ -63,14 +63,12 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
       },
     },
   })
-  let runnerStopped: Promise<void> | undefined
-  const stopRunner = (ms: number) => (runnerStopped ??= runner.stop(ms))
-  opened.defer(() => stopRunner(graceMs(runShare)))
+  opened.defer(() => runner.stop(graceMs(runShare)))
   inbox.onFailure((error) => {
     failure = error
     log.fatal({ error: error.message }, 'the store failed: every delivery is answered 503 until a new inbox is started')
     telling.tell('failed', { error })
-    void stopRunner(0)
+    void runner.stop(0)
   })
   // Not waited for: it counts the backlog.
   reportLeftBehind(inbox, settings.handlers, log).catch(() => {})
