@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { MessagePort } from 'node:worker_threads'
 import { createAdminApp } from './admin/server.ts'
 import { resolveAdminToken } from './admin/auth.ts'
 import { createMetrics } from './admin/metrics.ts'
@@ -9,13 +8,10 @@ import type { HandlerInfo } from './dispatch/runner-protocol.ts'
 import { findHandlerFiles } from './dispatch/registry.ts'
 import { startRunner } from './dispatch/runner.ts'
 import { sourcesOf } from './dispatch/sources.ts'
-import { InboxError, messageOf } from './errors.ts'
 import { startHttpServer } from './http-server.ts'
-import { createMemoryInbox } from './inbox/memory.ts'
 import type { Inbox } from './inbox/port.ts'
-import { openWorkPort } from './inbox/remote-work.ts'
-import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
 import type { Logger } from './log.ts'
+import { openInbox, reportLeftBehind } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
@@ -70,7 +66,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
-  const { inbox, workPort } = await openInbox(options)
+  const { inbox, workPort } = await openInbox({ database: config.database, clock, log })
   opened.defer(() => inbox.close())
   // Once the inbox has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
   let hasFailed = false
@@ -172,53 +168,4 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
-}
-
-/** Runs of a handler that was renamed or removed wait for ever, unless somebody is told. */
-async function reportLeftBehind(inbox: Inbox, handlers: readonly HandlerInfo[], log: Logger): Promise<void> {
-  const loaded = new Set(handlers.map(({ name }) => name))
-  const stats = await inbox.stats()
-  const leftBehind = stats.handlers
-    .map(({ handler, waiting, ready, suspect }) => ({ handler, openRuns: waiting + ready + suspect }))
-    .filter(({ handler, openRuns }) => openRuns > 0 && !loaded.has(handler))
-  if (leftBehind.length > 0) log.warn({ handlers: leftBehind }, 'open runs belong to handlers that are not loaded')
-}
-
-async function openInbox(options: AppOptions): Promise<{ inbox: Inbox; workPort: () => Promise<MessagePort> }> {
-  const { clock, log } = options
-  const { database } = options.config
-  switch (database.kind) {
-    case 'memory': {
-      const inbox = createMemoryInbox({ clock })
-      return { inbox, workPort: async () => openWorkPort(inbox) }
-    }
-    case 'sqlite': {
-      const inbox = await createSqliteInbox({ file: database.file })
-      reportEvidence(inbox, database.file, log)
-      return { inbox, workPort: () => inbox.workPort() }
-    }
-  }
-}
-
-/** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
-function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
-  const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.evidence
-  log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
-  if (missingSeqs > 0) {
-    log.error(
-      { file, missingSeqs },
-      'accepted events are missing from the database: it was damaged, or replaced by an older copy; restore a backup, or ' +
-        'have the sender replay',
-    )
-  }
-  if (!checkDue) return
-  inbox.quickCheck().then(
-    (result) => {
-      if (result !== 'ok') log.error({ file, result }, 'the database is damaged: restore a backup')
-    },
-    (error: unknown) => {
-      if (error instanceof InboxError && error.code === 'shutting_down') return // The next start checks it.
-      log.warn({ file, error: messageOf(error) }, 'the database could not be checked')
-    },
-  )
 }

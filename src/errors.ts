@@ -15,6 +15,7 @@ export const errorCatalogue = {
   body_too_large: { status: 413, exitCode: 1 },
   media_type_unsupported: { status: 415, exitCode: 1 },
   content_encoding_unsupported: { status: 415, exitCode: 1 },
+  body_already_read: { status: 500, exitCode: 1 },
   internal: { status: 500, exitCode: 1 },
   overloaded: { status: 503, exitCode: 75 },
   not_committed_in_time: { status: 503, exitCode: 75 },

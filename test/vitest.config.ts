@@ -8,6 +8,7 @@ const alias = {
   'onchain-inbox/schema': at('schema/index.ts'),
   'onchain-inbox/format': at('src/dispatch/format.ts'),
   'onchain-inbox/emulator': at('src/emulator/emulator.ts'),
+  'onchain-inbox/testing': at('src/testing/index.ts'),
   'onchain-inbox': at('src/index.ts'),
 }
 
@@ -23,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['test/{unit,conformance,integration,e2e,fuzz}/**/*.test.ts'],
+          include: ['test/{unit,conformance,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },

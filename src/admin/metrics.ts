@@ -3,7 +3,7 @@ import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../clock.ts'
 import type { SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
-import type { ReceiverObserver } from '../receiver/server.ts'
+import type { ReceiverObserver } from '../receiver/receive.ts'
 
 export interface MetricsOptions {
   readonly inbox: Pick<ViewPort, 'stats'>

@@ -23,8 +23,13 @@ export function parseSettings(given: GivenSettings['values']): ParsedSettings {
 }
 
 function problemOf(name: SettingName, value: unknown, error: z.ZodError): string {
-  const { expected, example, isSecret } = settings[name]
-  return `${name}: ${isSecret ? reasonOf(error) : `got ${show(value)}`}; expected ${expected}, for example ${name}=${example}`
+  return `${name}: ${mistakeIn(name, value, error)}, for example ${name}=${settings[name].example}`
+}
+
+/** What is wrong with the value of a setting and what was expected, never with the value of a secret. */
+export function mistakeIn(name: SettingName, value: unknown, error: z.ZodError): string {
+  const { expected, isSecret } = settings[name]
+  return `${isSecret ? reasonOf(error) : `got ${show(value)}`}; expected ${expected}`
 }
 
 /** What the type itself has to say. zod's own words are not used here: they might quote the value. */

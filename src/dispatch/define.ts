@@ -1,4 +1,5 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
+import type { HandlerRoute } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { RunContext } from './context.ts'
 import type { EnqueueOptions } from './outbox.ts'
@@ -135,6 +136,11 @@ export interface ResolvedHandler {
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
   /** Where it was defined. */
   readonly file: string
+}
+
+/** What the store has to know of a handler. */
+export function toRoute({ name, types, order, keyPaths, latestOnly, onDead, from }: ResolvedHandler): HandlerRoute {
+  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
 /** What a handler has where it says nothing else. */

@@ -15,11 +15,16 @@ import { StateCache } from './state-cache.ts'
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
 export type AttemptResult = Outcome['kind'] | 'conflict'
 
+export interface EndedAttempt {
+  readonly lease: Lease
+  readonly outcome: Outcome
+}
+
 export interface DispatcherObserver {
   /** An attempt is about to start that may take so long. */
   starting(timeoutMs: number): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
-  settled(handler: string, result: AttemptResult, durationMs: number): void
+  settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
   /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
   stuck(handler: string): void
 }
@@ -148,6 +153,11 @@ export class Dispatcher {
   /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */
   get longestTimeoutMs(): number {
     return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
+  }
+
+  /** How many handlers run now. */
+  get running(): number {
+    return this.#attempts.size
   }
 
   /** Whether nothing is held: each run that was claimed has a verdict that is stored, was given back, or is a leftover. */
@@ -314,9 +324,9 @@ export class Dispatcher {
     const durationMs = outcome.endedAt - outcome.startedAt
     lane.averageMs += (durationMs - lane.averageMs) / 16
     const result = await this.#settle(lease, outcome)
-    if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs)
+    if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs, { lease, outcome })
     if (result === 'applied') {
-      this.#options.observer.settled(lease.handler, outcome.kind, durationMs)
+      this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
       this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
     }
     this.#free(lane)

@@ -9,6 +9,7 @@ const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox': siblingModule(import.meta.url, '../index'),
   'onchain-inbox/schema': siblingModule(import.meta.url, '../../schema/index'),
   'onchain-inbox/format': siblingModule(import.meta.url, './format'),
+  'onchain-inbox/testing': siblingModule(import.meta.url, '../testing/index'),
 }
 
 /**

@@ -1,10 +1,10 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
-import type { HandlerRoute, Lease } from '../inbox/port.ts'
+import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
-import type { ResolvedHandler } from './define.ts'
+import { toRoute } from './define.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
@@ -92,10 +92,6 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   pulse.beat(dispatcher.longestTimeoutMs)
   tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo) })
   dispatcher.start()
-}
-
-function toRoute({ name, types, order, keyPaths, latestOnly, onDead, from }: ResolvedHandler): HandlerRoute {
-  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
 function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {

@@ -21,6 +21,8 @@ const messages = {
   method_not_allowed: 'this path takes POST only',
   body_too_large: 'the body is larger than this endpoint takes',
   content_encoding_unsupported: 'send the body as it was signed, without Content-Encoding',
+  body_already_read:
+    'a body parser read the body before its signature could be checked: mount the router of the inbox before the parser',
   internal: 'the request could not be processed',
   overloaded: 'too much is waiting at the moment; deliver it again',
   not_committed_in_time: 'the event could not be stored in time; deliver it again',

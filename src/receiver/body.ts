@@ -19,6 +19,17 @@ export function readBody(request: IncomingMessage, { limitBytes, length }: BodyO
   return reading
 }
 
+/**
+ * What came of a body before it reached us: `unread`; its exact bytes, where a parser kept them as `body` (`express.raw()`) or as
+ * `rawBody` (the `verify` hook of the other parsers); `lost`, where only what a parser made of them is left.
+ */
+export function bodyReadBefore(request: IncomingMessage): Buffer | 'unread' | 'lost' {
+  if (!request.readableDidRead) return 'unread'
+  const { rawBody, body } = request as { readonly rawBody?: unknown; readonly body?: unknown }
+  if (Buffer.isBuffer(rawBody)) return rawBody
+  return Buffer.isBuffer(body) ? body : 'lost'
+}
+
 /** Ends the reading of a body that comes in pieces too small for its size. */
 function limitPieces(request: IncomingMessage): void {
   // raw-body may have let go of the request already: then nobody else would hear the error below.

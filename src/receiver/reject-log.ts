@@ -22,8 +22,9 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
   return (request, reason) => {
     const line = limit()
     if (line === null) return
-    const { method, url = '' } = request
-    const path = safeText(url.split('?')[0] ?? '', 100)
+    // Express keeps the whole path there, where it gives a part of it only to what is mounted at the rest.
+    const { method, url = '', originalUrl = url } = request as IncomingMessage & { readonly originalUrl?: string }
+    const path = safeText(originalUrl.split('?')[0] ?? '', 100)
     log.warn({ source: sourceOf(request, isTrusted), method, path, reason, ...line }, 'a request was refused')
   }
 }

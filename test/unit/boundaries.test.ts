@@ -94,11 +94,24 @@ const rules: readonly Rule[] = [
   },
   { area: 'emulator', files: ['src/emulator/'], may: [...leaves, 'schema', 'signature', 'node:*'] },
 
-  { area: 'index', files: ['src/index.ts'], may: ['app', 'dispatch', 'errors'] },
+  {
+    area: 'testing',
+    files: ['src/testing/'],
+    may: [...leaves, 'inbox', 'signature', 'schema', 'receiver', 'dispatch', 'node:*'],
+  },
+
+  { area: 'index', files: ['src/index.ts'], may: ['app', 'library', 'dispatch', 'errors'] },
+  // What the two ways to put the parts together have in common.
+  { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
   {
     area: 'app',
     files: ['src/app.ts'],
-    may: [...leaves, ...parts, 'receiver', 'dispatch', 'admin'],
+    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch', 'admin'],
+  },
+  {
+    area: 'library',
+    files: ['src/library/'],
+    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch'],
   },
   {
     area: 'cli',
@@ -168,6 +181,8 @@ test.each([
   ['src/dispatch/a.ts', `import { b } from '../inbox/sqlite/inbox.ts'`],
   ['src/signature/a.ts', `import { readFile } from 'node:fs/promises'`],
   ['src/admin/a.ts', `import type { Database } from 'better-sqlite3'`],
+  ['src/testing/a.ts', `import { b } from '../inbox/sqlite/inbox.ts'`],
+  ['src/library/a.ts', `import { b } from '../admin/server.ts'`],
   ['src/emulator/a.ts', `export { b } from '../app.ts'`],
   ['src/app.ts', `const b = await import('./emulator/emulator.ts')`],
   ['src/app.ts', `import './cli/serve.ts'`],

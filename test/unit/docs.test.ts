@@ -88,8 +88,17 @@ test('docs/operations.md names the metrics that are missing while the store cann
   )
 })
 
+const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
+
+test('pages show the files of docs/examples, which tests run, as they are', () => {
+  const blocks = pages.flatMap((page) => [...read(page).matchAll(/^```ts\n\/\/ (docs\/examples\/\S+)\n([^]*?)^```$/gm)])
+  const shown = new Map(blocks.map(([, file = '', code = '']) => [file, code]))
+  const files = globSync('docs/examples/*.ts', { cwd: root }).toSorted()
+  expect([...shown.keys()].toSorted()).toEqual(files)
+  for (const file of files) expect(shown.get(file), file).toBe(read(file))
+})
+
 test('every link between pages leads to a file and a heading that are there', () => {
-  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
       .filter(([, path = '', anchor]) => !leadsSomewhere(page, path, anchor))

@@ -1,0 +1,141 @@
+import { resolve } from 'node:path'
+import { systemClock, type Clock } from '../clock.ts'
+import type { SecretsOrigin } from '../config/credentials.ts'
+import { readSecretsFile } from '../config/credentials.ts'
+import { mistakeIn } from '../config/parse.ts'
+import { settings, type SettingName, type SettingValues } from '../config/settings.ts'
+import type { DatabaseSetting } from '../config/values.ts'
+import { refuseDemoSecret } from '../demo-credentials.ts'
+import type { ResolvedHandler } from '../dispatch/define.ts'
+import { parseDefinitions, type Definition } from '../dispatch/definitions.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import { createLogger, silentLogger, type Logger } from '../log.ts'
+import type { Secret } from '../signature/keys.ts'
+
+export interface EmbeddedInboxOptions {
+  /**
+   * The secrets of the webhook, each of at least 16 characters: one, a list, or an object `{ label: secret }`. Several are valid
+   * at once, so that they can be rotated.
+   */
+  readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
+  /** In place of `secrets`: a file that holds one, or JSON `{"label": "secret"}`. It is read again when it changes. */
+  readonly secretsFile?: string | undefined
+  /** What `defineHandler` and `defineSink` give, each with a `name`. */
+  readonly handlers: readonly Definition[]
+  /** `sqlite:<path of a file>`, or `memory:`, which keeps nothing. Default `sqlite:./data/inbox.db`. */
+  readonly database?: string
+  /** Runs at once, all handlers. Default 16. */
+  readonly concurrency?: number
+  /** The largest body that is taken: bytes, or text such as `1mb`. Default `1mb`. */
+  readonly bodyLimit?: number | string
+  /** What is not stored within so many milliseconds is answered 503. Default 4,000. */
+  readonly ackTimeoutMs?: number
+  /** How long a stop may wait for what is under way, in milliseconds. Default 20,000. */
+  readonly shutdownMs?: number
+  /** The header that carries the signature. Default `X-Service-Signature`. */
+  readonly signatureHeader?: string
+  /** What is answered to authentic bodies that are no usable event: 200 (default) or 422. */
+  readonly unusableStatus?: 200 | 422
+  /** Addresses or networks whose X-Forwarded-For is believed, for naming the source in the log. Default: none. */
+  readonly trustedProxies?: readonly string[]
+  /** Where to log: a pino logger, say. False: nowhere. Default: warnings and errors as JSON lines on standard output. */
+  readonly log?: Logger | false
+  /** Time and randomness, for tests with `memory:`; a database file goes by the time of the system. */
+  readonly clock?: Clock
+}
+
+/** The options, checked and complete. */
+export interface EmbeddedInboxSettings {
+  readonly secrets: () => Promise<SecretsOrigin>
+  readonly handlers: readonly ResolvedHandler[]
+  readonly database: DatabaseSetting
+  readonly concurrency: number
+  readonly bodyLimitBytes: number
+  readonly ackTimeoutMs: number
+  readonly shutdownMs: number
+  readonly signatureHeader: string
+  readonly unusableStatus: 200 | 422
+  readonly trustedProxies: readonly string[]
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+/** The options that are settings of the sidecar, too: checked alike, with the same defaults. */
+const settingOf = {
+  secrets: 'INBOX_SECRETS',
+  secretsFile: 'INBOX_SECRETS_FILE',
+  database: 'INBOX_DATABASE_URL',
+  concurrency: 'INBOX_CONCURRENCY',
+  bodyLimit: 'INBOX_BODY_LIMIT',
+  ackTimeoutMs: 'INBOX_ACK_TIMEOUT_MS',
+  shutdownMs: 'INBOX_SHUTDOWN_MS',
+  signatureHeader: 'INBOX_SIGNATURE_HEADER',
+  unusableStatus: 'INBOX_UNUSABLE_STATUS',
+  trustedProxies: 'INBOX_TRUSTED_PROXIES',
+} as const satisfies Partial<Record<keyof EmbeddedInboxOptions, SettingName>>
+
+type OptionName = keyof typeof settingOf
+type OptionValues = { readonly [Name in OptionName]: SettingValues[(typeof settingOf)[Name]] }
+
+const optionNames = Object.keys(settingOf) as OptionName[]
+const knownNames = [...optionNames, 'handlers', 'log', 'clock']
+
+/** @throws InboxError `config_invalid` that lists every problem on a line of its own, never with a secret */
+export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
+  const given: Readonly<Record<string, unknown>> = { ...options }
+  const { values, problems } = parseValues(given)
+  const { handlers, problems: handlerProblems } = parseDefinitions(given.handlers)
+  const unknown = Object.keys(given).filter((name) => !knownNames.includes(name))
+  problems.push(
+    ...secretProblems(given, values.secrets),
+    ...handlerProblems,
+    ...unknown.map((name) => `${name}: unknown option, known are ${knownNames.join(', ')}`),
+  )
+  if (problems.length > 0) {
+    throw new InboxError('config_invalid', `createInbox cannot use its options:\n${problems.join('\n')}`, {
+      details: { problems },
+    })
+  }
+  const { database, bodyLimit, secrets, secretsFile, ...others } = values
+  const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
+  return Object.freeze<EmbeddedInboxSettings>({
+    ...others,
+    handlers,
+    secrets: () => readSecrets(secrets, secretsFile),
+    database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
+    bodyLimitBytes: bodyLimit,
+    log: log === false ? silentLogger : log,
+    clock,
+  })
+}
+
+function parseValues(given: Readonly<Record<string, unknown>>) {
+  const problems: string[] = []
+  const entries = optionNames.map((name) => {
+    const { type } = settings[settingOf[name]]
+    const result = type.safeParse(given[name])
+    if (result.success) return [name, result.data]
+    problems.push(`${name}: ${mistakeIn(settingOf[name], given[name], result.error)}`)
+    return [name, type.parse(undefined)]
+  })
+  return { values: Object.fromEntries(entries) as OptionValues, problems }
+}
+
+function secretProblems(given: Readonly<Record<string, unknown>>, secrets: OptionValues['secrets']): string[] {
+  const hasBoth = given.secrets !== undefined && given.secretsFile !== undefined
+  if (hasBoth) return ['secrets: expected either this or secretsFile, received both']
+  if (given.secrets === undefined && given.secretsFile === undefined)
+    return [`secrets: neither this nor secretsFile is there; expected ${settings.INBOX_SECRETS.expected}`]
+  try {
+    refuseDemoSecret(secrets ?? [])
+    return []
+  } catch (error) {
+    return [`secrets: ${messageOf(error)}`]
+  }
+}
+
+async function readSecrets(secrets: readonly Secret[] | undefined, path: string | undefined): Promise<SecretsOrigin> {
+  if (path === undefined) return { kind: 'inline', secrets: secrets ?? [] }
+  const file = resolve(path)
+  return { kind: 'file', file, secrets: await readSecretsFile(file) }
+}

@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
+import { startInProcess } from '../dispatch/in-process.ts'
+import { InboxError } from '../errors.ts'
+import type { Inbox, WorkPort } from '../inbox/port.ts'
+import { createLogLimit } from '../log-limit.ts'
+import type { Logger } from '../log.ts'
+import { reportLeftBehind } from '../open-inbox.ts'
+import { createGroupCommit } from '../receiver/group-commit.ts'
+import { createIngest } from '../receiver/ingest.ts'
+import { createPressure } from '../receiver/pressure.ts'
+import { receive, type ReceiverObserver } from '../receiver/receive.ts'
+import { createRejectLog, type RejectLog } from '../receiver/reject-log.ts'
+import { createSecretsSource } from '../secrets.ts'
+import { tellEnded, tellStored, type Telling } from './events.ts'
+import type { EmbeddedInboxSettings } from './options.ts'
+
+/** How the time for a stop is shared out between requests in flight and runs in flight. */
+const requestShare = 0.25
+const runShare = 0.5
+
+export interface RunInboxOptions {
+  readonly settings: EmbeddedInboxSettings
+  readonly open: () => Promise<Inbox>
+  readonly telling: Telling
+}
+
+export interface RunningInbox {
+  readonly deliver: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly inbox: Inbox
+  stop(): Promise<void>
+}
+
+/** Opens and starts everything in order; what is opened is closed in the opposite order. */
+export async function runInbox({ settings, open, telling }: RunInboxOptions): Promise<RunningInbox> {
+  const { log, clock, shutdownMs } = settings
+  await using opened = new AsyncDisposableStack()
+  const state = { stopping: false, health: () => inbox.health() }
+  const inFlight = new Set<Promise<void>>()
+  let failure: Error | undefined
+  // Once the store has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
+  const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
+
+  const secrets = createSecretsSource(await settings.secrets(), log, clock)
+  opened.defer(() => secrets.close())
+  const inbox = await open()
+  opened.defer(() => inbox.close())
+
+  const runner = await startInProcess({
+    work: untilFailure(inbox, () => failure !== undefined),
+    handlers: settings.handlers,
+    concurrency: settings.concurrency,
+    clock,
+    log,
+    observer: {
+      settled(_handler, result, durationMs, ended) {
+        if (result !== 'conflict') tellEnded(telling, ended, durationMs)
+      },
+      stuck(handler) {
+        log.error({ handler }, 'a handler goes on after its timeout; it keeps its place until it ends')
+        telling.tell('stuck', { handler })
+      },
+    },
+  })
+  opened.defer(() => runner.stop(graceMs(runShare)))
+  inbox.onFailure((error) => {
+    failure = error
+    log.fatal({ error: error.message }, 'the store failed: every delivery is answered 503 until a new inbox is started')
+    telling.tell('failed', { error })
+    void runner.stop(0)
+  })
+  // Not waited for: it counts the backlog.
+  reportLeftBehind(inbox, settings.handlers, log).catch(() => {})
+
+  const commits = createGroupCommit({
+    async accept(batch) {
+      const results = await inbox.accept(batch)
+      batch.forEach((arrival, index) => tellStored(telling, arrival, results[index]))
+      return results
+    },
+    clock,
+    ackTimeoutMs: settings.ackTimeoutMs,
+    onBatch() {},
+  })
+  const pressure = createPressure(commits.pending, settings.bodyLimitBytes)
+  opened.defer(() => pressure.close())
+  const observer = observeRequests(telling)
+  const receiveOptions = {
+    signatureHeader: settings.signatureHeader,
+    bodyLimitBytes: settings.bodyLimitBytes,
+    ingest: createIngest({
+      commits,
+      secrets: () => secrets.current(),
+      clock,
+      log,
+      observer,
+      unusableStatus: settings.unusableStatus,
+    }),
+    pressure,
+    observer,
+    logReject: explainRejects(createRejectLog(settings), log, clock),
+    state,
+  }
+  opened.defer(async () => {
+    state.stopping = true
+    const late = Promise.withResolvers<void>()
+    const timer = clock.after(graceMs(requestShare), late.resolve)
+    await Promise.race([Promise.all(inFlight), late.promise])
+    timer.cancel()
+    // What came last goes to the store on the next turn.
+    await nextTurn()
+  })
+
+  const parts = opened.move()
+  return {
+    inbox,
+    async deliver(request, response) {
+      const done = receive(receiveOptions, request, response)
+      inFlight.add(done)
+      try {
+        await done
+      } finally {
+        inFlight.delete(done)
+      }
+    },
+    stop: () => parts.disposeAsync(),
+  }
+}
+
+/**
+ * The work side of a store that may fail while the process goes on: from then on there is no work, and no verdict can be stored,
+ * as if it were closed.
+ */
+function untilFailure(work: WorkPort, hasFailed: () => boolean): WorkPort {
+  return {
+    register: (routes) => work.register(routes),
+    claim: async (request) => (hasFailed() ? [] : work.claim(request)),
+    readState: (handler, query) => work.readState(handler, query),
+    async settle(outcomes) {
+      if (hasFailed()) throw new InboxError('shutting_down', 'the store has failed')
+      return work.settle(outcomes)
+    },
+    retire: async (owner) => (hasFailed() ? undefined : work.retire(owner)),
+    release: async (leases) => (hasFailed() ? undefined : work.release(leases)),
+    reap: (owner) => work.reap(owner),
+  }
+}
+
+function observeRequests(telling: Telling): ReceiverObserver {
+  return {
+    stored() {},
+    committed() {},
+    acknowledged() {},
+    rejected: (reason) => telling.tell('rejected', { reason }),
+    refused: (code) => telling.tell('refused', { code }),
+  }
+}
+
+const bodyLost = new InboxError(
+  'body_already_read',
+  'a body parser ran before the inbox, so that the bytes that were signed are gone; mount the router first: ' +
+    "app.use('/webhooks', inbox.router) before app.use(express.json()). If the parser has to come first, let it keep the " +
+    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } })',
+)
+
+/** The one mistake that is not the sender's gets a line of its own. */
+function explainRejects(logReject: RejectLog, log: Logger, clock: Clock): RejectLog {
+  const limit = createLogLimit(clock)
+  return (request: IncomingMessage, reason) => {
+    if (reason !== bodyLost.code) return logReject(request, reason)
+    const line = limit()
+    if (line !== null) log.error({ code: bodyLost.code, ...line }, bodyLost.message)
+  }
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { answerFor, type AnswerCode } from './answer.ts'
+import { bodyError, bodyReadBefore, readBody } from './body.ts'
+import type { Ingest, IngestObserver } from './ingest.ts'
+import type { Pressure } from './pressure.ts'
+import type { RejectLog } from './reject-log.ts'
+import { send } from './send.ts'
+
+export interface ReceiveOptions {
+  /** Lower case. */
+  readonly signatureHeader: string
+  readonly bodyLimitBytes: number
+  readonly ingest: Ingest
+  readonly pressure: Pressure
+  readonly observer: ReceiverObserver
+  readonly logReject: RejectLog
+  readonly state: ReceiverState
+  /** Called when a body is going to be read. */
+  readonly beforeBody?: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+export interface ReceiverObserver extends IngestObserver {
+  /** So many arrivals went into one transaction. */
+  committed(batchSize: number): void
+  /** Milliseconds from the first byte of the request's body being read to its answer. */
+  acknowledged(durationMs: number): void
+}
+
+/** What the server knows about itself. */
+export interface ReceiverState {
+  /** From the moment a stop was asked for. */
+  readonly stopping: boolean
+  /** Whether a commit can succeed as far as is known. */
+  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
+}
+
+/** Takes a request as a delivery and answers it. Bodies are read as raw bytes, whatever their Content-Type says. */
+export async function receive(
+  options: ReceiveOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { state, observer } = options
+  const startedAt = performance.now()
+
+  const refusal = refuseEarly(options, request)
+  if (refusal !== null) return reject(options, request, response, refusal)
+
+  const raw = await bodyOf(options, request, response)
+  if (raw === null) return
+
+  const header = request.headers[options.signatureHeader]
+  const answer = await options.ingest(raw, Array.isArray(header) ? header.join(', ') : header)
+  send(response, answer, state.stopping)
+  if (answer.reason !== undefined) options.logReject(request, answer.reason)
+  if (answer.status < 300) observer.acknowledged(performance.now() - startedAt)
+}
+
+/** The exact bytes of the body; null if there are none: then all is answered that can be. */
+async function bodyOf(
+  options: ReceiveOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Buffer | null> {
+  const { pressure, bodyLimitBytes: limitBytes } = options
+  const refuse = (code: AnswerCode) => {
+    reject(options, request, response, code)
+    return null
+  }
+  const before = bodyReadBefore(request)
+  if (before === 'lost') return refuse('body_already_read')
+  if (before !== 'unread') return before.length > limitBytes ? refuse('body_too_large') : before
+
+  const length = contentLength(request)
+  const roomBytes = length ?? limitBytes
+  if (!pressure.enterBody(roomBytes)) return refuse('overloaded')
+  try {
+    options.beforeBody?.(request, response)
+    return await readBody(request, { limitBytes, length })
+  } catch (error) {
+    const code = bodyError(error)
+    // Without one the client went away, or Node has answered it: nobody is left to tell.
+    return code === null ? null : refuse(code)
+  } finally {
+    pressure.leaveBody(roomBytes)
+  }
+}
+
+/** What can be refused before the body is read; null if nothing speaks against it. */
+function refuseEarly(options: ReceiveOptions, request: IncomingMessage): AnswerCode | null {
+  if (options.state.stopping) return 'shutting_down'
+  if (hasRepeatedHost(request.rawHeaders)) return 'bad_request'
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
+  const length = contentLength(request)
+  if (length !== undefined && length > options.bodyLimitBytes) return 'body_too_large'
+  return options.pressure.reason() === null ? null : 'overloaded'
+}
+
+/** Node takes several Host headers, which proxies in front may read differently. */
+function hasRepeatedHost(rawHeaders: readonly string[]): boolean {
+  let seen = false
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name === undefined || name.length !== 4 || name.toLowerCase() !== 'host') continue
+    if (seen) return true
+    seen = true
+  }
+  return false
+}
+
+function contentLength(request: IncomingMessage): number | undefined {
+  const text = request.headers['content-length']
+  return text === undefined ? undefined : Number(text)
+}
+
+/** Refuses a request without looking at its body. */
+export function reject(
+  options: ReceiveOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  code: AnswerCode,
+): void {
+  const answer = answerFor(code)
+  if (answer.status >= 500) options.observer.refused(code)
+  else options.observer.rejected(code)
+  options.logReject(request, code)
+  send(response, answer, options.state.stopping)
+}

@@ -1,0 +1,497 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import express, { type Express } from 'express'
+import { createInbox, defineHandler, type EmbeddedInbox, type EmbeddedInboxOptions } from 'onchain-inbox'
+import { describe, expect, test } from 'vitest'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { systemClock } from '../../src/clock.ts'
+import { embedInbox } from '../../src/library/create-inbox.ts'
+import { parseOptions } from '../../src/library/options.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+import { testSecret } from '../support/app.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+const defaults = { secrets: testSecret, database: 'memory:', handlers: [], log: false } as const
+
+/** An inbox that is mounted, on a real socket, and stopped at the end. */
+async function mounted(options: Partial<EmbeddedInboxOptions>, mount: (app: Express, inbox: EmbeddedInbox) => void) {
+  const inbox = createInbox({ ...defaults, ...options })
+  await inbox.start()
+  return serve(inbox, mount)
+}
+
+async function serve(inbox: EmbeddedInbox, mount: (app: Express, inbox: EmbeddedInbox) => void) {
+  const app = express()
+  // Else Express prints what reaches its own error handler.
+  app.set('env', 'test')
+  mount(app, inbox)
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    inbox,
+    url,
+    post: async (path: string, body: Uint8Array, headers: Record<string, string> = {}) => {
+      const signed = delivery(body).headers as Record<string, string>
+      const response = await fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { ...signed, ...headers },
+        body: new Uint8Array(body),
+      })
+      return { status: response.status, headers: response.headers, body: (await response.json()) as unknown }
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox.stop()
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const atWebhooks = (app: Express, inbox: EmbeddedInbox) => void app.use('/webhooks', inbox.router)
+const refusal = (code: string) => ({ error: { code, message: expect.any(String) as string } })
+const accepted = (id: string) => ({ status: 200, body: { status: 'accepted', id } })
+
+function recordingLog() {
+  const lines: { level: string; message: string }[] = []
+  const write = (level: string) => (_fields: object, message: string) => void lines.push({ level, message })
+  const log = Object.assign(Object.create(silentLogger) as Logger, {
+    warn: write('warn'),
+    error: write('error'),
+    fatal: write('fatal'),
+  })
+  return { log, lines }
+}
+
+describe('the router', () => {
+  test('takes deliveries beside other routes of an app, each at its own path', async () => {
+    await using stage = await mounted({}, (app, inbox) => {
+      app.use('/webhooks', inbox.router)
+      app.use(express.json())
+      app.post('/orders', (request, response) => void response.json({ got: request.body as unknown }))
+      app.get('/webhooks/help', (_request, response) => void response.json('help'))
+    })
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
+    const json = { 'Content-Type': 'application/json' }
+    expect(await stage.post('/orders', Buffer.from('{"n":1}'), json)).toMatchObject({ body: { got: { n: 1 } } })
+    expect(await (await fetch(`${stage.url}/webhooks/help`)).json()).toBe('help')
+  })
+
+  test.each([
+    ['app.use', atWebhooks, '/webhooks'],
+    ['app.post', (app, inbox) => void app.post('/in/:who', inbox.router), '/in/sender?x=1'],
+    [
+      'a router inside a router',
+      (app, inbox) => void app.use('/api', express.Router().post('/in', inbox.router)),
+      '/api/in',
+    ],
+    ['a wrapping function', (app, inbox) => void app.post('/in', (a, b, next) => inbox.router(a, b, next)), '/in'],
+  ] satisfies [string, (app: Express, inbox: EmbeddedInbox) => void, string][])(
+    'works when it is mounted by %s',
+    async (_name, mount, path) => {
+      await using stage = await mounted({}, mount)
+      expect(await stage.post(path, eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+    },
+  )
+
+  test('answers as the sidecar does: method, signature, size, encoding, quarantine', async () => {
+    await using stage = await mounted({ bodyLimit: 500, unusableStatus: 422 }, atWebhooks)
+    const got = await fetch(`${stage.url}/webhooks`)
+    expect([got.status, got.headers.get('allow'), await got.json()]).toEqual([
+      405,
+      'POST',
+      refusal('method_not_allowed'),
+    ])
+    const body = eventBytes({ id: 'a' })
+    const of = async (bytes: Uint8Array, headers = {}) => {
+      const answer = await stage.post('/webhooks', bytes, headers)
+      return [answer.status, answer.body]
+    }
+    expect(await of(body, { 'X-Service-Signature': '0'.repeat(64) })).toEqual([401, refusal('signature_invalid')])
+    expect(await of(Buffer.alloc(501))).toEqual([413, refusal('body_too_large')])
+    expect(await of(body, { 'Content-Encoding': 'gzip' })).toEqual([415, refusal('content_encoding_unsupported')])
+    expect(await of(Buffer.from('no event'))).toMatchObject([422, { status: 'quarantined' }])
+  })
+
+  test('works without Express, and answers 503 before the start and after the stop', async () => {
+    const inbox = createInbox(defaults)
+    expect(inbox.health()).toEqual({ ok: false, reason: 'the inbox is not started' })
+    await using stage = await serve(inbox, (app) => void app.post('/in', (a, b) => inbox.router(a, b)))
+    const answer = await stage.post('/in', eventBytes({ id: 'a' }))
+    expect(answer).toMatchObject({ status: 503, body: refusal('store_unavailable') })
+    expect(answer.headers.get('retry-after')).toBe('5')
+    await inbox.start()
+    expect(inbox.health()).toEqual({ ok: true })
+    expect(await stage.post('/in', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+    await inbox.stop()
+    expect(await stage.post('/in', eventBytes({ id: 'b' }))).toMatchObject({
+      status: 503,
+      body: refusal('shutting_down'),
+    })
+    await inbox.stop()
+    await expect(inbox.start()).rejects.toMatchObject({ code: 'shutting_down' })
+  })
+})
+
+describe('a body parser before the router', () => {
+  const json = { 'Content-Type': 'application/json' }
+
+  test('is explained: in the answer, and in the log with the order that is right', async () => {
+    const { log, lines } = recordingLog()
+    await using stage = await mounted({ log }, (app, inbox) => {
+      app.use(express.json())
+      app.use('/webhooks', inbox.router)
+    })
+    const refused: unknown[] = []
+    stage.inbox.events.on('refused', (report) => refused.push(report))
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }), json)).toMatchObject({
+      status: 500,
+      body: {
+        error: { code: 'body_already_read', message: expect.stringContaining('mount the router of the inbox before') },
+      },
+    })
+    expect(lines).toEqual([
+      {
+        level: 'error',
+        message: expect.stringContaining("app.use('/webhooks', inbox.router) before app.use(express.json())") as string,
+      },
+    ])
+    await until(() => refused.length > 0, 'the event')
+    expect(refused).toEqual([{ code: 'body_already_read' }])
+  })
+
+  test.each([
+    [
+      'keeps the bytes as rawBody',
+      express.json({ verify: (request, _response, raw) => Object.assign(request, { rawBody: raw }) }),
+    ],
+    ['gives the bytes as body', express.raw({ type: '*/*' })],
+    ['leaves other types alone', express.urlencoded()],
+  ])('does no harm if it %s', async (_name, parser) => {
+    await using stage = await mounted({ bodyLimit: 300 }, (app, inbox) => {
+      app.use(parser)
+      app.use('/webhooks', inbox.router)
+    })
+    // White space, so that JSON that was written anew would not do.
+    const body = Buffer.concat([eventBytes({ id: 'a' }), Buffer.from('  \n')])
+    expect(await stage.post('/webhooks', body, json)).toMatchObject(accepted('a'))
+    expect(await stage.post('/webhooks', eventBytes({ id: 'b', data: { pad: 'x'.repeat(300) } }), json)).toMatchObject({
+      status: 413,
+    })
+  })
+})
+
+test('the example of docs/library.md works as it stands', async () => {
+  await using dir = await createTempDir()
+  Object.assign(process.env, {
+    WEBHOOK_SECRET: testSecret,
+    INBOX_DATABASE: `sqlite:${join(dir.path, 'inbox.db')}`,
+    PORT: '0',
+  })
+  const { inbox, server } = await import('../../docs/examples/express-app.ts')
+  try {
+    const handled = once(inbox.events, 'handled')
+    const { port } = server.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}`
+    const { headers, body = '' } = delivery(eventBytes({ id: 'a', data: { wallet_address: 'w', amount_usd: 1 } }))
+    const init = { method: 'POST', headers: headers as Record<string, string>, body: new Uint8Array(Buffer.from(body)) }
+    expect(await (await fetch(`${url}/webhooks`, init)).json()).toEqual({ status: 'accepted', id: 'a' })
+    expect(await handled).toMatchObject([{ handler: 'large-trades', eventId: 'a' }])
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+    await inbox.stop()
+  }
+})
+
+describe('options', () => {
+  test('that cannot be used are all named at once, without the secret', () => {
+    const handler = defineHandler({ name: 'h', type: '*', run() {} })
+    const options = {
+      secrets: 'too short',
+      database: 'mysql:x',
+      concurrency: 0,
+      bodyLimit: '1tb',
+      colour: 'red',
+      handlers: [handler, handler, { type: '*', run() {} }, 7, { name: 'i', type: '*' }],
+    }
+    const problems = [
+      /^secrets: (?!.*too short).*; expected secrets of at least 16 characters/,
+      /^database: .*; expected sqlite:<path of a file> or memory:$/,
+      /^concurrency: got 0; expected a whole number from 1 to 10000$/,
+      /^bodyLimit: got "1tb"; expected a size/,
+      /^handlers\[1\]: handlers\[0\] is called h as well; give one of them another `name`$/,
+      /^handlers\[2\]: expected a `name`/,
+      /^handlers\[3\]: expected what defineHandler or defineSink gives$/,
+      /^handlers\[4\] is not a usable handler: run: expected a function$/,
+      /^colour: unknown option, known are secrets,/,
+    ]
+    expect(() => createInbox(options as unknown as EmbeddedInboxOptions)).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        details: { problems: problems.map((pattern) => expect.stringMatching(pattern) as string) },
+      }),
+    )
+    expect(() => createInbox({ handlers: [] })).toThrow(/secrets: neither this nor secretsFile is there/)
+    expect(() => createInbox({ ...defaults, secrets: 'demo-secret-do-not-use-0001' })).toThrow(
+      /published one of the demo/,
+    )
+  })
+
+  test('a start that fails leaves nothing open, and can be tried again', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const other = await createSqliteInbox({ file })
+    await using inbox = createInbox({ ...defaults, database: `sqlite:${file}` })
+    await expect(inbox.start()).rejects.toMatchObject({ code: 'database_in_use' })
+    await other.close()
+    await inbox.start()
+  })
+})
+
+describe('runs', () => {
+  test('what was accepted survives a restart, and is then handled', async () => {
+    await using dir = await createTempDir()
+    const database = `sqlite:${join(dir.path, 'inbox.db')}`
+    const gate = Promise.withResolvers<void>()
+    const first: string[] = []
+    const stuck = defineHandler({
+      name: 'h',
+      type: '*',
+      async run(event, ctx) {
+        first.push(event.id)
+        await Promise.race([gate.promise, once(ctx.signal, 'abort')])
+      },
+    })
+    {
+      await using stage = await mounted({ database, handlers: [stuck], shutdownMs: 1 }, atWebhooks)
+      expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+      await until(() => first.length > 0, 'the run')
+    }
+    const handled: unknown[] = []
+    const handler = defineHandler({ name: 'h', type: '*', run() {} })
+    const inbox = createInbox({ ...defaults, database, handlers: [handler] })
+    inbox.events.on('handled', (report) => handled.push(report))
+    await using stage = await serve(inbox, atWebhooks)
+    await inbox.start()
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
+    await until(() => handled.length > 0, 'the run')
+    // The stop cut it short: not charged.
+    expect(handled).toMatchObject([{ handler: 'h', eventId: 'a', type: 'wallet.large_trade', attempt: 1 }])
+  })
+
+  test('a stop lets handlers finish that are at work, and stores what became of them', async () => {
+    await using dir = await createTempDir()
+    const database = `sqlite:${join(dir.path, 'inbox.db')}`
+    const started = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const handler = defineHandler({
+      name: 'h',
+      type: '*',
+      async run() {
+        started.resolve()
+        await gate.promise
+      },
+    })
+    const handled: unknown[] = []
+    {
+      await using stage = await mounted({ database, handlers: [handler] }, atWebhooks)
+      stage.inbox.events.on('handled', (report) => handled.push(report))
+      await stage.post('/webhooks', eventBytes({ id: 'a' }))
+      await started.promise
+      const stopping = stage.inbox.stop()
+      gate.resolve()
+      await stopping
+      expect(handled).toMatchObject([{ eventId: 'a' }])
+    }
+    const file = await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
+    expect(await file.event('a')).toMatchObject({ status: 'done' })
+    await file.close()
+  })
+
+  test('a stop does not wait for a handler that heeds no signal, and gives its run back uncharged', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const { log, lines } = recordingLog()
+    const started = Promise.withResolvers<void>()
+    const handler = defineHandler({
+      name: 'h',
+      type: '*',
+      run() {
+        started.resolve()
+        return new Promise(() => {})
+      },
+    })
+    const options = { database: `sqlite:${file}`, handlers: [handler], shutdownMs: 1, log }
+    await using stage = await mounted(options, atWebhooks)
+    await stage.post('/webhooks', eventBytes({ id: 'a' }))
+    await started.promise
+    await stage.inbox.stop()
+    expect(lines).toEqual([{ level: 'warn', message: 'a handler heeds no signal and goes on after the stop' }])
+    const inbox = await createSqliteInbox({ file })
+    expect((await inbox.event('a'))?.runs).toMatchObject([{ state: 'ready', crashed: 0, attempts: [] }])
+    await inbox.close()
+  })
+
+  test('what a process that died had in flight is tried again', async () => {
+    const settings = parseOptions({ ...defaults, handlers: [defineHandler({ name: 'h', type: '*', run() {} })] })
+    const inbox = createMemoryInbox({ clock: systemClock })
+    await inbox.register([{ name: 'h', types: ['*'], order: 'key' }])
+    const handled: string[] = []
+    const embedded = embedInbox(settings, async () => inbox)
+    embedded.events.on('handled', ({ eventId, attempt }) => handled.push(`${eventId} ${attempt}`))
+    const raw = eventBytes({ id: 'a' })
+    const event = { kind: 'event', id: 'a', type: 't', createdAt: '', key: 'a', network: null, address: null } as const
+    await inbox.accept([{ ...event, raw, receivedAt: 1, secretLabel: 's' }])
+    await inbox.claim({ handlers: ['h'], max: 1, owner: 'dead', suspects: false })
+    await inbox.reap('dead')
+    await embedded.start()
+    await until(() => handled.length > 0, 'the run')
+    expect(handled).toEqual(['a 2'])
+    await embedded.stop()
+  })
+})
+
+test('an event whose handler ends the process is a dead letter after three times, and all others are handled', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  const program = join(import.meta.dirname, '../fixtures/library/crashing-app.ts')
+  const lines: string[] = []
+  const start = (...ids: string[]) => {
+    const app = spawn(process.execPath, [program, file, ...ids], { stdio: ['ignore', 'pipe', 'inherit'] })
+    createInterface({ input: app.stdout }).on('line', (line) => lines.push(line))
+    return app
+  }
+  expect(await once(start('good-1', 'bad'), 'exit')).toEqual([3, null])
+  expect(await once(start(), 'exit')).toEqual([3, null])
+  expect(await once(start(), 'exit')).toEqual([3, null])
+  lines.length = 0
+  const last = start('good-2')
+  await until(() => lines.includes('handled good-2') && lines.includes('started'), 'the last event')
+  last.kill()
+  expect(await once(last, 'exit')).toEqual([0, null])
+  const inbox = await createSqliteInbox({ file })
+  const { data } = await inbox.deadLetters({ limit: 10 })
+  expect(data).toMatchObject([{ eventId: 'bad', crashed: 3, error: { name: 'handler_crashed' } }])
+  expect(await inbox.event('good-1')).toMatchObject({ status: 'done' })
+  await inbox.close()
+})
+
+describe('events', () => {
+  test('are told after the commit only, in order, whatever listeners do', async () => {
+    const commit = Promise.withResolvers<void>()
+    const { log, lines } = recordingLog()
+    const run = (event: { readonly id: string }) => {
+      if (event.id === 'b') throw new TypeError('no')
+    }
+    const handlers = [defineHandler({ name: 'h', type: '*', run, retry: { attempts: 1 } })]
+    const inbox = embedInbox(parseOptions({ ...defaults, handlers, log }), async () => {
+      const memory = createMemoryInbox({ clock: systemClock })
+      return { ...memory, accept: (batch) => commit.promise.then(() => memory.accept(batch)) }
+    })
+    await inbox.start()
+    await using stage = await serve(inbox, atWebhooks)
+    const told: string[] = []
+    for (const name of ['accepted', 'duplicate', 'conflict', 'handled', 'dead', 'retried'] as const) {
+      inbox.events.on(name, () => {
+        throw new Error('a bad listener')
+      })
+      const rejects: () => unknown = () => Promise.reject(new Error('a bad async listener'))
+      inbox.events.on(name, rejects)
+      inbox.events.on(name, ({ eventId }) => told.push(`${name} ${eventId}`))
+    }
+    inbox.events.on('quarantined', ({ reason }) => told.push(reason))
+    inbox.events.on('rejected', ({ reason }) => told.push(reason))
+    const first = stage.post('/webhooks', eventBytes({ id: 'a' }))
+    // A refused one is answered without the store: once it is there, the other one is on its way as well.
+    await stage.post('/webhooks', eventBytes({ id: 'a' }), { 'X-Service-Signature': '0'.repeat(64) })
+    await until(() => told.length > 0, 'the event')
+    expect(told).toEqual(['mismatch'])
+    commit.resolve()
+    await first
+    await stage.post('/webhooks', eventBytes({ id: 'a' }))
+    await stage.post('/webhooks', eventBytes({ id: 'a', data: {} }))
+    await stage.post('/webhooks', Buffer.from('{'))
+    await stage.post('/webhooks', eventBytes({ id: 'b' }))
+    await until(() => told.length >= 8, 'all events')
+    expect(told.toSorted()).toEqual(
+      [
+        'mismatch',
+        'accepted a',
+        'handled a',
+        'duplicate a',
+        'conflict a',
+        'not_json',
+        'accepted b',
+        'dead b',
+      ].toSorted(),
+    )
+    expect(told.indexOf('accepted a')).toBeLessThan(told.indexOf('handled a'))
+    expect(told.indexOf('accepted b')).toBeLessThan(told.indexOf('dead b'))
+    expect(lines.filter(({ message }) => message === 'a listener failed')).toHaveLength(12)
+  })
+
+  test('a store that fails for good is an event and a 503, and nothing else ends', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    let kill = async (): Promise<void> => {}
+    const started = Promise.withResolvers<AbortSignal>()
+    const handler = defineHandler({
+      name: 'h',
+      type: '*',
+      async run(_event, ctx) {
+        started.resolve(ctx.signal)
+        await once(ctx.signal, 'abort')
+      },
+    })
+    const open = async (): Promise<Inbox> => {
+      const inbox = await createSqliteInbox({ file })
+      kill = async () => {
+        const port = await inbox.workPort()
+        // No list of calls: it throws in the writer's thread, where nothing catches it.
+        port.postMessage(0)
+      }
+      return inbox
+    }
+    const inbox = embedInbox(parseOptions({ ...defaults, handlers: [handler] }), open)
+    await inbox.start()
+    await using stage = await serve(inbox, (app) => {
+      app.use('/webhooks', inbox.router)
+      app.get('/alive', (_request, response) => void response.json('yes'))
+    })
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+    const signal = await started.promise
+    const failed = once(inbox.events, 'failed')
+    await kill()
+    expect(await failed).toMatchObject([{ error: { code: 'store_unavailable' } }])
+    expect(await stage.post('/webhooks', eventBytes({ id: 'b' }))).toMatchObject({
+      status: 503,
+      body: refusal('store_unavailable'),
+    })
+    expect(inbox.health()).toMatchObject({ ok: false })
+    await until(() => signal.aborted, 'the abort of the handler')
+    expect(await (await fetch(`${stage.url}/alive`)).json()).toBe('yes')
+
+    // The next one takes over from the same file.
+    await inbox.stop()
+    const handled: string[] = []
+    await using next = createInbox({
+      ...defaults,
+      database: `sqlite:${file}`,
+      handlers: [defineHandler({ name: 'h', type: '*', run: (event) => void handled.push(event.id) })],
+    })
+    await next.start()
+    await until(() => handled.length > 0, 'the run')
+    expect(handled).toEqual(['a'])
+  })
+})
