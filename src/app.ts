@@ -11,6 +11,8 @@ import { sourcesOf } from './dispatch/sources.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
+import { createDiskGuard, type DiskGuard } from './disk-guard.ts'
+import { startRetention } from './retention.ts'
 import { openInbox, reportLeftBehind } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest, readAsEvent } from './receiver/ingest.ts'
@@ -50,6 +52,8 @@ export interface App {
 const requestShare = 0.25
 const runShare = 0.5
 
+const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
+
 /** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
 export async function startApp(options: AppOptions): Promise<App> {
   await using opened = new AsyncDisposableStack()
@@ -62,7 +66,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 /** What is opened is deferred to `opened`, which closes it in the opposite order. */
 async function start(options: AppOptions, opened: AsyncDisposableStack): Promise<Omit<App, 'stop'>> {
   const { config, log, clock } = options
-  const state = { stopping: false, health: () => inbox.health() }
+  const state = { stopping: false, health: () => (disk?.isLow() ? nearlyFull : inbox.health()) }
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
@@ -76,6 +80,16 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     options.onFailure(error)
   })
 
+  const disk = await guardDisk(options)
+  if (disk) opened.defer(() => disk.close())
+  const retention = startRetention({
+    inbox,
+    days: config.retention.days,
+    maxBytes: config.retention.maxBytes,
+    clock,
+    log,
+  })
+  opened.defer(() => retention.close())
   const metrics = createMetrics({ inbox, clock })
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
@@ -104,7 +118,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     ackTimeoutMs: config.ackTimeoutMs,
     onBatch: (size) => metrics.committed(size),
   })
-  const pressure = createPressure(commits.pending, config.bodyLimitBytes)
+  const pressure = createPressure(commits.pending, config.bodyLimitBytes, () => disk?.isLow() ?? false)
   opened.defer(() => pressure.close())
 
   const adminToken = await resolveAdminToken(config)
@@ -123,6 +137,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       hosts: [config.admin.host, ...config.admin.hosts],
       handlers: () => runner.handlers,
       readEvent: readAsEvent,
+      now: () => clock.now(),
       onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
     }),
   })
@@ -168,4 +183,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
+}
+
+async function guardDisk({ config, clock, log }: AppOptions): Promise<DiskGuard | undefined> {
+  const { database, diskReserveBytes: reserveBytes } = config
+  if (database.kind !== 'sqlite' || reserveBytes === 0) return undefined
+  return createDiskGuard({ file: database.file, reserveBytes, clock, log })
 }

@@ -6,6 +6,7 @@ import { addEmulatorCommand } from './cli/emulator.ts'
 import { addEventsCommand } from './cli/events.ts'
 import { addHandlersCommand } from './cli/handlers.ts'
 import { addQuarantineCommand } from './cli/quarantine.ts'
+import { addPruneCommand } from './cli/prune.ts'
 import { addReplayCommand, addReplaysCommand } from './cli/replay.ts'
 import { createProgram, runProgram } from './cli/program.ts'
 import { addServeCommand } from './cli/serve.ts'
@@ -28,5 +29,6 @@ addReplaysCommand(program)
 addDeadCommand(program)
 addQuarantineCommand(program)
 addHandlersCommand(program)
+addPruneCommand(program)
 
 await runProgram(program)

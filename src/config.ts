@@ -33,6 +33,14 @@ export interface Config {
   readonly keepAliveMs: number
   readonly shutdownMs: number
   readonly concurrency: number
+  readonly retention: {
+    /** Bodies of finished events are kept for so long; 0: for ever. */
+    readonly days: number
+    /** Beyond this size of the database the oldest go earlier. */
+    readonly maxBytes?: number
+  }
+  /** So much of the disk is to stay free; 0: all of it may be used. */
+  readonly diskReserveBytes: number
   /** Lower case, as Node has header names. */
   readonly signatureHeader: string
   readonly unusableStatus: 200 | 422
@@ -98,6 +106,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     keepAliveMs: values.INBOX_KEEPALIVE_MS,
     shutdownMs: values.INBOX_SHUTDOWN_MS,
     concurrency: values.INBOX_CONCURRENCY,
+    retention: {
+      days: values.INBOX_RETENTION_DAYS,
+      ...(values.INBOX_RETENTION_BYTES !== undefined && { maxBytes: values.INBOX_RETENTION_BYTES }),
+    },
+    diskReserveBytes: values.INBOX_DISK_RESERVE,
     signatureHeader: values.INBOX_SIGNATURE_HEADER,
     unusableStatus: values.INBOX_UNUSABLE_STATUS,
     ...(tls === undefined ? {} : { tls }),
@@ -176,6 +189,8 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['handlers', config.handlersDir ?? 'none'],
     ['events forwarded to', config.forwardUrl === undefined ? 'nowhere' : withoutQuery(config.forwardUrl)],
     ['runs at once', String(config.concurrency)],
+    ['bodies are kept', describeRetention(config)],
+    ['disk to stay free', `${config.diskReserveBytes} bytes`],
     ['body limit', `${config.bodyLimitBytes} bytes`],
     ['answer within', `${config.ackTimeoutMs} ms`],
     ['idle connections kept', `${config.keepAliveMs} ms`],
@@ -185,6 +200,11 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['trusted proxies', orNone(config.trustedProxies)],
     ['log level', config.logLevel],
   ]
+}
+
+function describeRetention({ retention: { days, maxBytes } }: Config): string {
+  const time = days === 0 ? 'for ever' : `${days} days`
+  return maxBytes === undefined ? time : `${time}, in at most ${maxBytes} bytes`
 }
 
 /** A query may hold what is secret. */

@@ -7,6 +7,7 @@ import {
   dropHandlerBody,
   dropQuarantineBody,
   handlerBody,
+  pruneBody,
   quarantineBody,
   replayBody,
   requeueBody,
@@ -34,6 +35,8 @@ export interface OperatorActs {
   /** Takes a filter, `per_second`, `new_keys`; with `dryRun` it only counts. */
   startReplay(body: unknown): Promise<ReplayJson | ReplayCountJson>
   cancelReplay(id: string): Promise<ReplayJson>
+  /** Takes `older_than_days`, `max_bytes` or both; gives how many events were pruned. */
+  prune(body: unknown): Promise<{ readonly events: number }>
 }
 
 export interface PausedJson {
@@ -60,13 +63,16 @@ export type ReadEvent = (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 're
 export interface ActOptions {
   readonly inbox: ViewPort
   readonly readEvent: ReadEvent
+  /** Milliseconds since 1970. */
+  readonly now: () => number
   /** Called when a handler is to run more or fewer at once. */
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
 }
 
 const pageSize = 200
+const dayMs = 24 * 3_600_000
 
-export function createOperatorActs({ inbox, readEvent, onConcurrency }: ActOptions): OperatorActs {
+export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: ActOptions): OperatorActs {
   const noHandler = () => new InboxError('not_found', 'there is no handler of this name, and never was')
 
   async function retryOne(id: string, unusable: { id: string; reason: string }[]): Promise<number> {
@@ -125,6 +131,11 @@ export function createOperatorActs({ inbox, readEvent, onConcurrency }: ActOptio
       let dropped = 0
       for (const id of ids) if (await inbox.dropQuarantined(id, reason)) dropped++
       return { dropped }
+    },
+    async prune(body) {
+      const { older_than_days: days, max_bytes: maxBytes } = parseBody(pruneBody, body)
+      const receivedBefore = days === null ? null : now() - days * dayMs
+      return inbox.prune({ receivedBefore, maxBytes }, 'noted')
     },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)

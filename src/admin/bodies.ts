@@ -31,6 +31,14 @@ export const dropQuarantineBody = z
   .strictObject({ ids: z.array(id).min(1).max(1_000), reason })
   .describe('{"ids": ["sha256:…"], "reason": "…"}')
 
+export const pruneBody = z
+  .strictObject({
+    older_than_days: z.number().min(0).max(36_500).nullable().default(null),
+    max_bytes: z.int().min(1).nullable().default(null),
+  })
+  .refine(({ older_than_days, max_bytes }) => older_than_days !== null || max_bytes !== null)
+  .describe('{"older_than_days": 30}, {"max_bytes": 20000000000}, or both')
+
 const { type, network, address, status, from, to } = eventParameters.shape
 
 export const replayBody = z

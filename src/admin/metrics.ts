@@ -133,11 +133,12 @@ function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: 
   const quarantined = gauge('inbox_quarantined_bodies', 'Authentic bodies that are no usable event')
   const conflicts = gauge('inbox_conflicts', 'Deliveries that reused an id with another body')
   const missing = gauge('inbox_missing_sequence_numbers', 'Gaps in the accept sequence, found at the last start')
+  const storedBytes = gauge('inbox_store_bytes', 'How much is stored, without the space that is free in the file')
   const lastSeq = gauge('inbox_last_accept_sequence', 'The highest accept sequence number')
 
   return (stats, now) => {
     for (const perHandler of [runs, dead, held, superseded, pausedHandlers]) perHandler.reset()
-    for (const single of [oldestAge, quarantined, conflicts, missing, lastSeq]) single.remove()
+    for (const single of [oldestAge, quarantined, conflicts, missing, storedBytes, lastSeq]) single.remove()
     readable.set(stats === null ? 0 : 1)
     if (stats === null) return
     for (const row of stats.handlers) {
@@ -152,6 +153,7 @@ function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: 
     quarantined.set(stats.quarantined)
     conflicts.set(stats.conflicts)
     missing.set(stats.missingSeqs)
+    if (stats.sizeBytes !== null) storedBytes.set(stats.sizeBytes)
     lastSeq.set(stats.lastSeq)
   }
 }

@@ -110,5 +110,12 @@ export const routes: readonly Route[] = [
   },
   { method: 'post', path: '/pause', logged: pausing, answer: (access) => access.setPaused(null, true) },
   { method: 'post', path: '/resume', logged: pausing, answer: (access) => access.setPaused(null, false) },
+  {
+    method: 'post',
+    path: '/prune',
+    takesBody: true,
+    logged: 'old events were pruned by the admin API',
+    answer: (access, { body }) => access.prune(body),
+  },
   { method: 'get', path: '/audit', answer: (access, { query }) => access.listAudit(query) },
 ]

@@ -79,7 +79,9 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   get('/healthz', (_request, response) => sendJson(response, { status: 'alive' }))
   get('/readyz', (_request, response) => {
     if (state.stopping) throw new InboxError('shutting_down', 'this instance is shutting down')
-    if (!state.health().ok) throw new InboxError('store_unavailable', 'nothing can be stored at the moment')
+    const health = state.health()
+    if (!health.ok && health.full) throw new InboxError('store_full', 'there is not enough space to store anything')
+    if (!health.ok) throw new InboxError('store_unavailable', 'nothing can be stored at the moment')
     sendJson(response, { status: 'ready' })
   })
 

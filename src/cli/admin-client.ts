@@ -41,6 +41,7 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
     showReplay: (id) => getJson(`replays/${segment(id)}`),
     startReplay: (body) => getJson('replays', body),
     cancelReplay: (id) => getJson(`replays/${segment(id)}/cancel`, {}),
+    prune: (body) => getJson('prune', body),
     listAudit: (query) => getJson(`audit${search(query)}`),
     listHandlers: () => getJson('handlers'),
     changeHandler: (handler, body) => getJson(`handlers/${segment(handler)}`, body, 'PATCH'),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { adminTokenFile } from '../admin/auth.ts'
+import { systemClock } from '../clock.ts'
 import { createEventAccess, type EventAccess } from '../admin/views.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
@@ -84,7 +85,10 @@ async function openFile(file: string, url: string): Promise<OpenedEvents | 'in u
   }
   try {
     const inbox = await createSqliteInbox({ file })
-    return { ...createEventAccess({ inbox, readEvent: readAsEvent }), close: () => inbox.close() }
+    return {
+      ...createEventAccess({ inbox, readEvent: readAsEvent, now: () => systemClock.now() }),
+      close: () => inbox.close(),
+    }
   } catch (error) {
     if (error instanceof InboxError && error.code === 'database_in_use') return 'in use'
     throw error

@@ -99,6 +99,21 @@ export const settings = {
   INBOX_KEEPALIVE_MS: setting(wholeNumber(1, longestMs).prefault(15_000), milliseconds, '65000'),
   INBOX_SHUTDOWN_MS: setting(wholeNumber(0, longestMs).prefault(20_000), milliseconds, '20000'),
   INBOX_CONCURRENCY: setting(wholeNumber(1, 10_000).prefault(16), 'a whole number from 1 to 10000', '16'),
+  INBOX_RETENTION_DAYS: setting(
+    wholeNumber(0, 36_500).prefault(30),
+    'a whole number of days, where 0 means for ever',
+    '30',
+  ),
+  INBOX_RETENTION_BYTES: setting(
+    byteSize(2 ** 50).optional(),
+    'a size from 1 byte, as bytes or with kb, mb, gb or tb',
+    '20gb',
+  ),
+  INBOX_DISK_RESERVE: setting(
+    byteSize(2 ** 50, 0).prefault('256mb'),
+    'a size, as bytes or with kb, mb, gb or tb, where 0 means that all of the disk may be used',
+    '256mb',
+  ),
   INBOX_SIGNATURE_HEADER: setting(
     repeatableHeader.prefault('X-Service-Signature'),
     'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',

@@ -23,16 +23,16 @@ export function wholeNumber(minimum: number, maximum: number) {
 /** Longest time that setTimeout can wait. */
 export const longestMs = 2 ** 31 - 1
 
-const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 
 /** Bytes as `1mb`, `500kb` or a plain number; a kb is 1,024 bytes. */
-export function byteSize(maximum: number) {
+export function byteSize(maximum: number, minimum = 1) {
   const text = z.string().transform((value, context) => {
-    const [, digits, unit = ''] = /^(\d{1,12})\s*(b|kb|mb|gb)?$/i.exec(value) ?? []
+    const [, digits, unit = ''] = /^(\d{1,15})\s*(b|kb|mb|gb|tb)?$/i.exec(value) ?? []
     if (digits === undefined) return fail(context, '')
     return Number(digits) * (units[unit.toLowerCase()] ?? 1)
   })
-  return z.union([z.number(), text]).pipe(z.number().int().min(1).max(maximum))
+  return z.union([z.number(), text]).pipe(z.number().int().min(minimum).max(maximum))
 }
 
 /** An IP address or a host name; the brackets of `[::1]` are taken off. */

@@ -2,20 +2,19 @@ import type { Clock } from '../clock.ts'
 import { Jobs, mostAhead, type StepResult } from './jobs.ts'
 import { checkReplayFilter, matchesFilter } from './replay-filter.ts'
 import type { MemoryRun } from './memory-runs.ts'
-import type { HandlerRoute, LeasedReplay, NewEvent, NewReplay, ReplayRecord, ReplayState } from './port.ts'
-import { deriveEventStatus } from './status.ts'
+import type { EventStatus, HandlerRoute, LeasedReplay, NewEvent, NewReplay, ReplayRecord, ReplayState } from './port.ts'
 
-/** An event with its runs, as a replay looks at it. */
+/** An event, as a replay looks at it. */
 export interface ReplayedEvent {
   readonly seq: number
   readonly event: NewEvent
-  readonly runs: readonly MemoryRun[]
 }
 
 export interface MemoryReplaysOptions {
   readonly clock: Clock
   /** In accept order. */
   readonly events: readonly ReplayedEvent[]
+  readonly statusOf: (seq: number) => EventStatus
   /** Of the handlers that are registered now. */
   readonly routesOf: (type: string) => readonly HandlerRoute[]
   readonly createRun: (entry: ReplayedEvent, route: HandlerRoute, replay: LeasedReplay | null) => void
@@ -32,6 +31,7 @@ interface Entry extends NewReplay {
   nextSeq: number
   events: number
   runs: number
+  skipped: number
 }
 
 interface Backfill {
@@ -72,9 +72,10 @@ export class MemoryReplays {
     this.#jobs.poke()
   }
 
-  count(filter: NewReplay['filter']): number {
+  count(filter: NewReplay['filter']): { events: number; skipped: number } {
     checkReplayFilter(filter)
-    return this.#options.events.filter((entry) => this.#matches(filter, entry)).length
+    const found = this.#options.events.filter((entry) => this.#matches(filter, entry))
+    return { events: found.length, skipped: found.filter(isPruned).length }
   }
 
   start(replay: NewReplay): ReplayRecord {
@@ -90,6 +91,7 @@ export class MemoryReplays {
       nextSeq: 1,
       events: 0,
       runs: 0,
+      skipped: 0,
     }
     this.#replays.push(entry)
     this.#jobs.poke()
@@ -127,6 +129,10 @@ export class MemoryReplays {
       const found = this.#options.events[entry.nextSeq - 1]
       if (found === undefined || !this.#matches(entry.filter, found)) continue
       entry.events += 1
+      if (isPruned(found)) {
+        entry.skipped += 1
+        continue
+      }
       for (const route of this.#options.routesOf(found.event.type)) {
         if (entry.filter.handler !== undefined && entry.filter.handler !== route.name) continue
         this.#options.createRun(found, route, { id, newKeys: entry.newKeys })
@@ -146,7 +152,7 @@ export class MemoryReplays {
     let created = 0
     for (; backfill.nextSeq <= this.#options.events.length && created < room; backfill.nextSeq++) {
       const found = this.#options.events[backfill.nextSeq - 1]
-      if (found === undefined || found.event.receivedAt < backfill.from) continue
+      if (found === undefined || isPruned(found) || found.event.receivedAt < backfill.from) continue
       const route = this.#options.routesOf(found.event.type).find(({ name }) => name === backfill.handler)
       if (route === undefined) continue
       this.#options.createRun(found, route, null)
@@ -157,8 +163,8 @@ export class MemoryReplays {
     return { created, next: 'ended' }
   }
 
-  #matches(filter: NewReplay['filter'], { event, runs }: ReplayedEvent): boolean {
-    return matchesFilter(filter, { ...event, status: () => deriveEventStatus(runs) })
+  #matches(filter: NewReplay['filter'], { seq, event }: ReplayedEvent): boolean {
+    return matchesFilter(filter, { ...event, status: () => this.#options.statusOf(seq) })
   }
 
   #openOf(id: number): MemoryRun[] {
@@ -172,6 +178,10 @@ export class MemoryReplays {
 
   #toRecord({ nextSeq, ...entry }: Entry): ReplayRecord {
     const scannedSeq = Math.min(nextSeq - 1, entry.lastSeq)
-    return { ...entry, scannedSeq, skipped: 0, openRuns: this.#openOf(entry.id).length }
+    return { ...entry, scannedSeq, openRuns: this.#openOf(entry.id).length }
   }
+}
+
+function isPruned({ event }: ReplayedEvent): boolean {
+  return event.raw.length === 0
 }

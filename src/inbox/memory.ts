@@ -11,6 +11,7 @@ import {
   type DeadLetter,
   type EventDetail,
   type EventQuery,
+  type EventStatus,
   type EventSummary,
   type HandlerRoute,
   type HandlerStats,
@@ -36,9 +37,11 @@ export interface MemoryInboxOptions {
 
 interface EventEntry {
   readonly seq: number
-  readonly event: NewEvent
+  event: NewEvent
   readonly stored: StoredEvent
   readonly runs: MemoryRun[]
+  /** Of one that was pruned, which has no bytes and no runs any more. */
+  finalStatus: EventStatus | null
   duplicates: number
   conflicts: number
 }
@@ -59,6 +62,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const replays = new MemoryReplays({
     clock,
     events,
+    statusOf: (seq) => statusOf(events[seq - 1] ?? { finalStatus: null, runs: [] }),
     routesOf: (type) => routesOf(type),
     openRuns: () => runs.open,
     drop: (run) => runs.drop(run),
@@ -88,7 +92,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
 
   function acceptEvent(arrival: NewEvent): AcceptResult {
     const known = eventsById.get(arrival.id)
-    if (known && Buffer.compare(known.event.raw, arrival.raw) === 0) {
+    if (known && (known.finalStatus !== null || Buffer.compare(known.event.raw, arrival.raw) === 0)) {
       known.duplicates += 1
       return 'duplicate'
     }
@@ -106,7 +110,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     const created = routesOf(type)
       .filter(({ name }) => !replays.isBackfilling(name))
       .map((route) => runs.add(stored, route.name, keyFor(route)))
-    const entry: EventEntry = { seq, event, stored, runs: created, duplicates: 0, conflicts: 0 }
+    const entry: EventEntry = { seq, event, stored, runs: created, finalStatus: null, duplicates: 0, conflicts: 0 }
     events.push(entry)
     eventsById.set(id, entry)
     return 'accepted'
@@ -189,7 +193,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async countReplay(filter) {
       assertOpen()
-      return { events: replays.count(filter), skipped: 0 }
+      return replays.count(filter)
     },
     async startReplay(replay) {
       assertOpen()
@@ -253,6 +257,20 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       runs.serve()
       return found.length
     },
+    async prune({ receivedBefore }, noted) {
+      assertOpen()
+      const old = events.filter(({ event }) => receivedBefore !== null && event.receivedAt < receivedBefore)
+      const ended = old.filter(
+        ({ finalStatus, runs: own }) => finalStatus === null && own.every(({ state }) => hasEnded(state)),
+      )
+      for (const entry of ended) {
+        entry.finalStatus = deriveEventStatus(entry.runs)
+        entry.event = { ...entry.event, raw: new Uint8Array() }
+        entry.runs.length = 0
+      }
+      if (noted !== undefined) note('prune', { receivedBefore, events: ended.length })
+      return { events: ended.length }
+    },
     async retryQuarantined(id, event) {
       assertOpen()
       if (!quarantined.delete(id)) return null
@@ -298,6 +316,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         paused: runs.allPaused,
         handlers: countByHandler(routes, runs, concurrencies),
         oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
+        sizeBytes: null,
         missingSeqs: 0,
       }
     },
@@ -312,14 +331,23 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   }
 }
 
-function matches({ event, runs }: EventEntry, query: EventQuery): boolean {
+function hasEnded(state: RunState): boolean {
+  return !['waiting', 'ready', 'suspect', 'running', 'held', 'dead'].includes(state)
+}
+
+function statusOf({ finalStatus, runs }: Pick<EventEntry, 'finalStatus' | 'runs'>): EventStatus {
+  return finalStatus ?? deriveEventStatus(runs)
+}
+
+function matches(entry: EventEntry, query: EventQuery): boolean {
+  const { event } = entry
   return (
     (query.type === undefined || event.type === query.type) &&
     (query.network === undefined || event.network === query.network) &&
     (query.address === undefined || event.address === query.address) &&
     (query.from === undefined || event.receivedAt >= query.from) &&
     (query.to === undefined || event.receivedAt < query.to) &&
-    (query.status === undefined || deriveEventStatus(runs) === query.status)
+    (query.status === undefined || statusOf(entry) === query.status)
   )
 }
 
@@ -339,9 +367,10 @@ function newestFirst<T extends { readonly seq: number }>(
   return items.filter(({ seq }) => seq < before).toReversed()
 }
 
-function toSummary({ seq, event, runs }: EventEntry): EventSummary {
+function toSummary(entry: EventEntry): EventSummary {
+  const { seq, event } = entry
   const { id, type, createdAt, receivedAt, network, address } = event
-  return { seq, id, type, createdAt, receivedAt, network, address, status: deriveEventStatus(runs) }
+  return { seq, id, type, createdAt, receivedAt, network, address, status: statusOf(entry) }
 }
 
 function toDetail(entry: EventEntry): EventDetail {

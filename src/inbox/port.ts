@@ -23,6 +23,7 @@
  *   item        something that a run left in the outbox for a sink
  *   replay      runs events again that were stored before: a generation of runs of its own, behind all live work
  *   backfill    gives a new handler runs of events that were stored before it came, before it gets those of new ones
+ *   prune       takes the body of an event that has ended, and the history of its runs; the event itself stays, and its id
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
@@ -388,6 +389,14 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
+/** Which events may be pruned: of those that have ended, without a dead letter. */
+export interface PruneLimits {
+  /** Those that were received before: milliseconds since 1970. Null: none for their age. */
+  readonly receivedBefore: number | null
+  /** While the database holds more than so many bytes, the oldest. Null: it may be of any size. */
+  readonly maxBytes: number | null
+}
+
 /** What somebody did, with what it was done to. */
 export interface AuditRecord {
   readonly id: number
@@ -401,6 +410,7 @@ export interface AuditRecord {
     | 'dead.drop'
     | 'quarantine.retry'
     | 'quarantine.drop'
+    | 'prune'
     | 'replay.start'
     | 'replay.cancel'
   readonly detail: Readonly<Record<string, unknown>>
@@ -435,6 +445,8 @@ export interface InboxStats {
   readonly handlers: readonly HandlerStats[]
   /** When the event of the oldest open run was received; null when nothing is open. */
   readonly oldestOpenAt: number | null
+  /** How much is stored, in bytes; null where that is not known. */
+  readonly sizeBytes: number | null
   /** Evidence found at the last start: accept-sequence numbers that should be there and are not. */
   readonly missingSeqs: number
 }
@@ -503,6 +515,8 @@ export interface ViewPort {
   setConcurrency(handler: string, concurrency: number | null): Promise<boolean>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
+  /** Prunes in small steps, then gives space back. Gives how many events were pruned. `noted`: somebody asked for it. */
+  prune(limits: PruneLimits, noted?: 'noted'): Promise<{ readonly events: number }>
   /** How many events a replay would find, and how many of these have no body any more. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
   /**

@@ -27,7 +27,7 @@ const messages = {
   overloaded: 'too much is waiting at the moment; deliver it again',
   not_committed_in_time: 'the event could not be stored in time; deliver it again',
   shutting_down: 'this instance is shutting down; deliver it again',
-  store_full: 'the event cannot be stored at the moment; deliver it again',
+  store_full: 'there is not enough space to store the event at the moment; deliver it again',
   store_unavailable: 'the event cannot be stored at the moment; deliver it again',
 } as const satisfies Partial<Record<ErrorCode, string>>
 

@@ -30,8 +30,8 @@ export interface ReceiverObserver extends IngestObserver {
 export interface ReceiverState {
   /** From the moment a stop was asked for. */
   readonly stopping: boolean
-  /** Whether a commit can succeed as far as is known. */
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
+  /** Whether a commit can succeed as far as is known. `full`: for want of space. */
+  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly full?: boolean }
 }
 
 /** Takes a request as a delivery and answers it. Bodies are read as raw bytes, whatever their Content-Type says. */
@@ -94,7 +94,9 @@ function refuseEarly(options: ReceiveOptions, request: IncomingMessage): AnswerC
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
   const length = contentLength(request)
   if (length !== undefined && length > options.bodyLimitBytes) return 'body_too_large'
-  return options.pressure.reason() === null ? null : 'overloaded'
+  const short = options.pressure.reason()
+  if (short === null) return null
+  return short === 'disk' ? 'store_full' : 'overloaded'
 }
 
 /** Node takes several Host headers, which proxies in front may read differently. */

@@ -24,7 +24,8 @@ export function createReceiverApp(given: ReceiverAppOptions): RequestListener {
   app.get('/readyz', (_request, response) => {
     const health = options.state.health()
     if (options.state.stopping) send(response, answerFor('shutting_down'), true)
-    else send(response, health.ok ? healthAnswer('ready') : answerFor('store_unavailable'), false)
+    else if (health.ok) send(response, healthAnswer('ready'), false)
+    else send(response, answerFor(health.full ? 'store_full' : 'store_unavailable'), false)
   })
   app.post(options.path, (request, response) => receive(options, request, response))
   app.all(options.path, (request, response) => reject(options, request, response, 'method_not_allowed'))

@@ -7,6 +7,7 @@ import { describeEffects } from './effects.ts'
 import { describeOperations } from './operations.ts'
 import { describeOptions } from './options.ts'
 import { describePause } from './pause.ts'
+import { describePrune } from './prune.ts'
 import { describeReap } from './reap.ts'
 import { describeReplays } from './replays.ts'
 import { describeSettle } from './settle.ts'
@@ -26,6 +27,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeEffects(harness)
     describeOptions(harness)
     describePause(harness)
+    describePrune(harness)
     describeActs(harness)
     describeReplays(harness)
     describeViews(harness)

@@ -28,6 +28,10 @@ async function aDisk(options: string) {
       const { bavail, bsize } = await statfs(path)
       await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize))
     },
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(path)
+      return bavail * bsize
+    },
     async [Symbol.asyncDispose]() {
       await run('umount', ['-l', path])
       await rm(path, { recursive: true })
@@ -37,9 +41,9 @@ async function aDisk(options: string) {
 
 type Disk = Awaited<ReturnType<typeof aDisk>>
 
-function sidecarOn(disk: Disk): Promise<Sidecar> {
+function sidecarOn(disk: Disk, env: Readonly<Record<string, string>> = {}): Promise<Sidecar> {
   return Sidecar.create({
-    env: { INBOX_DATABASE_URL: `sqlite:${disk.file}` },
+    env: { INBOX_DATABASE_URL: `sqlite:${disk.file}`, INBOX_DISK_RESERVE: '0', ...env },
     handlers: { 'effects.mjs': effectsHandler() },
   })
 }
@@ -113,6 +117,29 @@ describe.skipIf(!canMount())('a full disk (needs root, to mount a small one)', (
     await sidecar.start()
     for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
     await sidecar.kill()
+    expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
+  })
+})
+
+describe.skipIf(!canMount())('a disk that is nearly full (needs root, to mount a small one)', () => {
+  test('is not filled: deliveries are refused while the reserve is still there, and readiness says why', async () => {
+    await using disk = await aDisk('size=64m')
+    await using sidecar = await sidecarOn(disk, { INBOX_DISK_RESERVE: '48mb' })
+    await sidecar.start()
+    using client = new RecordingClient({ url: () => sidecar.url })
+    const refused = await sendUntilFull(client)
+    expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
+    await sidecar.log('the disk is nearly full: deliveries are answered 503 until there is space')
+    const ready = await fetch(new URL('/readyz', sidecar.url))
+    expect([ready.status, await ready.json()]).toMatchObject([503, { error: { code: 'store_full' } }])
+    expect((await fetch(new URL('/readyz', sidecar.adminUrl))).status).toBe(503)
+    expect(await disk.freeBytes()).toBeGreaterThan(16 * 1024 * 1024)
+
+    await disk.remount('size=200m')
+    await until(async () => (await readiness(sidecar)) === 200, 'ready again', 5_000)
+    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    await sidecar.drained()
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
     expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
   })
 })

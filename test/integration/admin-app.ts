@@ -30,6 +30,7 @@ export function setUpAdmin({ handlers = [], hosts = [], ...given }: AppSetup = {
   const options = {
     inbox,
     readEvent: readAsEvent,
+    now: () => clock.now(),
     metrics,
     handlers: () => handlers,
     token: adminToken,

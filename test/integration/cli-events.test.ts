@@ -66,6 +66,7 @@ async function startSidecar(setToken?: string) {
   const metrics = createMetrics({ inbox, clock: systemClock })
   const handler = createAdminApp({
     readEvent: readAsEvent,
+    now: () => systemClock.now(),
     inbox,
     metrics,
     handlers: () => [],

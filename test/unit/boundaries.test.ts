@@ -100,13 +100,15 @@ const rules: readonly Rule[] = [
     may: [...leaves, 'inbox', 'signature', 'schema', 'receiver', 'dispatch', 'node:*'],
   },
 
+  // What goes on beside everything else.
+  { area: 'upkeep', files: ['src/disk-guard.ts', 'src/retention.ts'], may: [...leaves, 'inbox/port', 'node:*'] },
   { area: 'index', files: ['src/index.ts'], may: ['app', 'library', 'dispatch', 'errors'] },
   // What the two ways to put the parts together have in common.
   { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
   {
     area: 'app',
     files: ['src/app.ts'],
-    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch', 'admin'],
+    may: [...leaves, ...parts, 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'admin'],
   },
   {
     area: 'library',

@@ -58,7 +58,15 @@ test('the folder that docs/compose.yaml has secrets put into is kept out of git'
 })
 
 test('docs/operations.md names the metrics that are missing while the store cannot be read', async () => {
-  const empty = { lastSeq: 0, quarantined: 0, conflicts: 0, oldestOpenAt: null, missingSeqs: 0, paused: false }
+  const empty = {
+    lastSeq: 0,
+    quarantined: 0,
+    conflicts: 0,
+    oldestOpenAt: null,
+    sizeBytes: 4096,
+    missingSeqs: 0,
+    paused: false,
+  }
   const handlers = [
     {
       handler: 'a',

@@ -10,6 +10,7 @@ const empty: InboxStats = {
   conflicts: 0,
   handlers: [],
   oldestOpenAt: null,
+  sizeBytes: 4096,
   missingSeqs: 0,
 }
 
@@ -99,6 +100,7 @@ test('rejects, refusals, batches, attempts and replacements are counted', async 
 
 test('what the store knows is read at each scrape, and a handler that is gone leaves no series behind', async () => {
   let stats: InboxStats = {
+    sizeBytes: 4096,
     lastSeq: 12,
     quarantined: 3,
     conflicts: 2,

@@ -188,7 +188,8 @@ test('a kill before a file was in WAL mode leaves a journal, which the next star
 
 test('a check of the structure finds a damaged page that opening does not see', async () => {
   const file = await aFile(500)
-  const pages = readFileSync(file).length / 4096
+  // One with bodies of events.
+  const page = Math.floor(readFileSync(file).lastIndexOf(Buffer.alloc(500, 120)) / 4096)
   const check = () => {
     const db = openReaderConnection(file)
     try {
@@ -198,7 +199,7 @@ test('a check of the structure finds a damaged page that opening does not see', 
     }
   }
   expect(check()).toBe('ok')
-  damage(file, pages - 2, 0, 200)
+  damage(file, page, 0, 200)
   expect(check()).not.toBe('ok')
   using opened = await open(file)
   expect(opened.evidence).toMatchObject({ lastSeq: 500 })

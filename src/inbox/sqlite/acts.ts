@@ -1,11 +1,19 @@
 import type { AuditRecord, ViewPort } from '../port.ts'
+import type { PruneResult } from './pruning.ts'
 import type { SqliteStore } from './store.ts'
 import type { Writer } from './writer.ts'
 
 /** What an operator does, each with a note in the audit. */
 export type Acts = Pick<
   ViewPort,
-  'setPaused' | 'setConcurrency' | 'requeueDead' | 'dropDead' | 'dropOpenRuns' | 'retryQuarantined' | 'dropQuarantined'
+  | 'setPaused'
+  | 'setConcurrency'
+  | 'requeueDead'
+  | 'dropDead'
+  | 'dropOpenRuns'
+  | 'retryQuarantined'
+  | 'dropQuarantined'
+  | 'prune'
 >
 
 /** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
@@ -70,6 +78,18 @@ export function createActs(writer: Writer): Acts {
       }
       if (total > 0) await writer.run((store) => store.note('handler.drop', { handler, reason, count: total }))
       return total
+    },
+    async prune(limits, noted) {
+      let events = 0
+      for (let after: number | null = 0; after !== null;) {
+        const from: number = after
+        const step: PruneResult = await writer.run(({ pruning }) => pruning.prune(limits, from), true)
+        events += step.events
+        after = step.after
+      }
+      while (await writer.run(({ pruning }) => pruning.vacuum(), true));
+      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events }))
+      return { events }
     },
     retryQuarantined: (id, event) =>
       act('quarantine.retry', { id, event: event.id }, (store) => store.retryQuarantined(id, event)),

@@ -29,6 +29,8 @@ export async function openWriterConnection(file: string, options: WriterConnecti
   const db = new Sqlite(file, { timeout: 0 })
   try {
     refuseNewer(db, file, known)
+    // Of a new file only: so that pruned space can be given back bit by bit.
+    db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${synchronous}`)
     db.pragma(`journal_size_limit = ${walLimitBytes}`)

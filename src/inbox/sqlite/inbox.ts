@@ -139,6 +139,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     dropOpenRuns: act('dropOpenRuns'),
     retryQuarantined: act('retryQuarantined'),
     dropQuarantined: act('dropQuarantined'),
+    prune: act('prune'),
     deadLetter: view('deadLetter'),
     audit: view('audit'),
     async startReplay(replay) {

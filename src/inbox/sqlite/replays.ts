@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { mostAhead, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import {
+  eventStatuses,
   replayStates,
   runStates,
   type HandlerRoute,
@@ -97,9 +98,11 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
   }
 
   function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
-    const { seq, id, type, receivedAt, key } = event
+    const { seq, id, type, receivedAt, key, finalStatus } = event
     const status = () =>
-      deriveEventStatus(sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' })))
+      finalStatus === null
+        ? deriveEventStatus(sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' })))
+        : (eventStatuses[finalStatus] ?? 'done')
     return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
   }
 

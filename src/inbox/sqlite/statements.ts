@@ -46,6 +46,8 @@ export interface ScannedEvent {
   readonly type: string
   readonly receivedAt: number
   readonly key: string | null
+  /** Of one that was pruned. */
+  readonly finalStatus: number | null
 }
 
 export interface ReplayRow {
@@ -147,8 +149,8 @@ export const statementTexts = {
   backfill: `SELECT backfill_seq AS nextSeq, backfill_from AS receivedFrom FROM handler WHERE id = ?`,
   moveBackfill: `UPDATE handler SET backfill_seq = ? WHERE id = ?`,
 
-  eventsFrom: `SELECT seq, id, type, received_at AS receivedAt, key FROM event WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
-  eventById: `SELECT seq, id, type, received_at AS receivedAt, key FROM event INDEXED BY event_id WHERE id = ?`,
+  eventsFrom: `SELECT seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus FROM event WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
+  eventById: `SELECT seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus FROM event INDEXED BY event_id WHERE id = ?`,
   rawOf: `SELECT raw FROM body WHERE seq = ?`,
   hasBody: `SELECT 1 AS found FROM body WHERE seq = ?`,
   progressOf: `SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?`,
@@ -163,6 +165,16 @@ export const statementTexts = {
   endReplay: `UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = 0`,
   waitingOfReplay: `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5
      AND state < ${state.running} AND NOT EXISTS (SELECT 1 FROM item WHERE run_id = run.id) LIMIT ?`,
+  eventsWithBody: `SELECT b.seq, e.received_at AS receivedAt FROM body b CROSS JOIN event e ON e.seq = b.seq
+     WHERE b.seq > ? ORDER BY b.seq LIMIT ?`,
+  unfinishedRun: `SELECT 1 AS found FROM run INDEXED BY run_event WHERE event_seq = ? AND state <= ${state.dead} LIMIT 1`,
+  finalStatus: `UPDATE event SET final_status = ? WHERE seq = ?`,
+  deleteItems: `DELETE FROM item WHERE run_id IN (SELECT id FROM run INDEXED BY run_event WHERE event_seq = ?)`,
+  deleteAttempts: `DELETE FROM attempt INDEXED BY attempt_run
+     WHERE run_id IN (SELECT id FROM run INDEXED BY run_event WHERE event_seq = ?)`,
+  deleteRuns: `DELETE FROM run INDEXED BY run_event WHERE event_seq = ?`,
+  emptyConflicts: `UPDATE conflict SET raw = x'' WHERE event_seq = ?`,
+  deleteBody: `DELETE FROM body WHERE seq = ?`,
   openOfHandler: `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND state < 5 AND state <> ${state.running} LIMIT ?`,
   place: `SELECT handler_id AS handlerId, replay_id AS replayId, key, state, attempt FROM run WHERE id = ?`,
   deleteQuarantined: `DELETE FROM quarantine WHERE id = ?`,
@@ -251,6 +263,14 @@ export function prepareStatements(db: Database) {
     moveReplay: write<[number, number, number, number, number]>(t.moveReplay),
     endReplay: write<[number, number, number]>(t.endReplay),
     waitingOfReplay: read<[number, number, number], { id: number }>(t.waitingOfReplay),
+    eventsWithBody: read<[number, number], { seq: number; receivedAt: number }>(t.eventsWithBody),
+    unfinishedRun: read<[number], { found: number }>(t.unfinishedRun),
+    finalStatus: write<[number, number]>(t.finalStatus),
+    deleteItems: write<[number]>(t.deleteItems),
+    deleteAttempts: write<[number]>(t.deleteAttempts),
+    deleteRuns: write<[number]>(t.deleteRuns),
+    emptyConflicts: write<[number]>(t.emptyConflicts),
+    deleteBody: write<[number]>(t.deleteBody),
     openOfHandler: read<[number, number], { id: number }>(t.openOfHandler),
     place: read<[number], Place & { readonly state: number; readonly attempt: number }>(t.place),
     deleteQuarantined: write<[string]>(t.deleteQuarantined),

@@ -17,6 +17,7 @@ import type {
 import { HandlerTable } from './handlers.ts'
 import { Leases } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
+import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
@@ -44,7 +45,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const seenAt = sql.meta.get('seen_at')?.value ?? 0
   const memo: Memo = {
     nextSeq: options.firstSeq,
-    nextRunId: (sql.maxRunId.get()?.id ?? 0) + 1,
+    nextRunId: Math.max(sql.maxRunId.get()?.id ?? 0, sql.meta.get('last_run_id')?.value ?? 0) + 1,
     claimable: sql.claimableCount.get()?.count ?? 0,
     held: sql.heldCount.get()?.count ?? 0,
     latest: seenAt,
@@ -59,6 +60,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const replayOf = (id: number) => replays.replayOf(id)
   const runs = createRuns({ sql, clock, memo, handlers, leases, states, claims: () => waiting, replayOf, woken })
   const replays = createReplays({ sql, clock, memo, handlers, runs })
+  const pruning = createPruning(db, sql, memo)
   transact([], () => runs.reapDeadProcess())
 
   /**
@@ -204,6 +206,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       sql.insertAudit.run(clock.now(), action, JSON.stringify(detail))
     },
     replays,
+    pruning,
     /** Handlers that get runs of older events first. */
     backfilling: () => handlers.backfilling(),
     /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */

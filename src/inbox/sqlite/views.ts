@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
+  eventStatuses,
   listedBytes,
   replayStates,
   runStates,
@@ -9,6 +10,7 @@ import {
   type DeadLetter,
   type EventDetail,
   type EventQuery,
+  type EventStatus,
   type EventSummary,
   type HandlerStats,
   type InboxStats,
@@ -49,6 +51,7 @@ interface EventRow {
   received_at: number
   key: string | null
   secret_label: string
+  final_status: number | null
 }
 
 interface RunRow {
@@ -99,7 +102,7 @@ interface QuarantineRow {
 const maxScannedPerPage = 20_000
 
 const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
-const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label'
+const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label, final_status'
 
 export function createViews(db: Database): SqliteViews {
   const newestSeq = db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1')
@@ -163,7 +166,10 @@ export function createViews(db: Database): SqliteViews {
     'SELECT count(*) AS count FROM conflict INDEXED BY conflict_at',
   )
   const hasBody = db.prepare<[number], { found: number }>('SELECT 1 AS found FROM body WHERE seq = ?')
-  const eventsFrom = db.prepare<[number, number], EventRow>('SELECT * FROM event WHERE seq >= ? ORDER BY seq LIMIT ?')
+  const eventsFrom = db.prepare<[number, number], EventRow>(
+    `SELECT ${eventColumns} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
+  )
+  const pages = (name: string) => Number(db.pragma(name, { simple: true }))
   const auditBelow = db.prepare<
     [number, number],
     { id: number; at: number; action: AuditRecord['action']; detail: string }
@@ -179,10 +185,13 @@ export function createViews(db: Database): SqliteViews {
   )
   const meta = db.prepare<[string], { value: number }>('SELECT value FROM meta WHERE name = ?')
 
-  const statusOf = (seq: number) =>
-    deriveEventStatus(
+  /** Of an event that was pruned it is written there; else it follows from its runs. */
+  function statusOf({ seq, final_status: final }: Pick<EventRow, 'seq' | 'final_status'>): EventStatus {
+    if (final !== null) return eventStatuses[final] ?? 'done'
+    return deriveEventStatus(
       progressOf.all(seq).map((run) => ({ state: runStates[run.state] ?? 'done', attempt: run.attempt })),
     )
+  }
 
   function events(query: EventQuery): Page<EventSummary> {
     const newest = newestSeq.get()?.seq ?? 0
@@ -206,7 +215,7 @@ export function createViews(db: Database): SqliteViews {
     if (query.address !== undefined && address !== query.address) return null
     if (query.from !== undefined && row.received_at < query.from) return null
     if (query.to !== undefined && row.received_at >= query.to) return null
-    const status = statusOf(row.seq)
+    const status = statusOf(row)
     if (query.status !== undefined && status !== query.status) return null
     return toSummary(row, status)
   }
@@ -216,7 +225,7 @@ export function createViews(db: Database): SqliteViews {
     if (row === undefined) return null
     const raw = bodyOf.get(row.seq)?.raw ?? Buffer.alloc(0)
     return {
-      ...toSummary(row, statusOf(row.seq)),
+      ...toSummary(row, statusOf(row)),
       key: row.key ?? row.id,
       secretLabel: row.secret_label,
       raw,
@@ -310,8 +319,8 @@ export function createViews(db: Database): SqliteViews {
         ? eventsFrom.all(fromSeq, maxScannedPerPage)
         : [...new Set(filter.ids)].flatMap((id) => eventById.get(id) ?? [])
     const found = rows.filter((row) => {
-      const { seq, id, type, received_at: receivedAt, key } = row
-      return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status: () => statusOf(seq) })
+      const { id, type, received_at: receivedAt, key } = row
+      return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status: () => statusOf(row) })
     })
     const last = filter.ids === undefined ? rows.at(-1)?.seq : undefined
     return {
@@ -345,6 +354,7 @@ export function createViews(db: Database): SqliteViews {
       paused: meta.get('paused')?.value === 1,
       handlers: [...byHandler.values()],
       oldestOpenAt: oldestRun === Infinity ? null : (receivedAtOfRun.get(oldestRun)?.received_at ?? null),
+      sizeBytes: (pages('page_count') - pages('freelist_count')) * pages('page_size'),
       missingSeqs: meta.get('missing_seqs')?.value ?? 0,
     }
   }

@@ -31,6 +31,7 @@ function actOperations(acts: Acts) {
     dropOpenRuns: answer(acts.dropOpenRuns),
     retryQuarantined: answer(acts.retryQuarantined),
     dropQuarantined: answer(acts.dropQuarantined),
+    prune: answer(acts.prune),
   }
 }
 

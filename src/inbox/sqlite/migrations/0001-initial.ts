@@ -3,7 +3,8 @@ import type { Migration } from 'kysely/migration'
 
 /**
  * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead,
- * 6 done, and further ends. `run.replay_id` is 0 for live runs. `replay.state` is the index in `replayStates`.
+ * 6 done, and further ends. `event.final_status` is the index in `eventStatuses` of one whose
+ * runs were pruned. `run.replay_id` is 0 for live runs. `replay.state` is the index in `replayStates`.
  * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
  *
  * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever.
@@ -18,7 +19,8 @@ export const initial: Migration = {
          created_at TEXT NOT NULL,
          received_at INTEGER NOT NULL,
          key TEXT,
-         secret_label TEXT NOT NULL
+         secret_label TEXT NOT NULL,
+         final_status INTEGER
        ) STRICT`,
       `CREATE UNIQUE INDEX event_id ON event (id)`,
       `CREATE TABLE body (seq INTEGER PRIMARY KEY, raw BLOB NOT NULL) STRICT`,

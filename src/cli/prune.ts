@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { byteSize } from '../config/values.ts'
+import { InboxError } from '../errors.ts'
+import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { printResult } from './output.ts'
+
+interface PruneOptions extends EventCommandOptions {
+  readonly olderThan?: number
+  readonly maxSize?: string
+}
+
+/** `onchain-inbox prune`: takes old bodies out of the database now. */
+export function addPruneCommand(program: Command): void {
+  const prune = program
+    .command('prune')
+    .description(
+      'take the bodies of finished events out of the database, and give the space back; their ids stay known',
+    )
+    .option('--older-than <days>', 'of events received longer ago', parseCount)
+    .option('--max-size <size>', 'the oldest, while the database is larger than this: 500mb, 20gb')
+  asEventCommand(prune, 'prune --older-than 30').action(async (options: PruneOptions) => {
+    await withEvents(options, async (opened) => {
+      const { olderThan, maxSize } = options
+      if (olderThan === undefined && maxSize === undefined)
+        throw new InboxError('usage', 'expected --older-than <days>, --max-size <size>, or both')
+      const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
+      printResult(await opened.prune(body), options, ({ events }) =>
+        events === 1 ? '1 event was pruned' : `${events} events were pruned`,
+      )
+    })
+  })
+}
+
+function toBytes(text: string): number {
+  const size = byteSize(2 ** 50).safeParse(text)
+  if (size.success) return size.data
+  throw new InboxError('usage', '--max-size: expected a size such as 500mb or 20gb')
+}

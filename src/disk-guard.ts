@@ -1,0 +1,61 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock, Timer } from './clock.ts'
+import { messageOf } from './errors.ts'
+import type { Logger } from './log.ts'
+
+export interface DiskGuardOptions {
+  /** The database; looked at is the disk of its folder. */
+  readonly file: string
+  /** So much is to stay free. */
+  readonly reserveBytes: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Watches how much of a disk is free, so that deliveries are refused before it is full, and not in the midst of a commit. */
+export interface DiskGuard {
+  isLow(): boolean
+  close(): void
+}
+
+/** Often enough for a disk that takes 100 MB in a second. */
+const lookMs = 250
+
+/** Begins to look; resolves after the first look. */
+export async function createDiskGuard({ file, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
+  let isLow = false
+  let isClosed = false
+  let timer: Timer | undefined
+
+  async function look(): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(dirname(file))
+      tell(bavail * bsize)
+    } catch (error) {
+      log.warn({ file, error: messageOf(error) }, 'it cannot be told how much of the disk is free')
+    }
+    if (!isClosed) timer = clock.after(lookMs, () => void look())
+  }
+
+  function tell(freeBytes: number): void {
+    const wasLow = isLow
+    isLow = freeBytes < reserveBytes
+    if (isLow && !wasLow) {
+      log.error(
+        { file, freeBytes, reserveBytes },
+        'the disk is nearly full: deliveries are answered 503 until there is space',
+      )
+    }
+    if (!isLow && wasLow) log.info({ file, freeBytes, reserveBytes }, 'there is space on the disk again')
+  }
+
+  await look()
+  return {
+    isLow: () => isLow,
+    close() {
+      isClosed = true
+      timer?.cancel()
+    },
+  }
+}

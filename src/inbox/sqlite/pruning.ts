@@ -1,0 +1,72 @@
+import type { Database } from 'better-sqlite3'
+import { eventStatuses, runStates, type PruneLimits } from '../port.ts'
+import { deriveEventStatus } from '../status.ts'
+import type { Memo } from './memo.ts'
+import type { Statements } from './statements.ts'
+
+export interface PruneResult {
+  readonly events: number
+  /** Where to go on; null: nothing is left to prune. */
+  readonly after: number | null
+}
+
+/** A transaction that deletes more would hold up acknowledgements. */
+const mostPruned = 200
+const mostLookedAt = 1_000
+const pagesPerVacuum = 500
+/** So many unused pages, or this part of all, are kept for what comes. */
+const keptPages = 1_000
+const keptShare = 0.1
+
+/** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
+export function createPruning(db: Database, sql: Statements, memo: Memo) {
+  const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
+
+  /** What is in the file, without the space that is free in it. */
+  function usedBytes(): number {
+    return (pages('page_count') - pages('freelist_count')) * pages('page_size')
+  }
+
+  /** Prunes some of the events behind `after` in the accept sequence that have ended. */
+  function prune({ receivedBefore, maxBytes }: PruneLimits, after: number): PruneResult {
+    const isTooLarge = maxBytes !== null && usedBytes() > maxBytes
+    let events = 0
+    let last = after
+    const looked = sql.eventsWithBody.all(after, mostLookedAt)
+    for (const { seq, receivedAt } of looked) {
+      if (!isTooLarge && (receivedBefore === null || receivedAt >= receivedBefore)) {
+        // They are in the order in which they came: what comes behind it is younger.
+        return { events, after: null }
+      }
+      last = seq
+      if (sql.unfinishedRun.get(seq) !== undefined) continue
+      pruneOne(seq)
+      if (++events === mostPruned) break
+    }
+    return { events, after: looked.length === 0 ? null : last }
+  }
+
+  /** The event stays, with what became of it; all else about it goes. */
+  function pruneOne(seq: number): void {
+    const runs = sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' }))
+    sql.finalStatus.run(eventStatuses.indexOf(deriveEventStatus(runs)), seq)
+    sql.deleteItems.run(seq)
+    sql.deleteAttempts.run(seq)
+    sql.deleteRuns.run(seq)
+    sql.emptyConflicts.run(seq)
+    sql.deleteBody.run(seq)
+    // The number of a run is never given again.
+    sql.setMeta.run('last_run_id', memo.nextRunId - 1)
+  }
+
+  /** Gives some of the free space back to the disk; true if there is more to give back. */
+  function vacuum(): boolean {
+    const kept = Math.max(keptPages, pages('page_count') * keptShare)
+    const surplus = pages('freelist_count') - kept
+    if (surplus <= 0) return false
+    db.pragma(`incremental_vacuum(${Math.min(pagesPerVacuum, Math.ceil(surplus))})`)
+    return surplus > pagesPerVacuum
+  }
+
+  return { prune, vacuum, usedBytes }
+}

@@ -1,0 +1,42 @@
+import type { Clock, Timer } from './clock.ts'
+import { messageOf } from './errors.ts'
+import type { Inbox } from './inbox/port.ts'
+import type { Logger } from './log.ts'
+
+export interface RetentionOptions {
+  readonly inbox: Pick<Inbox, 'prune'>
+  /** Bodies of finished events are kept for so many days; 0: for ever. */
+  readonly days: number
+  /** Beyond this size of the database those of the oldest go earlier. */
+  readonly maxBytes: number | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const dayMs = 24 * 3_600_000
+const everyMs = 60_000
+
+/** Prunes now and then, as long as it is not closed. */
+export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionOptions): { close(): void } {
+  let timer: Timer | undefined
+  let isClosed = false
+
+  async function prune(): Promise<void> {
+    try {
+      const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
+      const { events } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
+      if (events > 0) log.info({ events }, 'old events were pruned: their bodies are gone, their ids stay')
+    } catch (error) {
+      if (!isClosed) log.warn({ error: messageOf(error) }, 'old events could not be pruned; trying again')
+    }
+    if (!isClosed) timer = clock.after(everyMs, () => void prune())
+  }
+
+  if (days > 0 || maxBytes !== undefined) timer = clock.after(everyMs, () => void prune())
+  return {
+    close() {
+      isClosed = true
+      timer?.cancel()
+    },
+  }
+}

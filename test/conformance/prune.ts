@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, ordered } from './stage.ts'
+
+/** What `prune` promises. */
+export function describePrune(harness: ConformanceHarness): void {
+  const dayMs = 24 * 3_600_000
+  const olderThan = (stage: Stage, days: number) =>
+    stage.inbox.prune({ receivedBefore: stage.clock.now() - days * dayMs, maxBytes: null })
+
+  async function withOld(...ids: string[]): Promise<Stage> {
+    const stage = await Stage.open(harness)
+    await stage.accept(...ids.map((id) => anEvent(id, { receivedAt: stage.clock.now() })))
+    return stage
+  }
+
+  describe('prune', () => {
+    test('takes the body and the history of what has ended, and leaves the event with its status', async () => {
+      await using stage = await withOld('a', 'b')
+      const [a, b] = await stage.claim()
+      await stage.retry(a!)
+      await stage.done(await stage.claimOne())
+      await stage.settle(b!, 'expired', 0)
+      await stage.clock.advance(2 * dayMs)
+      await stage.accept(anEvent('young', { receivedAt: stage.clock.now() }))
+      await stage.done(await stage.claimOne())
+      expect(await olderThan(stage, 1)).toEqual({ events: 2 })
+      expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [], type: 'wallet.large_trade', key: 'a' })
+      expect((await stage.detail('a')).raw).toHaveLength(0)
+      expect((await stage.detail('young')).raw.length).toBeGreaterThan(0)
+      const { data } = await stage.inbox.events({ limit: 9 })
+      expect(data.map(({ id, status }) => [id, status])).toEqual([
+        ['young', 'done'],
+        ['b', 'expired'],
+        ['a', 'done'],
+      ])
+      expect((await stage.inbox.events({ limit: 9, status: 'expired' })).data.map(({ id }) => id)).toEqual(['b'])
+      expect(await olderThan(stage, 1)).toEqual({ events: 0 })
+    })
+
+    test('never touches open work and dead letters, however old, until they have ended', async () => {
+      await using stage = await withOld('ready', 'running', 'retrying', 'suspect', 'dead', 'done')
+      const leases = await stage.claim()
+      const [ready, running, retrying, , dead, done] = leases
+      await stage.release(ready!)
+      await stage.retry(retrying!, stage.clock.now() + 100 * dayMs)
+      await stage.dead(dead!)
+      await stage.done(done!)
+      await stage.clock.advance(10 * dayMs)
+      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await stage.done(running!)).toEqual(['applied'])
+      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await stage.inbox.dropDead('all', 'x')).toBe(1)
+      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(idsOf(await stage.claim())).toEqual(['ready'])
+    })
+
+    test('keeps ids for ever: what comes again is a duplicate, whatever its bytes', async () => {
+      await using stage = await withOld('a')
+      await stage.done(await stage.claimOne())
+      await stage.clock.advance(2 * dayMs)
+      await olderThan(stage, 1)
+      if (harness.reopen) await stage.reopen()
+      expect(await stage.inbox.accept([anEvent('a'), anEvent('a', { raw: bytes('other') })])).toEqual([
+        'duplicate',
+        'duplicate',
+      ])
+      expect(await stage.detail('a')).toMatchObject({ duplicates: 2, conflicts: 0 })
+      await stage.accept(anEvent('b'))
+      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+    })
+
+    test('an event without runs ends as unhandled, and prunes as such', async () => {
+      await using stage = await Stage.open(harness, [])
+      await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
+      await stage.clock.advance(2 * dayMs)
+      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect((await stage.detail('a')).status).toBe('unhandled')
+    })
+
+    test('a replay passes over what has no body, and says how often', async () => {
+      await using stage = await withOld('a', 'b')
+      await stage.done(...(await stage.claim()))
+      await stage.clock.advance(2 * dayMs)
+      await stage.accept(anEvent('c', { receivedAt: stage.clock.now() }))
+      await stage.done(await stage.claimOne())
+      await olderThan(stage, 1)
+      const filter = { status: 'done' } as const
+      expect(await stage.inbox.countReplay(filter)).toEqual({ events: 3, skipped: 2 })
+      await stage.inbox.startReplay({ filter, perSecond: null, newKeys: false })
+      await stage.clock.advance(100)
+      expect(idsOf(await stage.claim())).toEqual(['c'])
+      expect(await stage.inbox.replay(1)).toMatchObject({ events: 3, skipped: 2, runs: 1 })
+    })
+
+    test('numbers of runs are not given again', async () => {
+      await using stage = await withOld('a')
+      const first = await stage.claimOne()
+      await stage.done(first)
+      await stage.clock.advance(2 * dayMs)
+      await olderThan(stage, 1)
+      if (harness.reopen) await stage.reopen()
+      await stage.accept(anEvent('b'))
+      expect((await stage.claimOne()).runId).toBeGreaterThan(first.runId)
+    })
+
+    test('very many are pruned bit by bit, and leave a note only where somebody asked', async () => {
+      const ids = Array.from({ length: 1_300 }, (_, n) => `e${n}`)
+      await using stage = await withOld(...ids)
+      await stage.done(...(await stage.claim({ max: 2_000 })))
+      await stage.clock.advance(2 * dayMs)
+      expect(await olderThan(stage, 1)).toEqual({ events: 1_300 })
+      expect((await stage.inbox.audit({ limit: 9 })).data).toEqual([])
+      await stage.inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted')
+      expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([{ action: 'prune', detail: { events: 0 } }])
+      await stage.inbox.register([ordered])
+    })
+  })
+}

@@ -1,0 +1,70 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+async function filled(count: number) {
+  const dir = await createTempDir()
+  const clock = createTestClock()
+  const file = join(dir.path, 'inbox.db')
+  const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
+  await inbox.register([ordered])
+  const raw = Buffer.alloc(4_000, 'x')
+  for (let n = 0; n < count; n += 100) {
+    await inbox.accept(Array.from({ length: 100 }, (_, m) => anEvent(`e${n + m}`, { raw, receivedAt: clock.now() })))
+  }
+  const leases = await inbox.claim({ handlers: ['ordered'], max: count, owner: 'me', suspects: false })
+  await inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 1, endedAt: 2, kind: 'done' })))
+  return {
+    clock,
+    inbox,
+    file,
+    async [Symbol.asyncDispose]() {
+      await inbox.close()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('gives pruned space back to the disk, and leaves little behind for each event', async () => {
+  await using stage = await filled(10_000)
+  const { inbox, clock, file } = stage
+  const before = (await inbox.stats()).sizeBytes ?? 0
+  expect(before).toBeGreaterThan(40_000_000)
+  await clock.advance(1_000)
+  expect(await inbox.prune({ receivedBefore: clock.now(), maxBytes: null })).toEqual({ events: 10_000 })
+  const { sizeBytes } = await inbox.stats()
+  expect((sizeBytes ?? 0) / 10_000).toBeLessThan(200)
+  await inbox.close()
+  // What is kept free in the file is bounded.
+  expect((await stat(file)).size).toBeLessThan(10_000_000)
+})
+
+test('keeps to a size by pruning the oldest first, and no more than it takes', async () => {
+  await using stage = await filled(2_000)
+  const { inbox } = stage
+  const before = (await inbox.stats()).sizeBytes ?? 0
+  const maxBytes = Math.round(before / 2)
+  const { events } = await inbox.prune({ receivedBefore: null, maxBytes })
+  expect(events).toBeGreaterThan(800)
+  expect(events).toBeLessThan(1_300)
+  expect((await inbox.stats()).sizeBytes).toBeLessThanOrEqual(maxBytes)
+  expect((await inbox.event('e0'))?.raw).toHaveLength(0)
+  expect((await inbox.event('e1999'))?.raw).toHaveLength(4_000)
+})
+
+test('lets acknowledgements through in between', async () => {
+  await using stage = await filled(3_000)
+  const { inbox, clock } = stage
+  await clock.advance(1_000)
+  const order: string[] = []
+  const pruned = inbox.prune({ receivedBefore: clock.now(), maxBytes: null }).then(() => order.push('pruned'))
+  await inbox.accept([anEvent('new')])
+  order.push('accepted')
+  await pruned
+  expect(order).toEqual(['accepted', 'pruned'])
+})
