@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { addBackupCommands } from './cli/backup.ts'
 import { addCheckCommand } from './cli/check.ts'
 import { addDeadCommand } from './cli/dead.ts'
 import { addDemoCommand } from './cli/demo.ts'
@@ -30,5 +31,6 @@ addDeadCommand(program)
 addQuarantineCommand(program)
 addHandlersCommand(program)
 addPruneCommand(program)
+addBackupCommands(program)
 
 await runProgram(program)

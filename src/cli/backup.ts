@@ -1,0 +1,107 @@
+import type { Command } from 'commander'
+import { resolve } from 'node:path'
+import { systemClock } from '../clock.ts'
+import { processEnvironment } from '../config.ts'
+import { parseSettings } from '../config/parse.ts'
+import { collectSettings } from '../config/sources.ts'
+import { InboxError } from '../errors.ts'
+import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
+import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
+import { createProgress } from './progress.ts'
+
+interface BackupOptions extends OutputOptions {
+  readonly config?: string
+  readonly verify?: string
+}
+
+/** `onchain-inbox backup FILE`, `backup --verify FILE`, `restore FILE`. */
+export function addBackupCommands(program: Command): void {
+  program
+    .command('backup')
+    .description(
+      'copy the database, also while the sidecar runs, as it is at one moment; the copy is checked, and durable',
+    )
+    .argument('[file]', 'where the copy goes')
+    .option('--verify <file>', 'only check a backup that was made before')
+    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nExample:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db')
+    .action((file: string | undefined, options: BackupOptions) => report(options, () => backup(file, options)))
+
+  program
+    .command('restore')
+    .description(
+      'put a backup in the place of the database, which no process may be working on; the old one is kept beside it',
+    )
+    .argument('<file>', 'the backup')
+    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db')
+    .action((file: string, options: BackupOptions) => report(options, () => restore(file, options)))
+}
+
+async function report(options: OutputOptions, work: () => Promise<void>): Promise<void> {
+  // A copy holds every event: it is for its own user only.
+  process.umask(0o077)
+  try {
+    await work()
+  } catch (error) {
+    process.exitCode = printError(error, options)
+  }
+}
+
+async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
+  if ((file === undefined) === (options.verify === undefined))
+    throw new InboxError('usage', 'expected either where the copy goes, or --verify with a backup')
+  if (file === undefined) {
+    printResult(
+      verifyBackup(resolve(options.verify ?? '')),
+      options,
+      (found) => `the backup is well\n\n${render(found)}`,
+    )
+    return
+  }
+  const source = await databaseFile(options)
+  const progress = createProgress()
+  try {
+    const made = await backupDatabase(source, resolve(file), (done) => progress.show(done, 'copying'))
+    progress.end()
+    printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
+  } finally {
+    progress.end()
+  }
+}
+
+async function restore(file: string, options: BackupOptions): Promise<void> {
+  const { report: found, kept } = restoreDatabase(resolve(file), await databaseFile(options), systemClock.now())
+  printResult({ ...found, kept }, options, () => {
+    const old = kept === null ? '' : `\nwhat was there is kept as ${kept}`
+    return `restored ${found.file}${old}\n\n${render(found)}\n\nAt its start the log says which events are missing since then.`
+  })
+}
+
+async function databaseFile({ config }: BackupOptions): Promise<string> {
+  const cwd = process.cwd()
+  const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
+  const { values: given } = await collectSettings(sources)
+  const { INBOX_DATABASE_URL } = given
+  const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
+  if (problems.length > 0) throw new InboxError('config_invalid', problems.join('\n  '))
+  const { INBOX_DATABASE_URL: database } = values
+  if (database.kind !== 'sqlite') throw new InboxError('usage', 'memory: has no file that could be backed up')
+  return resolve(cwd, database.file)
+}
+
+function render(found: BackupReport): string {
+  const missing = found.lastSeq - found.events
+  return renderTable(
+    ['backup', ''],
+    [
+      ['events', String(found.events)],
+      ['highest number', `${found.lastSeq}${missing === 0 ? '' : `, so ${missing} are missing`}`],
+      ['open runs', String(found.openRuns)],
+      ['dead letters', String(found.deadLetters)],
+      ['last written', found.seenAt === null ? '-' : new Date(found.seenAt).toISOString()],
+    ],
+  )
+}

@@ -1,0 +1,119 @@
+import { readdirSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { backupDatabase, restoreDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+async function stage() {
+  const dir = await createTempDir()
+  const at = (name: string) => join(dir.path, name)
+  const inbox = await createSqliteInbox({ file: at('inbox.db') })
+  await inbox.register([ordered])
+  let sent = 0
+  return {
+    at,
+    inbox,
+    names: () => readdirSync(dir.path),
+    accept: (count: number) => inbox.accept(Array.from({ length: count }, () => anEvent(`e${(sent += 1)}`))),
+    async [Symbol.asyncDispose]() {
+      await inbox.close()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('a backup', () => {
+  test('of a database that is being written to is what it was at one moment', async () => {
+    await using it = await stage()
+    await it.accept(2_000)
+    let isOver = false
+    const writing = (async () => {
+      while (!isOver) await it.accept(20)
+    })()
+    const shown: number[] = []
+    const report = await backupDatabase(it.at('inbox.db'), it.at('copy.db'), (done) => shown.push(done))
+    isOver = true
+    await writing
+    expect(report.events).toBeGreaterThanOrEqual(2_000)
+    expect(report).toMatchObject({
+      lastSeq: report.events,
+      openRuns: report.events,
+      deadLetters: 0,
+      file: it.at('copy.db'),
+    })
+    expect((await it.inbox.stats()).lastSeq).toBeGreaterThan(report.lastSeq)
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+    expect(verifyBackup(it.at('copy.db'))).toEqual(report)
+    expect(it.names().filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
+    await using copy = {
+      inbox: await createSqliteInbox({ file: it.at('copy.db') }),
+      [Symbol.asyncDispose]: () => copy.inbox.close(),
+    }
+    expect(await copy.inbox.stats()).toMatchObject({ lastSeq: report.lastSeq, missingSeqs: 0 })
+  })
+
+  test('does not overwrite anything, and leaves nothing behind where it fails', async () => {
+    await using it = await stage()
+    await writeFile(it.at('copy.db'), 'mine')
+    const backup = (to: string) => backupDatabase(it.at('inbox.db'), it.at(to))
+    await expect(backup('copy.db')).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(/already/) })
+    expect(await readFile(it.at('copy.db'), 'utf8')).toBe('mine')
+    await expect(backup('nowhere/copy.db')).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(backupDatabase(it.at('none.db'), it.at('b.db'))).rejects.toMatchObject({ code: 'not_found' })
+    expect(it.names().filter((name) => /partial|^b\.db/.test(name))).toEqual([])
+  })
+
+  test.each([
+    ['garbage', () => Buffer.from('no database at all, but longer than its header would be')],
+    ['an empty file', () => Buffer.alloc(0)],
+    ['a damaged page', (copy: Buffer) => copy.fill(0xa5, 3 * 4096, 3 * 4096 + 200)],
+    ['a copy that was cut short', (copy: Buffer) => copy.subarray(0, 5 * 4096)],
+  ])('that is %s is found out, and not restored', async (_, spoil) => {
+    await using it = await stage()
+    await it.accept(500)
+    await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
+    await writeFile(it.at('copy.db'), spoil(await readFile(it.at('copy.db'))))
+    await it.inbox.close()
+    const damaged = expect.objectContaining({ code: 'database_corrupt' })
+    expect(() => verifyBackup(it.at('copy.db'))).toThrow(damaged)
+    expect(() => restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).toThrow(damaged)
+    await using again = {
+      inbox: await createSqliteInbox({ file: it.at('inbox.db') }),
+      [Symbol.asyncDispose]: () => again.inbox.close(),
+    }
+    expect((await again.inbox.stats()).lastSeq).toBe(500)
+  })
+})
+
+describe('a restore', () => {
+  test('puts a backup in place, keeps what was there, and the next start says what is missing since', async () => {
+    await using it = await stage()
+    await it.accept(100)
+    await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
+    await it.accept(50)
+    expect(() => restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).toThrow(
+      expect.objectContaining({ code: 'database_in_use' }),
+    )
+    await it.inbox.close()
+    const { report, kept } = restoreDatabase(it.at('copy.db'), it.at('inbox.db'), Date.UTC(2026, 0, 1))
+    expect(report).toMatchObject({ events: 100, file: it.at('inbox.db') })
+    expect(kept).toBe(it.at('inbox.db.replaced-2026-01-01T00-00-00-000Z'))
+    expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
+    const inbox = await createSqliteInbox({ file: it.at('inbox.db') })
+    expect(inbox.evidence).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
+    // What comes again is taken, under numbers of its own.
+    expect(await inbox.accept([anEvent('e1'), anEvent('e101')])).toEqual(['duplicate', 'accepted'])
+    expect((await inbox.event('e101'))?.seq).toBe(151)
+    await inbox.close()
+  })
+
+  test('where no database is makes one', async () => {
+    await using it = await stage()
+    await it.accept(3)
+    await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
+    expect(restoreDatabase(it.at('copy.db'), it.at('new.db'), 0)).toMatchObject({ kept: null, report: { events: 3 } })
+  })
+})
