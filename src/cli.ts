@@ -3,6 +3,7 @@ import { addBackupCommands } from './cli/backup.ts'
 import { addCheckCommand } from './cli/check.ts'
 import { addDeadCommand } from './cli/dead.ts'
 import { addDemoCommand } from './cli/demo.ts'
+import { addDoctorCommand } from './cli/doctor.ts'
 import { addEmulatorCommand } from './cli/emulator.ts'
 import { addEventsCommand } from './cli/events.ts'
 import { addHandlersCommand } from './cli/handlers.ts'
@@ -32,5 +33,6 @@ addQuarantineCommand(program)
 addHandlersCommand(program)
 addPruneCommand(program)
 addBackupCommands(program)
+addDoctorCommand(program)
 
 await runProgram(program)

@@ -6,6 +6,7 @@ import { createMemoryInbox } from './inbox/memory.ts'
 import type { Inbox } from './inbox/port.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
+import { outlookAfter } from './ladder.ts'
 import type { Logger } from './log.ts'
 
 /** Runs of a handler that was renamed or removed wait for ever, unless somebody is told. */
@@ -44,9 +45,33 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
     case 'sqlite': {
       const inbox = await createSqliteInbox({ file: database.file })
       reportEvidence(inbox, database.file, log)
+      void reportGap(inbox, clock, log).catch(() => {})
       return { inbox, workPort: () => inbox.workPort() }
     }
   }
+}
+
+/** So long a stop is worth a warning: the sender may have tried in vain. */
+const longGapMs = 60_000
+
+/** Says for how long nothing was received, and what the sender makes of that. */
+async function reportGap(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
+  const [gap] = await inbox.gaps()
+  if (gap === undefined || clock.now() - gap.to > longGapMs) return
+  const { retriedUntil, lost } = outlookAfter(gap)
+  const time = (ms: number) => new Date(ms).toISOString()
+  const fields = {
+    from: time(gap.from),
+    to: time(gap.to),
+    retriedUntil: time(retriedUntil),
+    ...(lost && { lostFrom: time(lost.from), lostTo: time(lost.to) }),
+  }
+  if (lost !== null) log.error(fields, 'out of service for so long that the sender gave events up: replay them by hand')
+  else
+    log[gap.to - gap.from > longGapMs ? 'warn' : 'info'](
+      fields,
+      'out of service; the sender tries again what it could not deliver',
+    )
 }
 
 /** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */

@@ -6,6 +6,7 @@ import {
   type DeadLetter,
   type EventDetail,
   type EventSummary,
+  type GapRecord,
   type HandlerStats,
   type Page,
   type QuarantinedBody,
@@ -13,6 +14,7 @@ import {
   type RunError,
   type RunRecord,
 } from '../inbox/port.ts'
+import { outlookAfter } from '../ladder.ts'
 import { safeText } from '../log.ts'
 import { parseExactJson } from './exact-json.ts'
 
@@ -135,6 +137,22 @@ export function toReplayJson(replay: ReplayRecord) {
     runs: replay.runs,
     skipped: replay.skipped,
     open_runs: replay.openRuns,
+  }
+}
+
+export type GapJson = ReturnType<typeof toGapJson>
+
+/** A time in which nothing was received, with what the sender makes of it. `lost`: what needs a replay by hand. */
+export function toGapJson(gap: GapRecord) {
+  const { retriedUntil, lost } = outlookAfter(gap)
+  return {
+    from: isoTime(gap.from),
+    to: isoTime(gap.to),
+    clean_stop: gap.cleanStop,
+    retried_until: isoTime(retriedUntil),
+    lost: lost && { from: isoTime(lost.from), to: isoTime(lost.to) },
+    arrived: gap.arrived,
+    last_arrival_at: gap.lastArrivalAt === null ? null : isoTime(gap.lastArrivalAt),
   }
 }
 

@@ -117,5 +117,6 @@ export const routes: readonly Route[] = [
     logged: 'old events were pruned by the admin API',
     answer: (access, { body }) => access.prune(body),
   },
+  { method: 'get', path: '/health', answer: (access) => access.showHealth() },
   { method: 'get', path: '/audit', answer: (access, { query }) => access.listAudit(query) },
 ]

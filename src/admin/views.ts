@@ -8,6 +8,7 @@ import {
   toDeadLetterJson,
   toEventDetailJson,
   toEventSummaryJson,
+  toGapJson,
   toHandlerJson,
   toListJson,
   toQuarantinedDetailJson,
@@ -17,6 +18,7 @@ import {
   type DeadLetterJson,
   type EventDetailJson,
   type EventSummaryJson,
+  type GapJson,
   type HandlerJson,
   type ListJson,
   type QuarantinedDetailJson,
@@ -44,6 +46,16 @@ export interface EventAccess extends OperatorActs {
   /** All handlers that are loaded, and those that are gone but left runs behind. */
   listHandlers(): Promise<HandlersJson>
   listAudit(query: Query): Promise<ListJson<AuditJson>>
+  showHealth(): Promise<HealthJson>
+}
+
+/** What needs looking at. `gaps`: the last times in which nothing could be received, newest first. */
+export interface HealthJson {
+  readonly missing_sequence_numbers: number
+  readonly dead_letters: number
+  readonly quarantined: number
+  readonly oldest_open_at: string | null
+  readonly gaps: readonly GapJson[]
 }
 
 /** `paused`: whether all handlers are paused together. */
@@ -87,12 +99,24 @@ export function createEventAccess(options: AccessOptions): EventAccess {
     listReplays: async (query) => toListJson(await inbox.replays(pageOf(query)), toReplayJson),
     showReplay: async (id) => toReplayJson(await findReplay(inbox, id)),
     listHandlers: () => listHandlers(inbox, handlers()),
+    showHealth: () => showHealth(inbox),
     listAudit: async (query) => toListJson(await inbox.audit(pageOf(query)), toAuditJson),
   }
 }
 
 function pageOf(query: Query): PageQuery {
   return parseParameters(pageParameters, query)
+}
+
+async function showHealth(inbox: Pick<ViewPort, 'stats' | 'gaps'>): Promise<HealthJson> {
+  const [stats, gaps] = await Promise.all([inbox.stats(), inbox.gaps()])
+  return {
+    missing_sequence_numbers: stats.missingSeqs,
+    dead_letters: stats.handlers.reduce((sum, { dead, held }) => sum + dead + held, 0),
+    quarantined: stats.quarantined,
+    oldest_open_at: stats.oldestOpenAt === null ? null : new Date(stats.oldestOpenAt).toISOString(),
+    gaps: gaps.map(toGapJson),
+  }
 }
 
 async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]): Promise<HandlersJson> {

@@ -41,6 +41,7 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
     showReplay: (id) => getJson(`replays/${segment(id)}`),
     startReplay: (body) => getJson('replays', body),
     cancelReplay: (id) => getJson(`replays/${segment(id)}/cancel`, {}),
+    showHealth: () => getJson('health'),
     prune: (body) => getJson('prune', body),
     listAudit: (query) => getJson(`audit${search(query)}`),
     listHandlers: () => getJson('handlers'),

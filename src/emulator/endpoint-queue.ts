@@ -1,9 +1,7 @@
 import type { Clock, Timer } from '../clock.ts'
+import { retryDelaysMs } from '../ladder.ts'
 import { createDueHeap } from './heap.ts'
 import type { PostResult } from './post.ts'
-
-/** Delays before retry 1 to 5, each from the previous failure (R81–R85). */
-export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]
 
 /** How many deliveries one endpoint gets at once (A44). */
 const maxParallel = 10

@@ -285,6 +285,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       note('quarantine.drop', { id, reason })
       return true
     },
+    gaps: async () => [],
     async audit({ limit, cursor }) {
       assertOpen()
       const oldestFirst = audit.map((record) => ({ seq: record.id, record }))

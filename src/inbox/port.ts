@@ -389,6 +389,17 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
+/** A time in which no process was at work on the inbox. */
+export interface GapRecord {
+  /** To within some seconds, if the process before did not stop properly: milliseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  readonly cleanStop: boolean
+  /** Events that came later and had been created in that time, and when the last of them came. */
+  readonly arrived: number
+  readonly lastArrivalAt: number | null
+}
+
 /** Which events may be pruned: of those that have ended, without a dead letter. */
 export interface PruneLimits {
   /** Those that were received before: milliseconds since 1970. Null: none for their age. */
@@ -542,6 +553,8 @@ export interface ViewPort {
   retryQuarantined(id: string, event: NewEvent): Promise<AcceptResult | null>
   /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
   dropQuarantined(id: string, reason: string): Promise<boolean>
+  /** The last times in which nothing could be received, newest first. */
+  gaps(): Promise<readonly GapRecord[]>
   /** What was done by these calls, newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, type Clock } from '../../src/clock.ts'
 import { createDeliveries, type AttemptReport, type OutgoingEvent } from '../../src/emulator/deliveries.ts'
-import { retryDelaysMs } from '../../src/emulator/endpoint-queue.ts'
+import { retryDelaysMs } from '../../src/ladder.ts'
 import { silentLogger } from '../../src/log.ts'
 import { answerStatus, createTestReceiver, type Answer } from './emulator-receiver.ts'
 

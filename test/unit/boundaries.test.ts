@@ -37,6 +37,7 @@ const rules: readonly Rule[] = [
       'src/admin-token.ts',
       'src/batcher.ts',
       'src/demo-credentials.ts',
+      'src/ladder.ts',
       'src/log-limit.ts',
       'src/loopback.ts',
       'src/secret-file.ts',

@@ -141,6 +141,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     dropQuarantined: act('dropQuarantined'),
     prune: act('prune'),
     deadLetter: view('deadLetter'),
+    gaps: view('gaps'),
     audit: view('audit'),
     async startReplay(replay) {
       checkReplayFilter(replay.filter)

@@ -101,6 +101,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     },
     countReplay: async (filter) => countAll(filter, async (part) => views.countReplay(part)),
     deadLetter: async (runId) => views.deadLetter(runId),
+    gaps: async () => views.gaps(),
     audit: async (query) => views.audit(query),
     replays: async (query) => views.replays(query),
     replay: async (id) => views.replay(id),

@@ -15,6 +15,7 @@ if (parentPort) {
     event: answer(views.event),
     deadLetters: answer(views.deadLetters),
     deadLetter: answer(views.deadLetter),
+    gaps: answer(() => views.gaps()),
     audit: answer(views.audit),
     replays: answer(views.replays),
     replay: answer(views.replay),

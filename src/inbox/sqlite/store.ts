@@ -14,6 +14,7 @@ import type {
   StateEntry,
   StateQuery,
 } from '../port.ts'
+import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
 import { Leases } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
@@ -39,7 +40,14 @@ const noteMs = 1_000
  */
 export type SqliteStore = ReturnType<typeof createSqliteStore>
 
-export function createSqliteStore(db: Database, options: { clock: Clock; firstSeq: number }) {
+export interface StoreOptions {
+  readonly clock: Clock
+  readonly firstSeq: number
+  /** Whether the process before closed the file. */
+  readonly cleanStop: boolean
+}
+
+export function createSqliteStore(db: Database, options: StoreOptions) {
   const { clock } = options
   const sql = prepareStatements(db)
   const seenAt = sql.meta.get('seen_at')?.value ?? 0
@@ -61,7 +69,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const runs = createRuns({ sql, clock, memo, handlers, leases, states, claims: () => waiting, replayOf, woken })
   const replays = createReplays({ sql, clock, memo, handlers, runs })
   const pruning = createPruning(db, sql, memo)
-  transact([], () => runs.reapDeadProcess())
+  const gaps = createGaps(sql, clock)
+  transact([], () => {
+    runs.reapDeadProcess()
+    gaps.open(seenAt, options.cleanStop)
+  })
 
   /**
    * Runs `work` in one durable transaction, then gives what became claimable to `claims` in the same one. If it throws,
@@ -88,6 +100,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       if (db.inTransaction) sql.rollback.run()
       Object.assign(memo, memoBefore)
       undo.rollBack()
+      gaps.forget()
       for (const claim of claims) claim.leases.length = 0
       throw error
     } finally {
@@ -110,7 +123,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   function accept(batch: readonly Arrival[]): AcceptResult[] {
-    return batch.map((arrival) => (arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival)))
+    const results = batch.map((arrival) =>
+      arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival),
+    )
+    gaps.flush()
+    return results
   }
 
   function acceptEvent(event: NewEvent): AcceptResult {
@@ -127,6 +144,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     if (changes === 0) return acceptAgain(event)
     const seq = memo.nextSeq++
     sql.insertBody.run(seq, event.raw)
+    gaps.arrived(event.createdAt)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
     return 'accepted'

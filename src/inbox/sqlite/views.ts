@@ -12,6 +12,7 @@ import {
   type EventQuery,
   type EventStatus,
   type EventSummary,
+  type GapRecord,
   type HandlerStats,
   type InboxStats,
   type Page,
@@ -102,6 +103,7 @@ interface QuarantineRow {
 const maxScannedPerPage = 20_000
 
 const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
+const mostGaps = 20
 const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label, final_status'
 
 export function createViews(db: Database): SqliteViews {
@@ -168,6 +170,10 @@ export function createViews(db: Database): SqliteViews {
   const hasBody = db.prepare<[number], { found: number }>('SELECT 1 AS found FROM body WHERE seq = ?')
   const eventsFrom = db.prepare<[number, number], EventRow>(
     `SELECT ${eventColumns} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
+  )
+  const lastGaps = db.prepare<[number], Omit<GapRecord, 'cleanStop'> & { cleanStop: number }>(
+    `SELECT from_at AS "from", to_at AS "to", clean_stop AS cleanStop, arrived, last_arrival_at AS lastArrivalAt
+     FROM gap ORDER BY id DESC LIMIT ?`,
   )
   const pages = (name: string) => Number(db.pragma(name, { simple: true }))
   const auditBelow = db.prepare<
@@ -283,6 +289,10 @@ export function createViews(db: Database): SqliteViews {
     return row === undefined ? null : toQuarantinedBody(row)
   }
 
+  function gaps(): GapRecord[] {
+    return lastGaps.all(mostGaps).map(({ cleanStop, ...gap }) => ({ ...gap, cleanStop: cleanStop === 1 }))
+  }
+
   function replays(query: PageQuery): Page<ReplayRecord> {
     const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
     const rows = replaysBelow.all(below, query.limit + 1)
@@ -364,6 +374,7 @@ export function createViews(db: Database): SqliteViews {
     event,
     deadLetters,
     deadLetter,
+    gaps,
     audit,
     replays,
     replay,

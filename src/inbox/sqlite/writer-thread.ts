@@ -17,6 +17,8 @@ export interface WriterThreadData {
   readonly synchronous: Synchronous
 }
 
+const heartbeatMs = 5_000
+
 /** The acts of an operator, each with its arguments as a list. */
 function actOperations(acts: Acts) {
   const answer =
@@ -70,6 +72,8 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     },
   }
   answerCalls(main, operations)
+  // So that the next process can tell when this one was last alive, also where nothing comes.
+  setInterval(() => void writer.run(() => {}, true).catch(() => {}), heartbeatMs).unref()
   jobs.poke()
   main.postMessage({ ready: open.evidence })
 }

@@ -109,6 +109,14 @@ export const initial: Migration = {
        ) STRICT, WITHOUT ROWID`,
       `CREATE INDEX state_expiry ON state (expires_at) WHERE expires_at IS NOT NULL`,
       `CREATE TABLE audit (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, action TEXT NOT NULL, detail TEXT NOT NULL) STRICT`,
+      `CREATE TABLE gap (
+         id INTEGER PRIMARY KEY,
+         from_at INTEGER NOT NULL,
+         to_at INTEGER NOT NULL,
+         clean_stop INTEGER NOT NULL,
+         arrived INTEGER NOT NULL,
+         last_arrival_at INTEGER
+       ) STRICT`,
       `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)
