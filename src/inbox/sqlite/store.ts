@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { createRouteTable } from '../routes.ts'
 import {
+  dueAt,
   maxCrashes,
   versionOf,
   type AcceptResult,
@@ -332,14 +333,14 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
           else {
-            sql.retryRun.run(outcome.at, outcome.runId)
+            sql.retryRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
           break
         case 'snooze':
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
           else {
-            sql.snoozeRun.run(outcome.at, outcome.runId)
+            sql.snoozeRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
           break
