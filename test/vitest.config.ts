@@ -23,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['test/{unit,conformance,integration,e2e,fuzz}/**/*.test.ts'],
+          include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },
