@@ -20,7 +20,7 @@ export interface BridgeWorld {
  */
 export function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): Calls {
   const { random, time, faults, chronicle } = world
-  const slowest = random.pick([0, 2, 30])
+  const slowest = random.pick([0, 2, 30, 300])
   const there = createLine(process)
   const back = createLine(thread)
 

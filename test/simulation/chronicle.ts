@@ -56,6 +56,8 @@ export class Chronicle {
   readonly violations: string[] = []
   readonly #parts: ReadonlyMap<string, Part>
   readonly #lanes = new Map<string, Lane>()
+  /** Null: all handlers together. */
+  readonly #paused = new Set<string | null>()
 
   constructor(parts: readonly Part[]) {
     this.#parts = new Map(parts.map((part) => [part.name, part]))
@@ -83,6 +85,10 @@ export class Chronicle {
           if (lane !== undefined) touched.add(lane)
           break
         }
+        case 'paused':
+          if (change.isPaused) this.#paused.add(change.handler)
+          else this.#paused.delete(change.handler)
+          break
         case 'item':
           this.#leave(change.runId, change.idempotencyKey, change.payload)
           break
@@ -166,6 +172,8 @@ export class Chronicle {
   }
 
   #change(row: RunRow): Lane | undefined {
+    if (row.state === 'running' && (this.#paused.has(null) || this.#paused.has(row.handler)))
+      this.violate(`P9: run ${row.id} was handed out although ${row.handler} is paused`)
     const known = this.runs.get(row.id)
     if (known === undefined) return this.#begin(row)
     const before = known.row

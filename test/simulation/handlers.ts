@@ -44,7 +44,7 @@ export const roles: { readonly [name: string]: Role } = {
   },
   holding: {
     options: { onDead: 'hold', types: ['wallet.*'] },
-    mood: { work: 10, giveUp: 1, fail: 1 },
+    mood: { work: 10, giveUp: 4, fail: 1 },
     account: 'log',
     leavesItems: true,
   },

@@ -19,6 +19,8 @@ export type Change =
   | { readonly kind: 'event'; readonly seq: number; readonly id: string }
   | { readonly kind: 'quarantined'; readonly id: string }
   | { readonly kind: 'run'; readonly run: RunRow }
+  /** Null: all handlers together. */
+  | { readonly kind: 'paused'; readonly handler: string | null; readonly isPaused: boolean }
   | { readonly kind: 'item'; readonly runId: number; readonly idempotencyKey: string; readonly payload: string }
 
 interface Row {
@@ -46,6 +48,12 @@ const setUp = `
   CREATE TEMP TRIGGER log_quarantined AFTER INSERT ON main.quarantine BEGIN ${into} ('quarantined', 0, new.id, NULL); END;
   CREATE TEMP TRIGGER log_item AFTER INSERT ON main.item
     BEGIN ${into} ('item', new.run_id, new.idempotency_key, new.payload); END;
+  CREATE TEMP TRIGGER log_paused AFTER UPDATE OF paused ON main.handler
+    BEGIN ${into} ('paused', new.paused, '', new.name); END;
+  CREATE TEMP TRIGGER log_new_meta AFTER INSERT ON main.meta WHEN new.name = 'paused'
+    BEGIN ${into} ('paused', new.value, '', NULL); END;
+  CREATE TEMP TRIGGER log_meta AFTER UPDATE ON main.meta WHEN new.name = 'paused'
+    BEGIN ${into} ('paused', new.value, '', NULL); END;
   CREATE TEMP TRIGGER log_new_run AFTER INSERT ON main.run BEGIN ${intoRun} END;
   CREATE TEMP TRIGGER log_run AFTER UPDATE OF state, attempt, failed, crashed, token ON main.run BEGIN ${intoRun} END;`
 
@@ -84,6 +92,8 @@ export class Journal {
         return { kind: 'event', seq: row.number, id: row.text }
       case 'quarantined':
         return { kind: 'quarantined', id: row.text }
+      case 'paused':
+        return { kind: 'paused', handler: row.more, isPaused: row.number === 1 }
       case 'item':
         return { kind: 'item', runId: row.number, idempotencyKey: row.text, payload: row.more ?? '' }
       case 'run': {

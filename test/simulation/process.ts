@@ -207,11 +207,14 @@ class Thread {
     return nothingLeft
   }
 
-  /** Something in it hangs: its other runs may finish beside the thread that takes over. */
+  /** Something in it hangs: once that is known, its other runs may finish beside the thread that takes over. */
   #replace(): void {
-    this.#world.trace(`${this.life.name} is stuck`)
-    this.#spent.resolve()
-    void this.stop(graceMs)
+    const { time, trace, random } = this.#world
+    trace(`${this.life.name} is stuck`)
+    time.after(this.#process.life, random.integer(0, 20), () => {
+      this.#spent.resolve()
+      void this.stop(graceMs)
+    })
   }
 
   async #giveBack(): Promise<void> {

@@ -121,17 +121,20 @@ export class Simulation {
     const until = this.time.elapsed + drainLimitMs
     while (!this.#hasFailed && !this.#isDrained()) {
       if (this.time.elapsed > until) return this.chronicle.violate(this.#sayLeft())
-      this.#tidy()
+      void this.#tidy().catch(() => {})
       await this.time.pass(lookMs, () => this.#hasFailed)
     }
   }
 
-  /** What an operator does once all is well: resumes, and requeues dead letters. */
-  #tidy(): void {
+  /** What an operator does once all is well: resumes what is paused, and requeues dead letters. */
+  async #tidy(): Promise<void> {
     const { process } = this
     if (process === undefined || !process.isListening) return
-    for (const which of [null, ...this.handlerNames]) void process.inbox.setPaused(which, false).catch(() => {})
-    if (this.chronicle.dead.length > 0) void process.inbox.requeueDead('all').catch(() => {})
+    const { inbox } = process
+    const stats = await inbox.stats()
+    if (stats.paused) await inbox.setPaused(null, false)
+    for (const { handler, paused } of stats.handlers) if (paused) await inbox.setPaused(handler, false)
+    if (this.chronicle.dead.length > 0) await inbox.requeueDead('all')
   }
 
   #isDrained(): boolean {
