@@ -313,7 +313,7 @@ export class Dispatcher {
     if (effects === undefined) return this.#settler.add(outcome)
     const state = this.#stateOf(lease.handler)
     const version = versionOf(lease)
-    state.anticipate(version, effects.writes)
+    state.anticipate(version, effects)
     const result = await this.#settler.add(outcome)
     state.settled(version, result === 'applied', keysRead(effects))
     return result

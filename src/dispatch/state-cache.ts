@@ -1,4 +1,4 @@
-import type { StateEntry, StateQuery, StateWrite } from '../inbox/port.ts'
+import type { Effects, StateEntry, StateQuery, StateRead } from '../inbox/port.ts'
 
 /** Reads the stored state of one handler. */
 export type ReadState = (query: StateQuery) => Promise<readonly StateEntry[]>
@@ -55,9 +55,13 @@ export class StateCache {
     return this.#read(query)
   }
 
-  /** A run ended, and what it wrote is going to be stored. */
-  anticipate(version: number, writes: readonly StateWrite[]): void {
+  /**
+   * A run ended, and what it wrote is going to be stored. If what it had read is not what is known any more, it is going to be refused
+   * instead: then the next runs are not shown it, because they would be refused in turn, and so on without end.
+   */
+  anticipate(version: number, { reads, writes }: Pick<Effects, 'reads' | 'writes'>): void {
     this.#pending.set(version, { keys: writes.map(({ key }) => key), over: Promise.withResolvers<void>() })
+    if (!reads.every((read) => this.#isKnown(read))) return
     for (const { key, value, expiresAt } of writes) {
       this.#learn(key, value === null ? null : { key, value, version, expiresAt })
     }
@@ -69,6 +73,15 @@ export class StateCache {
     this.#pending.delete(version)
     if (!isStored) for (const key of [...(pending?.keys ?? []), ...read]) this.#forget(key)
     pending?.over.resolve()
+  }
+
+  #isKnown({ query, found: [found] }: StateRead): boolean {
+    if (!('key' in query)) return true
+    const known = this.#known.get(query.key)
+    if (known === undefined) return false
+    // One whose time is over was read as if it were not there.
+    if (found === undefined) return known.entry === null || known.entry.expiresAt !== null
+    return known.entry?.version === found.version
   }
 
   #learn(key: string, entry: StateEntry | null): void {

@@ -31,6 +31,8 @@ export interface RunStory {
   readonly conflicts: Set<number>
 }
 
+const mostRefusals = 100
+
 interface Lane {
   readonly runs: RunStory[]
   lastDone: number
@@ -56,6 +58,8 @@ export class Chronicle {
   readonly violations: string[] = []
   readonly #parts: ReadonlyMap<string, Part>
   readonly #lanes = new Map<string, Lane>()
+  /** By handler, since a run of it was done. */
+  readonly #refusals = new Map<string, number>()
   /** Null: all handlers together. */
   readonly #paused = new Set<string | null>()
 
@@ -134,12 +138,22 @@ export class Chronicle {
   settled(outcome: Outcome, result: SettleResult): void {
     const story = this.runs.get(outcome.runId)
     if (story === undefined) return
-    if (result === 'conflict') story.conflicts.add(outcome.token)
+    if (result === 'conflict') this.#refuse(story, outcome.token)
     const expected = outcome.kind === 'snooze' ? ['given back', 'verdict'] : ['verdict']
     const end = story.leaseEnds.get(outcome.token)
     if (result === 'applied' && !expected.includes(end ?? 'none')) {
       this.violate(`P3: a late report (token ${outcome.token}) of ${nameOf(story)} was applied; its lease: ${end}`)
     }
+  }
+
+  /** Runs may be refused because of what others have changed, but then others were not. */
+  #refuse(story: RunStory, token: number): void {
+    story.conflicts.add(token)
+    const { handler } = story.row
+    const inARow = (this.#refusals.get(handler) ?? 0) + 1
+    this.#refusals.set(handler, inARow)
+    if (inARow === mostRefusals)
+      this.violate(`P7: ${inARow} runs of ${handler} were refused, and none was done meanwhile`)
   }
 
   /** P3: a sink has passed an item on. */
@@ -215,6 +229,7 @@ export class Chronicle {
 
   #finish(story: RunStory): void {
     this.done.push(story.row.id)
+    this.#refusals.delete(story.part.name)
     const lane = this.#laneOf(story)
     if (lane === undefined || (story.wasRequeued && story.part.onDead === 'skip')) return
     if (story.row.id < lane.lastDone) this.violate(`P4: ${nameOf(story)} was done after a younger run of its key`)

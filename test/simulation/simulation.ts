@@ -29,6 +29,7 @@ const secrets = parseSecrets('main:a-secret-of-the-simulation')
 const drainLimitMs = 300_000
 const lookMs = 250
 const mostHandlers = 4
+const mostLines = 20_000
 
 /** One seed: a sender, one process after the other on one database, and what goes wrong with them. */
 export class Simulation {
@@ -51,7 +52,7 @@ export class Simulation {
     this.#seed = seed
     const random = new Random(seed)
     this.random = random.fork('steps')
-    const trace = (text: string) => void this.#trace.push(`${this.time.elapsed.toFixed(3)} ${text}`)
+    const trace = (text: string) => this.#note(text)
     this.time = new VirtualTime((error) => this.chronicle.violate(`nobody caught: ${String(error)}`))
     this.faults = new Faults(random.fork('faults'), trace)
     this.handlerNames = chooseHandlers(this.random)
@@ -173,6 +174,7 @@ export class Simulation {
 
   #note(text: string): void {
     this.#trace.push(`${this.time.elapsed.toFixed(3)} ${text}`)
+    if (this.#trace.length > mostLines) this.chronicle.violate('P7: the same goes on for ever')
   }
 
   #report(): Report {

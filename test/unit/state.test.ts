@@ -4,9 +4,10 @@ import { createTestClock } from '../../src/clock.ts'
 import { StateCache } from '../../src/dispatch/state-cache.ts'
 import { TerminalError } from '../../src/errors.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
-import { versionOf, type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
+import { versionOf, type StateEntry, type StateQuery, type StateWrite } from '../../src/inbox/port.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { aContext } from '../support/run-context.ts'
+import { stageDispatcher } from './dispatcher-stage.ts'
 
 /** A state that is stored, and what was asked of it. */
 function stored(values: Readonly<Record<string, unknown>> = {}) {
@@ -88,7 +89,7 @@ describe('ctx.state', () => {
     one.state.set('k', 1, { ttlMs: 1_000 })
     const { writes } = one.end()!
     expect(writes).toEqual([{ key: 'k', value: '1', expiresAt: clock.now() + 1_000 }])
-    state.anticipate(9, writes)
+    state.anticipate(9, { reads: [], writes })
     const next = aContext({ clock, state })
     expect(await next.state.get('k')).toBe(1)
     await clock.advance(1_000)
@@ -136,6 +137,7 @@ describe('ctx.state', () => {
 
 describe('what a thread knows of a state', () => {
   const write = (key: string, value: unknown) => ({ key, value: JSON.stringify(value), expiresAt: null })
+  const wrote = (...writes: StateWrite[]) => ({ reads: [], writes })
 
   test('is read from the store once', async () => {
     const { readState, asked } = stored({ k: 1 })
@@ -147,12 +149,12 @@ describe('what a thread knows of a state', () => {
   test('includes what runs wrote that is not stored yet; where it was not stored, it is read again', async () => {
     const { readState, asked } = stored({ k: 1 })
     const state = new StateCache(readState)
-    state.anticipate(8, [write('k', 2)])
+    state.anticipate(8, wrote(write('k', 2)))
     expect(await aContext({ state }).state.get('k')).toBe(2)
     state.settled(8, true, ['k'])
     expect(await aContext({ state }).state.get('k')).toBe(2)
     expect(asked).toEqual([])
-    state.anticipate(9, [write('k', 3)])
+    state.anticipate(9, wrote(write('k', 3)))
     state.settled(9, false, [])
     expect(await aContext({ state }).state.get('k')).toBe(1)
   })
@@ -166,11 +168,28 @@ describe('what a thread knows of a state', () => {
     expect(asked).toHaveLength(2)
   })
 
+  test('has nothing of a run that built on what another one has changed since, or on what was refused', async () => {
+    const { readState } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    const count = () => aContext({ state }).state.get('k')
+    const builtOn = (version: number, value: number) => ({
+      reads: [{ query: { key: 'k' }, found: [{ key: 'k', version }] }],
+      writes: [write('k', value)],
+    })
+    await count()
+    state.anticipate(8, builtOn(5, 2))
+    state.anticipate(9, builtOn(5, 3))
+    expect(await count()).toBe(2)
+    state.settled(8, false, ['k'])
+    state.anticipate(10, builtOn(8, 4))
+    expect(await count()).toBe(1)
+  })
+
   test('is no older than a run that ended while it was read', async () => {
     const gate = Promise.withResolvers<StateEntry[]>()
     const state = new StateCache(() => gate.promise)
     const reading = aContext({ state }).state.get('k')
-    state.anticipate(8, [write('k', 'new')])
+    state.anticipate(8, wrote(write('k', 'new')))
     gate.resolve([{ key: 'k', value: '"old"', version: 1, expiresAt: null }])
     expect(await reading).toBe('new')
   })
@@ -178,8 +197,8 @@ describe('what a thread knows of a state', () => {
   test('a list waits until what was written under its prefix is stored', async () => {
     const { readState, asked } = stored()
     const state = new StateCache(readState)
-    state.anticipate(8, [write('a:1', 1)])
-    state.anticipate(9, [write('b:1', 1)])
+    state.anticipate(8, wrote(write('a:1', 1)))
+    state.anticipate(9, wrote(write('b:1', 1)))
     const listing = aContext({ state }).state.list('a:')
     await new Promise((resolve) => setImmediate(resolve))
     expect(asked).toEqual([])
@@ -191,7 +210,7 @@ describe('what a thread knows of a state', () => {
   test('is bounded', async () => {
     const { readState, asked } = stored()
     const state = new StateCache(readState)
-    for (let n = 0; n < 100; n++) state.anticipate(n, [write(`k${n}`, 'x'.repeat(100_000))])
+    for (let n = 0; n < 100; n++) state.anticipate(n, wrote(write(`k${n}`, 'x'.repeat(100_000))))
     await aContext({ state }).state.get('k99')
     expect(asked).toEqual([])
     await aContext({ state }).state.get('k0')
@@ -225,7 +244,7 @@ test('however runs of several threads are interleaved, and whatever is not store
         context.state.set('n', run.count + 1)
         const effects = context.end()!
         const version = versionOf(context.lease)
-        caches[thread]!.anticipate(version, effects.writes)
+        caches[thread]!.anticipate(version, effects)
         const { runId, token } = context.lease
         const [result] = isLost
           ? (await inbox.release([context.lease]), ['stale' as const])
@@ -244,6 +263,35 @@ test('however runs of several threads are interleaved, and whatever is not store
     }),
     { numRuns: 300 },
   )
+})
+
+test('of runs that all change one value, some get done all the time, though the store is slower than they are', async () => {
+  const runs = 40
+  let calls = 0
+  const after = (ms: number) => new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+  const stage = await stageDispatcher({
+    handlers: [
+      {
+        order: 'none',
+        concurrency: 4,
+        async run(_, ctx) {
+          calls += 1
+          const count = (await ctx.state.get<number>('count')) ?? 0
+          await after((calls * 7_919) % 5)
+          ctx.state.set('count', count + 1)
+        },
+      },
+    ],
+    work: (inbox) => ({
+      settle: (outcomes) => after(5).then(() => inbox.settle(outcomes)),
+      readState: (handler, query) => after(1).then(() => inbox.readState(handler, query)),
+    }),
+  })
+  await stage.accept(...Array.from({ length: runs }, (_, n) => ({ id: `e${n}` })))
+  stage.dispatcher.start()
+  await stage.pass(1_000)
+  expect(await stage.inbox.readState('h1', { key: 'count' })).toMatchObject([{ value: String(runs) }])
+  expect(calls).toBeLessThan(10 * runs)
 })
 
 describe('ctx.enqueue', () => {
