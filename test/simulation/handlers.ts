@@ -28,6 +28,8 @@ interface Role {
   /** How it keeps account of what it has done. */
   readonly account: 'log' | 'numbers'
   readonly leavesItems: boolean
+  /** How long its work takes at most; default 15. */
+  readonly mostMs?: number
   /** By themselves they end their thread, with so many of the events. */
   readonly poisonedShare?: number
 }
@@ -47,6 +49,14 @@ export const roles: { readonly [name: string]: Role } = {
     mood: { work: 10, giveUp: 4, fail: 1 },
     account: 'log',
     leavesItems: true,
+  },
+  // All of its runs change one value, and the store is slow compared with them.
+  hot: {
+    options: { order: 'none', concurrency: 4 },
+    mood: { work: 1 },
+    account: 'log',
+    leavesItems: false,
+    mostMs: 4,
   },
   latest: {
     options: { latestOnly: true },
@@ -136,7 +146,7 @@ export function loadHandlers(
       return sleep(1)
     }
     const accountAtEnd = await prepareAccount(role, ctx)
-    await sleep(random.chance(0.5) ? random.integer(0, 15) : 0)
+    await sleep(random.chance(0.5) ? random.integer(0, role.mostMs ?? 15) : 0)
     const mood = faults.isHealed ? 'work' : random.weighted({ ...role.mood } as globalThis.Record<keyof Mood, number>)
     // Before it fails, so that effects would be seen.
     accountAtEnd()

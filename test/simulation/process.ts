@@ -28,7 +28,7 @@ const overrunGraceMs = 50
 const graceMs = 300
 const reapAgainMs = 200
 const threadRestartMs = 20
-const suspectLookMs = 40
+const suspectLookMs = 60
 const hardStopMs = 20_000
 
 /** Receiver, inbox and the threads of the handlers, as one process has them. It ends with its life, wherever it stands then. */

@@ -101,7 +101,7 @@ export class Simulation {
     const weights = chooseSteps(this)
     this.#note(`handlers: ${this.handlerNames.join(', ')}`)
     this.#boot()
-    for (let count = this.random.integer(15, 45); count > 0 && !this.#hasFailed; count -= 1) {
+    for (let count = this.random.integer(12, 40); count > 0 && !this.#hasFailed; count -= 1) {
       const name = this.random.weighted(weights)
       this.#note(`step: ${name}`)
       steps[name].take(this)
