@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { InboxStats } from '../../src/inbox/port.ts'
 import type { Chronicle, RunStory } from './chronicle.ts'
-import { accountOf, itemsOf, numbersPrefix, sinkName } from './handlers.ts'
+import { accountOf, itemsOf, numbersPrefix, sinkName } from './roles.ts'
 import type { Sender } from './sender.ts'
 
 const countedStates = ['waiting', 'ready', 'suspect', 'running', 'held', 'dead'] as const

@@ -37,8 +37,8 @@ export class Random {
   }
 
   /** A name out of a table of weights. */
-  weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
-    const entries = Object.entries<number>(weights) as [K, number][]
+  weighted<K extends string>(weights: { readonly [name in K]?: number }): K {
+    const entries = Object.entries(weights) as [K, number][]
     let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
     for (const [name, weight] of entries) {
       rest -= weight
