@@ -19,4 +19,6 @@ export const counts = {
   innocentsBesidePoison: long ? 2_000 : 60,
   /** Events that kill the thread of the handlers, one after the other. */
   poisonedEvents: long ? 60 : 6,
+  /** Simulations of receiver, store and dispatcher with faults. */
+  simulationSeeds: long ? 10_000 : 1_000,
 }

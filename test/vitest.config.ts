@@ -24,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['test/{unit,conformance,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
+          include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },

@@ -1,4 +1,4 @@
-import { versionOf, type Effects, type Lease, type StateEntry, type StateQuery } from '../inbox/port.ts'
+import { versionOf, type Effects, type Lease, type StateEntry, type StateQuery, type StateRead } from '../inbox/port.ts'
 
 /** Reads the stored state of one handler. */
 export type ReadState = (query: StateQuery) => Promise<readonly StateEntry[]>
@@ -62,12 +62,16 @@ export class StateCache {
     return this.#read(query)
   }
 
-  /** A run ended under a lease, and what it did is going to be stored. */
+  /**
+   * A run ended under a lease, and what it did is going to be stored. If what it had read is not what is known any more, it is
+   * going to be refused instead: then the next runs are not shown it, because they would be refused in turn, and so on without end.
+   */
   anticipate(lease: Pick<Lease, 'runId' | 'token'>, { reads, writes }: Pick<Effects, 'reads' | 'writes'>): void {
     const version = versionOf(lease)
     const read = reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
     const written = writes.map(({ key }) => key)
     this.#pending.set(lease.runId, { version, read, written, over: Promise.withResolvers<void>() })
+    if (!reads.every((was) => this.#isKnown(was))) return
     for (const { key, value, expiresAt } of writes) {
       this.#learn(key, value === null ? null : { key, value, version, expiresAt })
     }
@@ -92,6 +96,15 @@ export class StateCache {
     this.#pending.delete(runId)
     for (const key of [...pending.written, ...pending.read]) this.#forget(key)
     pending.over.resolve()
+  }
+
+  #isKnown({ query, found: [found] }: StateRead): boolean {
+    if (!('key' in query)) return true
+    const known = this.#known.get(query.key)
+    if (known === undefined) return false
+    // One whose time is over was read as if it were not there.
+    if (found === undefined) return known.entry === null || known.entry.expiresAt !== null
+    return known.entry?.version === found.version
   }
 
   #learn(key: string, entry: StateEntry | null): void {

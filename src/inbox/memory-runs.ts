@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.ts'
 import { Heap } from './heap.ts'
 import { MemoryState } from './memory-state.ts'
-import { maxCrashes, versionOf } from './port.ts'
+import { dueAt, maxCrashes, versionOf } from './port.ts'
 import type {
   AttemptRecord,
   ClaimRequest,
@@ -242,10 +242,10 @@ export class MemoryRuns {
       case 'retry':
         run.attempts.push({ ...record, outcome: 'retry', error: outcome.error })
         run.failed += 1
-        return this.#again(run, outcome.at)
+        return this.#again(run, dueAt(outcome, this.#clock.now()))
       case 'snooze':
         run.attempt -= 1
-        return this.#again(run, outcome.at)
+        return this.#again(run, dueAt(outcome, this.#clock.now()))
       case 'expired':
       case 'unmatched':
         run.attempt -= 1

@@ -218,6 +218,11 @@ export type Outcome = {
   | { readonly kind: 'unmatched' }
 )
 
+/** When a run that was put off is due: after the wait that was meant, also if the clock was set back since the verdict. */
+export function dueAt({ at, endedAt }: { readonly at: number; readonly endedAt: number }, now: number): number {
+  return now < endedAt ? now + (at - endedAt) : at
+}
+
 /**
  * `stale`: the token is no longer the run's, nothing was changed. `conflict`: what the run read has been changed since by another
  * one; none of its effects was stored, and it was given back as by `release`, to be run again.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, anEvent, hex, idsOf, loose, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, anEvent, boom, hex, idsOf, loose, ordered } from './stage.ts'
 
 /** What `claim` promises, and order per key. */
 export function describeClaim(harness: ConformanceHarness): void {
@@ -147,6 +147,22 @@ export function describeClaim(harness: ConformanceHarness): void {
       await stage.retry(retried, stage.clock.now() + 10_000)
       expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
       expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
+    })
+
+    test('keeps the wait that a verdict asked for before the clock was set back', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('retried'), anEvent('snoozed'))
+      const [retried, snoozed] = await stage.claim()
+      const endedAt = stage.clock.now()
+      const verdict = { startedAt: endedAt, endedAt, at: endedAt + 10_000 }
+      await stage.clock.advance(-3_600_000)
+      await stage.inbox.settle([
+        { ...retried!, ...verdict, kind: 'retry', error: boom },
+        { ...snoozed!, ...verdict, kind: 'snooze' },
+      ])
+      for (const id of ['retried', 'snoozed']) {
+        expect(await stage.run(id)).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+      }
     })
 
     test('is woken for its own handler only', async () => {

@@ -22,8 +22,14 @@ async function aWriter() {
   const seen = { transactions: 0, commits: 0, health: [] as WriterHealth[], failures: [] as InboxError[] }
   let failWith: (() => unknown) | undefined
   let failClaimsWith: (() => unknown) | undefined
+  let failDueWith: (() => unknown) | undefined
   const store: SqliteStore = {
     ...open.store,
+    nextDueAt(claim) {
+      const error = failDueWith?.()
+      if (error !== undefined) throw error
+      return open.store.nextDueAt(claim)
+    },
     transact(claims, work) {
       seen.transactions += 1
       return open.store.transact(claims, () => {
@@ -54,6 +60,8 @@ async function aWriter() {
     fail: (by?: () => unknown) => (failWith = by),
     /** The same, for transactions that could hand out runs. */
     failClaims: (by: () => unknown) => (failClaimsWith = by),
+    /** Lets the look for the next run that falls due fail, by what this gives, until it is called without. */
+    failDue: (by?: () => unknown) => (failDueWith = by),
     db: open.db,
     accept: (...ids: string[]) => writer.run((s) => s.accept(ids.map((id) => anEvent(id)))),
     async [Symbol.asyncDispose]() {
@@ -325,6 +333,25 @@ describe('a claim that waits for a retry', () => {
     stage.fail()
     await stage.clock.advance(1_000)
     expect(await claim).toMatchObject([{ attempt: 2 }])
+  })
+
+  test('outlives a disk that could not be read when it was to be looked after', async () => {
+    await using stage = await aWriter()
+    const { claim } = await refused(stage)
+    stage.fail()
+    stage.failDue(() => sqliteError('SQLITE_IOERR_READ'))
+    expect(await stage.accept('b', 'c')).toEqual(['accepted', 'accepted'])
+    expect(await claim).toMatchObject([{ event: { id: 'b' } }])
+    const request = { handlers: ['ordered'], max: 2, owner: 'me', suspects: false }
+    expect(await stage.writer.claim(request)).toMatchObject([{ event: { id: 'c' } }])
+    const next = stage.writer.claim(request)
+    await stage.clock.advance(0)
+    expect(stage.writer.health.ok).toBe(false)
+    stage.failDue()
+    await stage.clock.advance(2_000)
+    expect(stage.writer.health.ok).toBe(true)
+    expect(await next).toMatchObject([{ event: { id: 'a' }, attempt: 2 }])
+    expect(stage.seen.failures).toEqual([])
   })
 
   test('is looked after every 5 s, because the clock can be set', async () => {

@@ -4,9 +4,10 @@ import { createTestClock } from '../../src/clock.ts'
 import { StateCache } from '../../src/dispatch/state-cache.ts'
 import { TerminalError } from '../../src/errors.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
-import type { StateEntry, StateQuery } from '../../src/inbox/port.ts'
+import { versionOf, type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { aContext } from '../support/run-context.ts'
+import { stageDispatcher } from './dispatcher-stage.ts'
 
 const lease = (runId: number) => ({ runId, token: 1 })
 
@@ -139,7 +140,7 @@ describe('ctx.state', () => {
 
 describe('what a thread knows of a state', () => {
   const write = (key: string, value: unknown) => ({
-    reads: [{ query: { key }, found: [] }],
+    reads: [],
     writes: [{ key, value: JSON.stringify(value), expiresAt: null }],
   })
 
@@ -182,6 +183,23 @@ describe('what a thread knows of a state', () => {
     state.anticipate({ runId: 8, token: 2 }, write('k', 3))
     state.settled(lease(8), false)
     expect(await aContext({ state }).state.get('k')).toBe(3)
+  })
+
+  test('has nothing of a run that built on what another one has changed since, or on what was refused', async () => {
+    const { readState } = stored({ k: 1 })
+    const state = new StateCache(readState)
+    const count = () => aContext({ state }).state.get('k')
+    const builtOn = (version: number, value: number) => ({
+      reads: [{ query: { key: 'k' }, found: [{ key: 'k', version }] }],
+      writes: [{ key: 'k', value: JSON.stringify(value), expiresAt: null }],
+    })
+    await count()
+    state.anticipate(lease(8), builtOn(5, 2))
+    state.anticipate(lease(9), builtOn(5, 3))
+    expect(await count()).toBe(2)
+    state.settled(lease(8), false)
+    state.anticipate(lease(10), builtOn(versionOf(lease(8)), 4))
+    expect(await count()).toBe(1)
   })
 
   test('is no older than a run that ended while it was read', async () => {
@@ -261,6 +279,35 @@ test('however runs of several threads are interleaved, and whatever is not store
     }),
     { numRuns: 300 },
   )
+})
+
+test('of runs that all change one value, some get done all the time, though the store is slower than they are', async () => {
+  const runs = 40
+  let calls = 0
+  const after = (ms: number) => new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+  const stage = await stageDispatcher({
+    handlers: [
+      {
+        order: 'none',
+        concurrency: 4,
+        async run(_, ctx) {
+          calls += 1
+          const count = (await ctx.state.get<number>('count')) ?? 0
+          await after((calls * 7_919) % 5)
+          ctx.state.set('count', count + 1)
+        },
+      },
+    ],
+    work: (inbox) => ({
+      settle: (outcomes) => after(5).then(() => inbox.settle(outcomes)),
+      readState: (handler, query) => after(1).then(() => inbox.readState(handler, query)),
+    }),
+  })
+  await stage.accept(...Array.from({ length: runs }, (_, n) => ({ id: `e${n}` })))
+  stage.dispatcher.start()
+  await stage.pass(1_000)
+  expect(await stage.inbox.readState('h1', { key: 'count' })).toMatchObject([{ value: String(runs) }])
+  expect(calls).toBeLessThan(10 * runs)
 })
 
 describe('ctx.enqueue', () => {

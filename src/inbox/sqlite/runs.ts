@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import {
+  dueAt,
   maxCrashes,
   versionOf,
   type HandlerRoute,
@@ -200,14 +201,14 @@ export function createRuns(options: RunsOptions) {
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
           else {
-            sql.retryRun.run(outcome.at, outcome.runId)
+            sql.retryRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
           break
         case 'snooze':
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
           else {
-            sql.snoozeRun.run(outcome.at, outcome.runId)
+            sql.snoozeRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
           break

@@ -171,7 +171,11 @@ export class Writer {
     } catch (error) {
       this.#failed(batch, error)
     }
-    if (!this.#stopped) this.#armDueTimer()
+    try {
+      if (!this.#stopped) this.#armDueTimer()
+    } catch (error) {
+      this.#failed([], error)
+    }
   }
 
   #committed(batch: readonly Work[], results: readonly unknown[]): void {

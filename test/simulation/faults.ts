@@ -1,0 +1,170 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import type { Journal } from './journal.ts'
+import { Ended, type Life } from './life.ts'
+import type { Random } from './random.ts'
+import type { Chronicle } from './chronicle.ts'
+
+/** What a statement does. */
+type Place = 'begin' | 'commit' | 'rollback' | 'read' | 'write'
+
+/** What can go wrong at a statement. */
+const storeFaults = {
+  busy: { places: ['begin', 'commit'], codes: ['SQLITE_BUSY'] },
+  full: { places: ['commit', 'write'], codes: ['SQLITE_FULL'] },
+  failed: {
+    places: ['begin', 'commit', 'read', 'write'],
+    codes: ['SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ', 'SQLITE_NOMEM'],
+  },
+  bug: { places: ['read', 'write'], codes: ['SQLITE_CONSTRAINT', 'SQLITE_INTERRUPT'] },
+  fatal: { places: ['commit'], codes: ['SQLITE_IOERR_FSYNC'] },
+  crash: { places: ['begin', 'commit', 'read', 'write'], codes: [] },
+} as const satisfies { [name: string]: { places: readonly Place[]; codes: readonly string[] } }
+
+type StoreFault = keyof typeof storeFaults
+
+/** Errors after which SQLite may have rolled the transaction back by itself. */
+const rollsBack: ReadonlySet<StoreFault> = new Set(['full', 'failed'])
+
+const places: { readonly [text: string]: Place } = {
+  'BEGIN IMMEDIATE': 'begin',
+  COMMIT: 'commit',
+  ROLLBACK: 'rollback',
+}
+
+/** Which faults a simulation has, and how often. Each seed has some of them only, so that none hides what another would show. */
+export class Faults {
+  /** How often each of them happens, per statement or commit. */
+  readonly #rates: { readonly [name in StoreFault]: { readonly commit: number; readonly statement: number } }
+  readonly #pointRates: { readonly process: number; readonly thread: number }
+  readonly #random: Random
+  readonly #trace: (text: string) => void
+  #isHealed = false
+  /** What every commit fails with at present. */
+  #outage: StoreFault | undefined
+
+  constructor(random: Random, trace: (text: string) => void) {
+    this.#random = random
+    this.#trace = trace
+    const rate = (share: number, most: number) => (random.chance(share) ? random.next() * most : 0)
+    const rates = () => ({ commit: rate(0.4, 0.1), statement: rate(0.4, 0.01) })
+    this.#rates = { busy: rates(), full: rates(), failed: rates(), bug: rates(), fatal: rates(), crash: rates() }
+    this.#pointRates = { process: rate(0.4, 0.02), thread: rate(0.4, 0.05) }
+  }
+
+  get isHealed(): boolean {
+    return this.#isHealed
+  }
+
+  heal(): void {
+    this.#isHealed = true
+    this.#outage = undefined
+  }
+
+  /** From now on every commit fails, or with undefined no longer does. */
+  setOutage(outage: 'busy' | 'full' | 'failed' | undefined): void {
+    this.#outage = outage
+  }
+
+  /** A step between two others, at which a thread or its process may end. True if it has. */
+  point(where: string, thread: Life, process: Life): boolean {
+    if (this.#isHealed || thread.hasEnded) return thread.hasEnded
+    const victim = this.#random.chance(this.#pointRates.process)
+      ? process
+      : this.#random.chance(this.#pointRates.thread)
+        ? thread
+        : undefined
+    if (victim === undefined) return false
+    this.#trace(`${victim.name} dies ${where}`)
+    victim.end()
+    return true
+  }
+
+  at(place: Place): StoreFault | undefined {
+    if (this.#isHealed || place === 'rollback') return undefined
+    if (this.#outage !== undefined && place === 'commit') return this.#outage
+    for (const name of Object.keys(storeFaults) as StoreFault[]) {
+      const rates = this.#rates[name]
+      const rate = place === 'read' || place === 'write' ? rates.statement : rates.commit
+      if (rate > 0 && isAt(name, place) && this.#random.chance(rate)) return name
+    }
+    return undefined
+  }
+
+  pick(fault: StoreFault): string {
+    return this.#random.pick<string>(storeFaults[fault].codes)
+  }
+
+  chance(probability: number): boolean {
+    return this.#random.chance(probability)
+  }
+}
+
+function isAt(name: StoreFault, place: Place): boolean {
+  return (storeFaults[name].places as readonly Place[]).includes(place)
+}
+
+interface Statement {
+  run(...given: unknown[]): unknown
+  get(...given: unknown[]): unknown
+  all(...given: unknown[]): unknown
+}
+
+export interface FaultyOptions {
+  readonly db: Database
+  readonly faults: Faults
+  readonly journal: Journal
+  readonly chronicle: Chronicle
+  readonly trace: (text: string) => void
+}
+
+/** Gives each process its own view of one database: statements that may fail, or be the last that the process does. */
+export function faultyDatabases({ db, faults, journal, chronicle, trace }: FaultyOptions): (process: Life) => Database {
+  function rollBack(): void {
+    if (db.inTransaction) db.exec('ROLLBACK')
+  }
+
+  function commit(process: Life, execute: () => unknown, inDoubt: boolean): unknown {
+    const result = execute()
+    chronicle.committed(journal.take(), process, inDoubt)
+    return result
+  }
+
+  function fail(fault: StoreFault, place: Place, process: Life, execute: () => unknown): never {
+    const took = place === 'commit' && (fault === 'fatal' || fault === 'crash') && faults.chance(0.5)
+    if (took) commit(process, execute, fault === 'fatal')
+    else if (fault === 'fatal' || fault === 'crash' || (rollsBack.has(fault) && faults.chance(0.5))) rollBack()
+    if (fault === 'crash') {
+      trace(`${process.name} dies at ${place}${took ? ', after it' : ''}`)
+      process.end()
+      throw new Ended()
+    }
+    const code = faults.pick(fault)
+    trace(`${code} at ${place}${took ? ', after it' : ''}`)
+    throw new Sqlite.SqliteError(`injected ${code}`, code)
+  }
+
+  return (process) => {
+    // A process that ends takes its transaction with it.
+    process.atEnd(rollBack)
+    const call = (place: Place, execute: () => unknown): unknown => {
+      if (process.hasEnded) throw new Ended()
+      const fault = faults.at(place)
+      if (fault !== undefined) return fail(fault, place, process, execute)
+      return place === 'commit' ? commit(process, execute, false) : execute()
+    }
+    const view = {
+      prepare(text: string): Statement {
+        const statement = db.prepare(text) as unknown as Statement
+        return {
+          run: (...given) => call(places[text] ?? 'write', () => statement.run(...given)),
+          get: (...given) => call('read', () => statement.get(...given)),
+          all: (...given) => call('read', () => statement.all(...given)),
+        }
+      },
+      get inTransaction() {
+        return !process.hasEnded && db.inTransaction
+      },
+    }
+    return view as unknown as Database
+  }
+}

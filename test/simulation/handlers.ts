@@ -1,0 +1,146 @@
+import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import type { RunContext } from '../../src/dispatch/context.ts'
+import { createSinkRun } from '../../src/dispatch/sink-run.ts'
+import { RetryableError, TerminalError } from '../../src/errors.ts'
+import type { Chronicle, Visit } from './chronicle.ts'
+import type { Faults } from './faults.ts'
+import type { Life } from './life.ts'
+import { hashOf, type Random } from './random.ts'
+import { accountOf, itemsOf, retry, roles, sinkName, sinkOptions, type Role } from './roles.ts'
+import type { VirtualTime } from './time.ts'
+
+export interface HandlerWorld {
+  readonly random: Random
+  readonly time: VirtualTime
+  readonly faults: Faults
+  readonly chronicle: Chronicle
+  readonly trace: (text: string) => void
+}
+
+/** The handlers and the sink as a new thread loads them. */
+export function loadHandlers(
+  names: readonly string[],
+  world: HandlerWorld,
+  at: { readonly thread: Life; readonly process: Life; readonly suspects: boolean },
+): ResolvedHandler[] {
+  const { random, time, faults, chronicle, trace } = world
+  const { thread, process, suspects } = at
+
+  async function act(role: Role, ctx: RunContext, visit: Visit): Promise<void> {
+    const { handler, event } = ctx.lease
+    const isPoisoned = hashOf(`${handler} poison ${event.id}`) % 100 < (role.poisonedShare ?? 0) * 100
+    if (isPoisoned && !faults.isHealed) {
+      trace(`${event.id} ends ${thread.name}`)
+      thread.end()
+      return sleep(1)
+    }
+    const accountAtEnd = await prepareAccount(role, ctx)
+    await sleep(random.chance(0.5) ? random.integer(0, role.mostMs ?? 15) : 0)
+    const mood = faults.isHealed ? 'work' : random.weighted(role.mood)
+    // Before it fails, so that effects would be seen.
+    accountAtEnd()
+    leaveItems(ctx)
+    switch (mood) {
+      case 'work':
+        break
+      case 'fail':
+        throw new Error('it fails now and then')
+      case 'giveUp':
+        throw new TerminalError('it gives up')
+      case 'askForTime':
+        throw new RetryableError('later', { retryAfterMs: random.integer(0, 200) })
+      case 'snooze':
+        visit.endedWell = false
+        ctx.snooze(random.integer(0, 200))
+        return
+      case 'oversleep':
+        await untilAborted(ctx.signal)
+        break
+      case 'hang':
+        await sleep(random.integer(60, 400))
+        break
+    }
+    if (faults.point('in a handler', thread, process)) await sleep(1)
+  }
+
+  /** Reads, and gives what is to be done after a while: between them other runs may do the same. */
+  async function prepareAccount({ account }: Role, ctx: RunContext): Promise<() => void> {
+    const { handler, event, key } = ctx.lease
+    const place = accountOf(handler, key)
+    if (account === 'numbers') {
+      const taken = await ctx.state.list(place, { limit: 1_000 })
+      return () => ctx.state.set(`${place}${String(taken.length).padStart(4, '0')}`, event.id)
+    }
+    const log = (await ctx.state.get<string[]>(place)) ?? []
+    return () => ctx.state.set(place, [...log, event.id])
+  }
+
+  function leaveItems(ctx: RunContext): void {
+    const { handler, event, runId, token } = ctx.lease
+    for (let count = itemsOf(handler, event.id); count > 0; count -= 1) ctx.enqueue(sinkName, { runId, token })
+  }
+
+  function sleep(ms: number): Promise<void> {
+    return ms === 0 && !thread.hasEnded ? Promise.resolve() : time.sleep(thread, ms)
+  }
+
+  function untilAborted(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve()
+      else signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  /** Lets the chronicle know of an attempt. */
+  function watched(run: (ctx: RunContext, visit: Visit) => Promise<void>): ResolvedHandler['run'] {
+    return async (_, ctx) => {
+      if (thread.hasEnded) return sleep(1)
+      const { handler, event, attempt, token } = ctx.lease
+      const visit = chronicle.starts(ctx.lease, thread, suspects)
+      trace(
+        `${thread.name}: ${handler} begins ${event.id} (run ${ctx.lease.runId}, attempt ${attempt}, token ${token})`,
+      )
+      let endedWell = true
+      const { signal } = ctx
+      try {
+        visit.endedWell = true
+        await run(ctx, visit)
+      } catch (error) {
+        endedWell = false
+        throw error
+      } finally {
+        visit.hasEnded = true
+        visit.endedWell &&= endedWell && !signal.aborted
+        if (!thread.hasEnded) trace(`${thread.name}: ${handler} ends ${event.id}${visit.endedWell ? '' : ', not well'}`)
+      }
+    }
+  }
+
+  const passOn = createSinkRun(
+    async (items) => {
+      await sleep(random.integer(0, 5))
+      if (!faults.isHealed && random.chance(0.05)) throw new Error('the sink is down')
+      for (const { id, idempotencyKey } of items) chronicle.delivered(Number(id), idempotencyKey)
+      if (faults.point('after an item was passed on', thread, process)) await sleep(1)
+      if (!faults.isHealed && random.chance(0.05)) await sleep(random.integer(50, 200))
+    },
+    { batch: 3, concurrency: 2 },
+  )
+
+  const common = { ...handlerDefaults, types: ['*'], retry, file: 'handlers.ts' }
+  return [
+    ...names.map((name): ResolvedHandler => {
+      const role = roles[name]!
+      const run = watched((ctx, visit) => act(role, ctx, visit))
+      return { ...common, kind: 'handler', name, ...role.options, run }
+    }),
+    {
+      ...common,
+      ...sinkOptions,
+      kind: 'sink',
+      name: sinkName,
+      types: [],
+      run: (event, ctx) => watched(() => passOn(event, ctx))(event, ctx),
+    },
+  ]
+}

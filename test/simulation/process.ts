@@ -1,0 +1,260 @@
+import type { Database } from 'better-sqlite3'
+import { Dispatcher, type Leftover } from '../../src/dispatch/dispatcher.ts'
+import { InboxError } from '../../src/errors.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import type { OpenStore } from '../../src/inbox/sqlite/open.ts'
+import { createSqliteStore } from '../../src/inbox/sqlite/store.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import type { Answer } from '../../src/receiver/answer.ts'
+import { createGroupCommit } from '../../src/receiver/group-commit.ts'
+import { createIngest, type Ingest } from '../../src/receiver/ingest.ts'
+import type { Secret } from '../../src/signature/keys.ts'
+import { bridge, type BridgeWorld } from './bridge.ts'
+import { loadHandlers, type HandlerWorld } from './handlers.ts'
+import type { Life } from './life.ts'
+
+export interface ProcessWorld extends BridgeWorld, HandlerWorld {
+  /** For reading what is committed. */
+  readonly db: Database
+  /** The database as a process writes it. */
+  readonly databaseOf: (process: Life) => Database
+  readonly handlerNames: readonly string[]
+  readonly secrets: readonly Secret[]
+}
+
+const ackTimeoutMs = 500
+const overrunGraceMs = 50
+const graceMs = 300
+const reapAgainMs = 200
+const threadRestartMs = 20
+const suspectLookMs = 60
+const hardStopMs = 20_000
+
+/** Receiver, inbox and the threads of the handlers, as one process has them. It ends with its life, wherever it stands then. */
+export class Process {
+  readonly life: Life
+  readonly inbox: Inbox
+  readonly #world: ProcessWorld
+  readonly #ingest: Ingest
+  readonly #threads = new Set<Thread>()
+  #isStopping = false
+  #started = 0
+
+  private constructor(world: ProcessWorld, life: Life) {
+    this.#world = world
+    this.life = life
+    const clock = world.time.clock(life, world.random)
+    this.inbox = createLocalSqliteInbox(openStore(world, life), { clock })
+    // As the real one does, it exits when the store has failed for good; other things may still happen before that.
+    this.inbox.onFailure(() =>
+      world.time.after(life, world.random.integer(0, 10), () => this.#die('exits: its store failed')),
+    )
+    const accept: Inbox['accept'] = async (batch) => {
+      // It takes time to get to the thread of the store.
+      await world.time.sleep(life, world.random.chance(0.7) ? 0 : world.random.integer(0, 10))
+      return this.inbox.accept(batch)
+    }
+    const commits = createGroupCommit({ accept, clock, ackTimeoutMs, onBatch: () => {} })
+    const observer = { stored: () => {}, rejected: () => {}, refused: () => {} }
+    const { secrets } = world
+    this.#ingest = createIngest({
+      commits,
+      secrets: () => secrets,
+      clock,
+      log: silentLogger,
+      observer,
+      unusableStatus: 200,
+    })
+  }
+
+  /** Rejects if it cannot start. */
+  static async start(world: ProcessWorld, life: Life): Promise<Process> {
+    const process = new Process(world, life)
+    await process.inbox.register(
+      loadHandlers(world.handlerNames, world, { thread: life, process: life, suspects: false }),
+    )
+    process.#startThread('all')
+    process.#lookForSuspects()
+    return process
+  }
+
+  get isListening(): boolean {
+    return !this.life.hasEnded && !this.#isStopping
+  }
+
+  /** Never resolves if the process ends before it has answered. */
+  deliver(raw: Uint8Array, signature: string | undefined): Promise<Answer> {
+    return new Promise((resolve) => {
+      void this.#ingest(raw, signature).then((answer) => {
+        if (!this.life.hasEnded) resolve(answer)
+      })
+    })
+  }
+
+  /** One thread of handlers dies. */
+  killThread(role: Thread['role']): void {
+    for (const thread of this.#threads) {
+      if (thread.role === role) thread.life.end()
+    }
+  }
+
+  /** Ends as a real one on SIGTERM: handlers may finish, what they do not is given back. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    const { time, trace } = this.#world
+    trace(`${this.life.name} stops`)
+    time.after(this.life, hardStopMs, () => this.#die('does not stop in time'))
+    await Promise.all([...this.#threads].map((thread) => thread.stop(graceMs)))
+    await this.inbox.close()
+    this.#die('has stopped')
+  }
+
+  #die(how: string): void {
+    if (this.life.hasEnded) return
+    this.#world.trace(`${this.life.name} ${how}`)
+    this.life.end()
+  }
+
+  #startThread(role: Thread['role']): void {
+    if (this.#isStopping || this.life.hasEnded) return
+    this.#started += 1
+    const thread = new Thread(this.#world, this, role, this.#started)
+    this.#threads.add(thread)
+    if (role === 'all') {
+      void thread.spent.then(() => this.#world.time.after(this.life, threadRestartMs, () => this.#startThread(role)))
+    }
+    void thread.emptied.then(() => this.#threads.delete(thread))
+  }
+
+  /** Keeps a thread for suspects while there are any. */
+  #lookForSuspects(): void {
+    this.#world.time.after(this.life, suspectLookMs, () => this.#lookForSuspects())
+    const thread = [...this.#threads].find(({ role }) => role === 'suspects')
+    void this.inbox.stats().then(({ handlers }) => {
+      const hasSuspects = handlers.some(({ suspect }) => suspect > 0)
+      if (hasSuspects && thread === undefined) this.#startThread('suspects')
+      if (!hasSuspects && thread?.isIdle) void thread.stop(0)
+    })
+  }
+}
+
+const nothingLeft: readonly Leftover[] = []
+
+/** A thread of handlers, and what its process does about it. */
+class Thread {
+  readonly role: 'all' | 'suspects'
+  readonly life: Life
+  readonly #world: ProcessWorld
+  readonly #process: Process
+  readonly #owner: string
+  readonly #dispatcher: Dispatcher
+  readonly #spent = Promise.withResolvers<void>()
+  readonly #emptied = Promise.withResolvers<void>()
+  #leftovers = nothingLeft
+
+  constructor(world: ProcessWorld, process: Process, role: Thread['role'], number: number) {
+    this.#world = world
+    this.#process = process
+    this.role = role
+    this.#owner = `${role}-${number}`
+    this.life = process.life.child(`${process.life.name}/${this.#owner}`)
+    this.life.atEnd(() => {
+      this.#spent.resolve()
+      void this.#giveBack()
+    })
+    const suspects = role === 'suspects'
+    this.#dispatcher = new Dispatcher({
+      work: bridge(process.inbox, world, this.life, process.life),
+      handlers: loadHandlers(world.handlerNames, world, { thread: this.life, process: process.life, suspects }),
+      concurrency: 6,
+      owner: this.#owner,
+      suspects,
+      clock: world.time.clock(this.life, world.random),
+      log: silentLogger,
+      observer: { starting: () => {}, settled: () => {}, stuck: () => this.#replace() },
+      overrunGraceMs,
+    })
+    this.#dispatcher.start()
+  }
+
+  /** Resolves when another one should take its place. */
+  get spent(): Promise<void> {
+    return this.#spent.promise
+  }
+
+  /** Resolves when it has ended and no run is its own any more. */
+  get emptied(): Promise<void> {
+    return this.#emptied.promise
+  }
+
+  get isIdle(): boolean {
+    return this.#dispatcher.isIdle
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (!this.life.hasEnded) {
+      const leftovers = await Promise.race([this.#dispatcher.stop(graceMs, overrunGraceMs), this.#late(graceMs)])
+      this.#leftovers = leftovers
+      this.life.end()
+    }
+    await this.emptied
+  }
+
+  async #late(graceMs: number): Promise<readonly Leftover[]> {
+    await this.#world.time.sleep(this.#process.life, graceMs + 6 * overrunGraceMs)
+    return nothingLeft
+  }
+
+  /** Something in it hangs: once that is known, its other runs may finish beside the thread that takes over. */
+  #replace(): void {
+    const { time, trace, random } = this.#world
+    trace(`${this.life.name} is stuck`)
+    time.after(this.#process.life, random.integer(0, 20), () => {
+      this.#spent.resolve()
+      void this.stop(graceMs)
+    })
+  }
+
+  async #giveBack(): Promise<void> {
+    const { time, chronicle } = this.#world
+    const { inbox, life } = this.#process
+    // It takes a moment until it is noticed.
+    await time.sleep(life, this.#world.random.integer(0, 20))
+    const leftovers = this.#leftovers
+    const overdue = leftovers.flatMap(({ outcome }) => (outcome === 'interrupted' ? [] : [outcome]))
+    const interrupted = leftovers.filter(({ outcome }) => outcome === 'interrupted').map(({ lease }) => lease)
+    for (;;) {
+      try {
+        if (overdue.length > 0) {
+          const results = await inbox.settle(overdue)
+          overdue.forEach((outcome, index) => chronicle.settled(outcome, results[index]!))
+        }
+        if (interrupted.length > 0) await inbox.release(interrupted)
+        await inbox.reap(this.#owner)
+        return this.#emptied.resolve()
+      } catch (error) {
+        if (error instanceof InboxError && error.code === 'shutting_down') return
+        await time.sleep(life, reapAgainMs)
+      }
+    }
+  }
+}
+
+/** Opens the database as it is: what an earlier process left of it. */
+function openStore({ db, databaseOf, time, random, chronicle }: ProcessWorld, life: Life): OpenStore {
+  const { lastSeq, count } = db
+    .prepare<[], { lastSeq: number; count: number }>(
+      'SELECT coalesce(max(seq), 0) AS lastSeq, count(*) AS count FROM event',
+    )
+    .get()!
+  if (lastSeq !== count) chronicle.violate(`P7: a start found ${count} events, the last of them has number ${lastSeq}`)
+  const store = createSqliteStore(databaseOf(life), {
+    clock: time.clock(life, random),
+    firstSeq: lastSeq + 1,
+    cleanStop: false,
+  })
+  const evidence = { missingSeqs: 0, lastSeq, cleanStop: true, checkDue: false, synchronous: 2 }
+  return { store, db, evidence, committed: () => {}, close: () => {} }
+}

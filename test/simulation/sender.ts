@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+import type { Secret } from '../../src/signature/keys.ts'
+import { sign } from '../../src/signature/sign.ts'
+import type { Chronicle } from './chronicle.ts'
+import type { Faults } from './faults.ts'
+import { Life } from './life.ts'
+import type { Process } from './process.ts'
+import type { Random } from './random.ts'
+import type { VirtualTime } from './time.ts'
+
+/** What the sender knows of something that it delivers until it is acknowledged. */
+export interface Delivery {
+  /** By which the inbox knows it. */
+  readonly id: string
+  readonly kind: 'event' | 'garbage'
+  /** What order is kept by, if by anything. */
+  readonly key: string | null
+  readonly raw: Buffer
+  /** Events of the same key that were acknowledged before it was first sent. */
+  readonly behind: readonly string[]
+  isAcknowledged: boolean
+  failures: number
+}
+
+export interface SenderWorld {
+  readonly random: Random
+  readonly time: VirtualTime
+  readonly faults: Faults
+  readonly chronicle: Chronicle
+  readonly trace: (text: string) => void
+  readonly secrets: readonly Secret[]
+  /** Who listens at present. */
+  readonly listener: () => Process | undefined
+}
+
+const ladderMs = [50, 150, 400, 1_000, 2_000]
+const timeoutMs = 800
+const types = ['wallet.large_trade', 'wallet.large_trade', 'token.price_move', 'contract.call', 'something.new']
+const addressFields: { readonly [family: string]: string } = {
+  wallet: 'wallet_address',
+  token: 'token_address',
+  contract: 'contract_address',
+}
+
+/** The other side: sends signed events, again and again until they are acknowledged, and what no sender should send. */
+export class Sender {
+  readonly deliveries: Delivery[] = []
+  /** Every body that was sent under an id, in hex. */
+  readonly bodies = new Map<string, Set<string>>()
+  readonly #world: SenderWorld
+  readonly #addresses: readonly string[]
+  readonly #slowest: number
+  readonly #life = new Life('sender')
+  #forged = 0
+
+  constructor(world: SenderWorld) {
+    this.#world = world
+    this.#addresses = ['a', 'b', 'c', 'd'].slice(0, world.random.integer(1, 4))
+    this.#slowest = world.random.pick([1, 20, 200])
+  }
+
+  get isDone(): boolean {
+    return this.deliveries.every(({ isAcknowledged }) => isAcknowledged)
+  }
+
+  sendNew(): void {
+    const { random, time, trace } = this.#world
+    const id = `evt_${this.deliveries.length + 1}`
+    const type = random.pick(types)
+    const network = random.pick(['ethereum', 'solana'])
+    const address = random.chance(0.15) ? undefined : random.pick(this.#addresses)
+    const field = addressFields[type.split('.')[0]!]
+    const data = { network, amount: random.integer(1, 1_000), ...(field && address && { [field]: address }) }
+    const ageMs = random.chance(0.1) ? 2 * 3_600_000 : 0
+    const createdAt = new Date(time.clock(this.#life, random).now() - ageMs).toISOString()
+    const key = field && address ? `${network}:${address}` : null
+    const behind = this.deliveries.filter((other) => other.isAcknowledged && key !== null && other.key === key)
+    trace(`sender: ${id} is a ${type} of ${key}`)
+    this.#add({
+      id,
+      kind: 'event',
+      key,
+      raw: Buffer.from(JSON.stringify({ id, type, created_at: createdAt, data })),
+      behind: behind.map((other) => other.id),
+    })
+  }
+
+  /** Authentic bytes that are no event. */
+  sendGarbage(): void {
+    const raw = Buffer.from(`no event ${this.deliveries.length + 1}`)
+    const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
+    this.#add({ id, kind: 'garbage', key: null, raw, behind: [] })
+  }
+
+  /** Something that was sent before, so often at once, whether or not it was acknowledged. */
+  sendAgain(times: number): void {
+    if (this.deliveries.length === 0) return
+    const delivery = this.#world.random.pick(this.deliveries)
+    for (let n = 0; n < times; n += 1) this.#send(delivery, delivery.raw, false)
+  }
+
+  /** Another body under an id that was used before. */
+  sendConflict(): void {
+    const events = this.deliveries.filter(({ kind }) => kind === 'event')
+    if (events.length === 0) return
+    const event = this.#world.random.pick(events)
+    this.#send(event, Buffer.from(event.raw.toString().replace('"amount":', '"amount":7')), false)
+  }
+
+  /** Bytes that are not signed with the secret, or other ones than were signed. */
+  sendForged(): void {
+    const { random, chronicle, listener } = this.#world
+    this.#forged += 1
+    const id = `forged_${this.#forged}`
+    const raw = Buffer.from(JSON.stringify({ id, type: types[0], created_at: '2026-01-01T00:00:00Z', data: {} }))
+    const signature = random.pick([undefined, '', sign(raw, 'another secret'), this.#sign(Buffer.from('other bytes'))])
+    void listener()
+      ?.deliver(raw, signature)
+      .then(({ status }) => {
+        if (status !== 401) chronicle.violate(`P2: ${id}, which is forged, was answered ${status}`)
+      })
+  }
+
+  #add(given: Omit<Delivery, 'isAcknowledged' | 'failures'>): void {
+    const delivery = { ...given, isAcknowledged: false, failures: 0 }
+    this.deliveries.push(delivery)
+    this.#send(delivery, delivery.raw, true)
+  }
+
+  /** One request; after a failure the next one, if it is to be repeated. Requests may overtake each other. */
+  #send(delivery: Delivery, raw: Buffer, isRepeated: boolean): void {
+    const { random, time, trace, chronicle, listener } = this.#world
+    const { id } = delivery
+    const bodies = this.bodies.get(id) ?? new Set<string>()
+    this.bodies.set(id, bodies.add(raw.toString('hex')))
+    const signature = this.#sign(raw)
+    let isOver = false
+
+    const over = (how: string, isAcknowledged: boolean) => {
+      if (isOver) return
+      isOver = true
+      late.cancel()
+      trace(`sender: ${id} ${how}`)
+      delivery.isAcknowledged ||= isAcknowledged
+      if (!isRepeated || isAcknowledged) return
+      const waitMs = ladderMs[Math.min(delivery.failures, ladderMs.length - 1)]!
+      delivery.failures += 1
+      time.after(this.#life, waitMs, () => this.#send(delivery, raw, true))
+    }
+
+    const late = time.after(this.#life, timeoutMs, () => over('got no answer', false))
+    time.after(this.#life, this.#latency(), () => {
+      const process = listener()
+      if (process === undefined) return over('was refused: nobody listens', false)
+      process.life.atEnd(() => over('lost its connection', false))
+      void process.deliver(raw, signature).then(({ status }) => {
+        const isStored = status >= 200 && status < 300
+        if (isStored) chronicle.acknowledged(id, process.life)
+        if (status !== 200 && status !== 503) chronicle.violate(`P1: ${id} was answered ${status}`)
+        // The answer itself may get lost.
+        if (this.#world.faults.isHealed || !random.chance(0.03)) {
+          time.after(this.#life, this.#latency(), () => over(`was answered ${status}`, isStored))
+        }
+      })
+    })
+  }
+
+  #sign(raw: Buffer): string {
+    return sign(raw, this.#world.secrets[0]!)
+  }
+
+  #latency(): number {
+    const { random } = this.#world
+    return random.chance(0.5) ? 0 : random.next() * this.#slowest
+  }
+}

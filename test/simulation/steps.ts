@@ -1,0 +1,86 @@
+import type { Simulation } from './simulation.ts'
+
+interface Step {
+  /** How often it is taken, compared with the others. */
+  readonly weight: number
+  take(simulation: Simulation): void
+}
+
+/** Something that an operator asks of whoever listens; refused or unanswered, it may or may not have happened. */
+function ask(
+  simulation: Simulation,
+  work: (inbox: NonNullable<Simulation['process']>['inbox']) => Promise<unknown>,
+): void {
+  const { process } = simulation
+  if (process !== undefined && !process.life.hasEnded) work(process.inbox).catch(() => {})
+}
+
+/**
+ * What may happen, beside the faults inside of the other parts, at any moment. Each seed has some of these only. What is added to the
+ * port is added here, and to the checks.
+ */
+export const steps = {
+  'send an event': { weight: 20, take: ({ sender }) => sender.sendNew() },
+  'send a burst': {
+    weight: 5,
+    take({ sender, random }) {
+      for (let count = random.integer(2, 6); count > 0; count -= 1) sender.sendNew()
+    },
+  },
+  'send again': { weight: 6, take: ({ sender }) => sender.sendAgain(1) },
+  'send again at once': { weight: 3, take: ({ sender, random }) => sender.sendAgain(random.integer(2, 5)) },
+  'send another body': { weight: 2, take: ({ sender }) => sender.sendConflict() },
+  'send garbage': { weight: 1, take: ({ sender }) => sender.sendGarbage() },
+  'send a forgery': { weight: 2, take: ({ sender }) => sender.sendForged() },
+  'let time pass': { weight: 6, take: (simulation) => simulation.rest(simulation.random.integer(50, 800)) },
+  'set the clock forward': { weight: 1, take: ({ time }) => time.setWall(2 * 3_600_000) },
+  'set the clock back': { weight: 1, take: ({ time, random }) => time.setWall(-random.pick([900, 5_000, 86_400_000])) },
+  pause: {
+    weight: 2,
+    take(simulation) {
+      const which = simulation.random.pick([...simulation.handlerNames, null])
+      ask(simulation, (inbox) => inbox.setPaused(which, true))
+    },
+  },
+  resume: {
+    weight: 2,
+    take(simulation) {
+      const which = simulation.random.pick([...simulation.handlerNames, null])
+      ask(simulation, (inbox) => inbox.setPaused(which, false))
+    },
+  },
+  'requeue all': { weight: 2, take: (simulation) => ask(simulation, (inbox) => inbox.requeueDead('all')) },
+  'requeue one': {
+    weight: 2,
+    take(simulation) {
+      const dead = simulation.chronicle.dead
+      if (dead.length === 0) return
+      const { row } = simulation.random.pick(dead)
+      ask(simulation, (inbox) => inbox.requeueDead([row.id]))
+    },
+  },
+  'kill the process': { weight: 2, take: ({ process }) => process?.life.end() },
+  'stop the process': { weight: 1, take: ({ process }) => void process?.stop() },
+  'kill a thread': { weight: 3, take: ({ process, random }) => process?.killThread(random.pick(['all', 'suspects'])) },
+  'let the disk fail': {
+    weight: 2,
+    take({ faults, time, random, life }) {
+      faults.setOutage(random.pick(['busy', 'full', 'failed']))
+      time.after(life, random.integer(10, 3_000), () => faults.setOutage(undefined))
+    },
+  },
+  'count everything': { weight: 1, take: (simulation) => void simulation.compareStats() },
+} as const satisfies { [name: string]: Step }
+
+export type StepName = keyof typeof steps
+
+/** Without these nothing would happen. */
+const always: ReadonlySet<StepName> = new Set(['send an event', 'let time pass'])
+
+/** The steps of one seed, each with its weight. */
+export function chooseSteps({ random }: Pick<Simulation, 'random'>): { [name in StepName]: number } {
+  const names = Object.keys(steps) as StepName[]
+  return Object.fromEntries(
+    names.map((name) => [name, always.has(name) || random.chance(0.6) ? steps[name].weight : 0]),
+  ) as { [name in StepName]: number }
+}
