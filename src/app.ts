@@ -13,7 +13,7 @@ import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
 import { createDiskGuard, type DiskGuard } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
-import { openInbox, reportLeftBehind } from './open-inbox.ts'
+import { openInbox, reportLeftBehind, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
@@ -143,6 +143,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
   opened.defer(() => admin.close(0))
 
+  await startServing(inbox, clock, log)
   const receiver = await startHttpServer({
     host: config.host,
     port: config.port,

@@ -45,7 +45,6 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
     case 'sqlite': {
       const inbox = await createSqliteInbox({ file: database.file })
       reportEvidence(inbox, database.file, log)
-      void reportGap(inbox, clock, log).catch(() => {})
       return { inbox, workPort: () => inbox.workPort() }
     }
   }
@@ -54,8 +53,9 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
 /** So long a stop is worth a warning: the sender may have tried in vain. */
 const longGapMs = 60_000
 
-/** Says for how long nothing was received, and what the sender makes of that. */
-async function reportGap(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
+/** To be called when deliveries are going to be taken: says for how long they were not, and what the sender makes of that. */
+export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
+  await inbox.startServing()
   const [gap] = await inbox.gaps()
   if (gap === undefined || clock.now() - gap.to > longGapMs) return
   const { retriedUntil, lost } = outlookAfter(gap)

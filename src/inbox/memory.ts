@@ -285,6 +285,9 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       note('quarantine.drop', { id, reason })
       return true
     },
+    async startServing() {
+      assertOpen()
+    },
     gaps: async () => [],
     async audit({ limit, cursor }) {
       assertOpen()

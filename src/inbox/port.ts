@@ -394,7 +394,7 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
-/** A time in which no process was at work on the inbox. */
+/** A time in which no deliveries were taken. */
 export interface GapRecord {
   /** To within some seconds, if the process before did not stop properly: milliseconds since 1970. */
   readonly from: number
@@ -566,6 +566,8 @@ export interface ViewPort {
 }
 
 export interface Inbox extends AcceptPort, WorkPort, ViewPort {
+  /** Says that deliveries are taken from now on, until it is closed: the time before, since they last were, is a gap. */
+  startServing(): Promise<void>
   /** Whether a commit can succeed as far as is known, and if not, why (one line). */
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
   /** Called once if the store fails for good: nothing can be committed until the process is started anew. */

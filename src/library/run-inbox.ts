@@ -6,7 +6,7 @@ import { InboxError } from '../errors.ts'
 import type { Inbox, WorkPort } from '../inbox/port.ts'
 import { createLogLimit } from '../log-limit.ts'
 import type { Logger } from '../log.ts'
-import { reportLeftBehind } from '../open-inbox.ts'
+import { reportLeftBehind, startServing } from '../open-inbox.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
 import { createIngest } from '../receiver/ingest.ts'
 import { createPressure } from '../receiver/pressure.ts'
@@ -112,6 +112,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     await nextTurn()
   })
 
+  await startServing(inbox, clock, log)
   const parts = opened.move()
   return {
     inbox,

@@ -253,7 +253,6 @@ function openStore({ db, databaseOf, time, random, chronicle }: ProcessWorld, li
   const store = createSqliteStore(databaseOf(life), {
     clock: time.clock(life, random),
     firstSeq: lastSeq + 1,
-    cleanStop: false,
   })
   const evidence = { missingSeqs: 0, lastSeq, cleanStop: true, checkDue: false, synchronous: 2 }
   return { store, db, evidence, committed: () => {}, close: () => {} }

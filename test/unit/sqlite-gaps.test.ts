@@ -12,12 +12,20 @@ async function stage() {
   const file = join(dir.path, 'inbox.db')
   const open = async () => createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
   let inbox = await open()
+  await inbox.startServing()
   return {
     clock,
     inbox: () => inbox,
     async restart(downMs: number): Promise<void> {
       await inbox.close()
       await clock.advance(downMs)
+      inbox = await open()
+      await inbox.startServing()
+    },
+    /** As a command does. */
+    async look(): Promise<void> {
+      await inbox.close()
+      await clock.advance(60_000)
       inbox = await open()
     },
     async [Symbol.asyncDispose]() {
@@ -63,4 +71,13 @@ test('a restart within a second is none, nor is the first start, nor a clock tha
   await it.inbox().accept([anEvent('b')])
   await it.restart(-hour)
   expect(await it.inbox().gaps()).toEqual([])
+})
+
+test('a process that only looks at the inbox does not end the gap', async () => {
+  await using it = await stage()
+  const from = it.clock.now()
+  await it.look()
+  expect(await it.inbox().gaps()).toEqual([])
+  await it.restart(hour)
+  expect(await it.inbox().gaps()).toMatchObject([{ from, to: from + 60_000 + hour, cleanStop: true }])
 })

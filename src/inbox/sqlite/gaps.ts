@@ -15,19 +15,34 @@ interface WatchedGap {
   arrived: number
 }
 
-/** The times in which no process was at work, and what came later of the events that were created then. */
+/** The times in which no deliveries were taken, and what came later of the events that were created then. */
 export function createGaps(sql: Statements, clock: Clock) {
   let watched: WatchedGap[] = []
+  let isServing = false
 
   return {
-    /** To be called once, in the first transaction. `seenAt`: when the process before was last known to live. */
-    open(seenAt: number, cleanStop: boolean): void {
+    /** Deliveries are taken from now on: what lies between the last time that they were and now is a gap. */
+    start(): void {
       const now = clock.now()
-      if (seenAt > 0 && now - seenAt >= shortestGapMs) {
-        sql.insertGap.run(seenAt, now, cleanStop ? 1 : 0)
+      const servedAt = sql.meta.get('served_at')?.value
+      if (servedAt !== undefined && now - servedAt >= shortestGapMs) {
+        sql.insertGap.run(servedAt, now, sql.meta.get('served_to_end')?.value ?? 0)
         sql.deleteGaps.run(mostKept)
       }
       watched = sql.gaps.all(now - watchedMs, mostWatched).map((gap) => ({ ...gap, arrived: 0 }))
+      isServing = true
+      sql.setMeta.run('served_at', now)
+      sql.setMeta.run('served_to_end', 0)
+    },
+    /** They still are. */
+    beat(): void {
+      if (isServing) sql.setMeta.run('served_at', clock.now())
+    },
+    /** They are not any more. */
+    end(): void {
+      if (!isServing) return
+      sql.setMeta.run('served_at', clock.now())
+      sql.setMeta.run('served_to_end', 1)
     },
     /** An event is new: it may be one that was awaited. */
     arrived(createdAt: string): void {

@@ -147,6 +147,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       checkReplayFilter(replay.filter)
       return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain(replay)))
     },
+    startServing: () => writer.call<void>('startServing', plain(undefined)),
     cancelReplay: (id) => writer.call<boolean>('cancelReplay', plain(id)),
     countReplay: (filter) => countAll(filter, (part) => read<ReplayCount>('countReplay', part)),
     replays: view('replays'),

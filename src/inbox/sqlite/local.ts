@@ -15,7 +15,16 @@ export interface WriteSide
   extends
     Pick<
       Inbox,
-      'accept' | 'register' | 'claim' | 'readState' | 'settle' | 'retire' | 'release' | 'reap' | 'cancelReplay'
+      | 'accept'
+      | 'register'
+      | 'claim'
+      | 'readState'
+      | 'settle'
+      | 'retire'
+      | 'release'
+      | 'reap'
+      | 'cancelReplay'
+      | 'startServing'
     >,
     Acts {
   /** Gives the id of the replay. */
@@ -40,6 +49,7 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
       jobs.poke()
       return id
     },
+    startServing: () => writer.run(({ gaps }) => gaps.start()),
     cancelReplay: (id) =>
       writer.run((store) => {
         const isCancelled = store.replays.cancel(id)
@@ -88,6 +98,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
 
   async function closeAll(): Promise<void> {
     jobs.stop()
+    await writer.run(({ gaps }) => gaps.end()).catch(() => {})
     await writer.close()
     open.close()
   }

@@ -32,7 +32,7 @@ export interface OpenStore {
 /** Opens a store in memory, for simulations and tests: `:memory:`. */
 export async function openMemoryStore(options: { clock: Clock }): Promise<OpenStore> {
   const db = await openWriterConnection(':memory:')
-  const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1, cleanStop: true })
+  const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1 })
   const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, checkDue: false, synchronous: readSynchronous(db) }
   return { store, db, evidence, committed: () => {}, close: () => void db.close() }
 }
@@ -71,7 +71,7 @@ export async function openFileStore(
 
 function openedStore(db: Database, mark: HighWaterMark, clock: Clock, closeAll: () => void): OpenStore {
   const { evidence, nextSeq } = examine(db, mark.found)
-  const store = createSqliteStore(db, { clock, firstSeq: nextSeq, cleanStop: evidence.cleanStop })
+  const store = createSqliteStore(db, { clock, firstSeq: nextSeq })
   return {
     store,
     db,

@@ -40,14 +40,7 @@ const noteMs = 1_000
  */
 export type SqliteStore = ReturnType<typeof createSqliteStore>
 
-export interface StoreOptions {
-  readonly clock: Clock
-  readonly firstSeq: number
-  /** Whether the process before closed the file. */
-  readonly cleanStop: boolean
-}
-
-export function createSqliteStore(db: Database, options: StoreOptions) {
+export function createSqliteStore(db: Database, options: { clock: Clock; firstSeq: number }) {
   const { clock } = options
   const sql = prepareStatements(db)
   const seenAt = sql.meta.get('seen_at')?.value ?? 0
@@ -70,10 +63,7 @@ export function createSqliteStore(db: Database, options: StoreOptions) {
   const replays = createReplays({ sql, clock, memo, handlers, runs })
   const pruning = createPruning(db, sql, memo)
   const gaps = createGaps(sql, clock)
-  transact([], () => {
-    runs.reapDeadProcess()
-    gaps.open(seenAt, options.cleanStop)
-  })
+  transact([], () => runs.reapDeadProcess())
 
   /**
    * Runs `work` in one durable transaction, then gives what became claimable to `claims` in the same one. If it throws,
@@ -225,6 +215,7 @@ export function createSqliteStore(db: Database, options: StoreOptions) {
     },
     replays,
     pruning,
+    gaps,
     /** Handlers that get runs of older events first. */
     backfilling: () => handlers.backfilling(),
     /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */

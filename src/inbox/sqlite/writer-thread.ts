@@ -57,6 +57,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
     ...actOperations(side),
     startReplay: (replay: NewReplay) => plain(side.startReplay(replay)),
+    startServing: () => plain(side.startServing()),
     cancelReplay: (id: number) => plain(side.cancelReplay(id)),
     /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
     attach: async (port: MessagePort): Promise<Packed> => {
@@ -66,14 +67,15 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     foundWell: () => plain(writer.run((store) => store.foundWell(), true)),
     close: async (): Promise<Packed> => {
       jobs.stop()
+      await writer.run(({ gaps }) => gaps.end()).catch(() => {})
       await writer.close()
       open.close()
       return { value: undefined, transfer: [] }
     },
   }
   answerCalls(main, operations)
-  // So that the next process can tell when this one was last alive, also where nothing comes.
-  setInterval(() => void writer.run(() => {}, true).catch(() => {}), heartbeatMs).unref()
+  // So that the next process can tell when this one was last alive.
+  setInterval(() => void writer.run(({ gaps }) => gaps.beat(), true).catch(() => {}), heartbeatMs).unref()
   jobs.poke()
   main.postMessage({ ready: open.evidence })
 }
