@@ -54,11 +54,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   if ((file === undefined) === (options.verify === undefined))
     throw new InboxError('usage', 'expected either where the copy goes, or --verify with a backup')
   if (file === undefined) {
-    printResult(
-      verifyBackup(resolve(options.verify ?? '')),
-      options,
-      (found) => `the backup is well\n\n${render(found)}`,
-    )
+    printResult(verifyBackup(resolve(options.verify ?? '')), options, (found) => `${judge(found)}\n\n${render(found)}`)
     return
   }
   const source = await databaseFile(options)
@@ -73,7 +69,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
 }
 
 async function restore(file: string, options: BackupOptions): Promise<void> {
-  const { report: found, kept } = restoreDatabase(resolve(file), await databaseFile(options), systemClock.now())
+  const { report: found, kept } = await restoreDatabase(resolve(file), await databaseFile(options), systemClock.now())
   printResult({ ...found, kept }, options, () => {
     const old = kept === null ? '' : `\nwhat was there is kept as ${kept}`
     return `restored ${found.file}${old}\n\n${render(found)}\n\nAt its start the log says which events are missing since then.`
@@ -90,6 +86,11 @@ async function databaseFile({ config }: BackupOptions): Promise<string> {
   const { INBOX_DATABASE_URL: database } = values
   if (database.kind !== 'sqlite') throw new InboxError('usage', 'memory: has no file that could be backed up')
   return resolve(cwd, database.file)
+}
+
+function judge({ events, lastSeq }: BackupReport): string {
+  const missing = lastSeq - events
+  return missing === 0 ? 'the backup is well' : `the file is well, but ${missing} accepted events are missing from it`
 }
 
 function render(found: BackupReport): string {

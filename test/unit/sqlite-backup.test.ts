@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backupDatabase, restoreDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
@@ -79,12 +79,55 @@ describe('a backup', () => {
     await it.inbox.close()
     const damaged = expect.objectContaining({ code: 'database_corrupt' })
     expect(() => verifyBackup(it.at('copy.db'))).toThrow(damaged)
-    expect(() => restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).toThrow(damaged)
+    await expect(restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).rejects.toEqual(damaged)
     await using again = {
       inbox: await createSqliteInbox({ file: it.at('inbox.db') }),
       [Symbol.asyncDispose]: () => again.inbox.close(),
     }
     expect((await again.inbox.stats()).lastSeq).toBe(500)
+  })
+})
+
+describe('what a crash left, with commits in the log beside it', () => {
+  async function crashed(it: Awaited<ReturnType<typeof stage>>): Promise<string> {
+    await it.accept(100)
+    for (const side of ['', '-wal']) await copyFile(it.at(`inbox.db${side}`), it.at(`left.db${side}`))
+    expect((await stat(it.at('left.db-wal'))).size).toBeGreaterThan(0)
+    return it.at('left.db')
+  }
+
+  test('is verified without being touched, as often as one likes', async () => {
+    await using it = await stage()
+    const file = await crashed(it)
+    for (let n = 0; n < 2; n += 1) expect(verifyBackup(file)).toMatchObject({ events: 100 })
+    expect(it.names()).toContain('left.db-wal')
+  })
+
+  test('is restored with them, for its own user only', async () => {
+    await using it = await stage()
+    const file = await crashed(it)
+    expect(await restoreDatabase(file, it.at('new.db'), 0)).toMatchObject({ report: { events: 100 } })
+    expect(verifyBackup(it.at('new.db'))).toMatchObject({ events: 100 })
+    expect((await stat(it.at('new.db'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('is kept with them where a backup takes its place', async () => {
+    await using it = await stage()
+    await backupDatabase(it.at('inbox.db'), it.at('empty.db'))
+    const file = await crashed(it)
+    const { kept } = await restoreDatabase(it.at('empty.db'), file, 0)
+    expect(verifyBackup(file)).toMatchObject({ events: 0 })
+    expect(verifyBackup(kept!)).toMatchObject({ events: 100 })
+    await restoreDatabase(kept!, file, 1)
+    expect(verifyBackup(file)).toMatchObject({ events: 100 })
+  })
+
+  test('and a database in use survives being verified by mistake', async () => {
+    await using it = await stage()
+    await it.accept(50)
+    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 50 })
+    await it.accept(50)
+    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 100 })
   })
 })
 
@@ -94,11 +137,11 @@ describe('a restore', () => {
     await it.accept(100)
     await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
     await it.accept(50)
-    expect(() => restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).toThrow(
-      expect.objectContaining({ code: 'database_in_use' }),
-    )
+    await expect(restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).rejects.toMatchObject({
+      code: 'database_in_use',
+    })
     await it.inbox.close()
-    const { report, kept } = restoreDatabase(it.at('copy.db'), it.at('inbox.db'), Date.UTC(2026, 0, 1))
+    const { report, kept } = await restoreDatabase(it.at('copy.db'), it.at('inbox.db'), Date.UTC(2026, 0, 1))
     expect(report).toMatchObject({ events: 100, file: it.at('inbox.db') })
     expect(kept).toBe(it.at('inbox.db.replaced-2026-01-01T00-00-00-000Z'))
     expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
@@ -114,6 +157,9 @@ describe('a restore', () => {
     await using it = await stage()
     await it.accept(3)
     await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
-    expect(restoreDatabase(it.at('copy.db'), it.at('new.db'), 0)).toMatchObject({ kept: null, report: { events: 3 } })
+    expect(await restoreDatabase(it.at('copy.db'), it.at('new.db'), 0)).toMatchObject({
+      kept: null,
+      report: { events: 3 },
+    })
   })
 })

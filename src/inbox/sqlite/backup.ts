@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { copyFileSync, existsSync, openSync, closeSync, fsyncSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../errors.ts'
 import { openReaderConnection } from './connection.ts'
@@ -30,26 +30,12 @@ const pagesPerStep = 2_000
  * @throws InboxError `not_found`, `usage` if there is such a file already, `database_corrupt` if the copy is damaged,
  *   `store_unavailable` if it cannot be written
  */
-export async function backupDatabase(
-  file: string,
-  to: string,
-  onProgress: OnProgress = () => {},
-): Promise<BackupReport> {
+export async function backupDatabase(file: string, to: string, onProgress?: OnProgress): Promise<BackupReport> {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no database at ${file}`)
   if (existsSync(to)) throw new InboxError('usage', `${to} is there already: give another name, or move it away`)
   const partial = `${to}.partial`
-  const source = openReaderConnection(file)
   try {
-    // From here on the source stays as it is for this connection, so that the copy need not begin anew when it is written to.
-    source.exec('BEGIN')
-    source.prepare('SELECT count(*) FROM sqlite_schema').get()
-    await source.backup(partial, {
-      progress({ totalPages, remainingPages }) {
-        if (totalPages > 0) onProgress(1 - remainingPages / totalPages)
-        return pagesPerStep
-      },
-    })
-    fsyncPath(partial)
+    await copyDatabase(file, partial, onProgress)
     const report = verifyBackup(partial)
     renameSync(partial, to)
     fsyncPath(dirname(to))
@@ -57,15 +43,15 @@ export async function backupDatabase(
   } catch (error) {
     rmSync(partial, { force: true })
     if (error instanceof InboxError) throw error
-    throw new InboxError('store_unavailable', `the backup ${to} could not be made: ${messageOf(error)}`, {
-      cause: error,
-    })
-  } finally {
-    source.close()
+    const message = `the backup ${to} could not be made: ${messageOf(error)}`
+    throw new InboxError('store_unavailable', message, { cause: error })
   }
 }
 
-/** Reads all of a backup. Throws `not_found`, `database_newer`, or `database_corrupt` that says what is wrong with it. */
+/**
+ * Reads all of a backup, with the log beside it if it has one, and changes nothing. Throws `not_found`, `database_newer`, or
+ * `database_corrupt` that says what is wrong with it.
+ */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no file ${file}`)
   let db: Database | undefined
@@ -80,41 +66,87 @@ export function verifyBackup(file: string): BackupReport {
     throw damaged(file, messageOf(error))
   } finally {
     db?.close()
-    // Looking at it leaves these behind.
-    for (const side of ['-wal', '-shm']) rmSync(`${file}${side}`, { force: true })
   }
 }
 
 /**
  * Puts a backup in the place of a database that no process is working on; what was there is kept beside it, under the name that is
- * given back. The backup is checked before.
+ * given back. The backup is checked before; if there is a log beside it, what that holds is restored, too.
  *
  * @throws InboxError as `verifyBackup`, and `database_in_use`
  */
-export function restoreDatabase(
+export async function restoreDatabase(
   backup: string,
   file: string,
   now: number,
-): { report: BackupReport; kept: string | null } {
-  const report = verifyBackup(backup)
+): Promise<{ report: BackupReport; kept: string | null }> {
   const lock = lockDatabase(file)
+  const restoring = `${file}.restoring`
   try {
+    const report = verifyBackup(backup)
+    rmSync(restoring, { force: true })
+    await copyDatabase(backup, restoring)
     const kept = existsSync(file) ? `${file}.replaced-${new Date(now).toISOString().replace(/[:.]/g, '-')}` : null
-    copyFileSync(backup, `${file}.restoring`)
-    fsyncPath(`${file}.restoring`)
     if (kept !== null) keepAside(file, kept)
-    renameSync(`${file}.restoring`, file)
+    renameSync(restoring, file)
     fsyncPath(dirname(file))
     return { report: { ...report, file }, kept }
   } finally {
+    rmSync(restoring, { force: true })
     lock.release()
   }
 }
 
-/** The log of the old file would be taken for one of the new. */
+/** What is committed at one moment, be it in the file or in the log beside it. The copy is for its own user only. */
+async function copyDatabase(file: string, to: string, onProgress: OnProgress = () => {}): Promise<void> {
+  const source = openReaderConnection(file)
+  try {
+    // From here on the source stays as it is for this connection, so that the copy need not begin anew when it is written to.
+    source.exec('BEGIN')
+    source.prepare('SELECT count(*) FROM sqlite_schema').get()
+    await source.backup(to, {
+      progress({ totalPages, remainingPages }) {
+        if (totalPages > 0) onProgress(1 - remainingPages / totalPages)
+        return pagesPerStep
+      },
+    })
+  } finally {
+    source.close()
+  }
+  chmodSync(to, 0o600)
+  beOneFile(to)
+  fsyncPath(to)
+}
+
+/** So that nobody who looks at the copy has to make a log beside it. */
+function beOneFile(file: string): void {
+  const db = new Sqlite(file)
+  try {
+    db.pragma('journal_mode = DELETE')
+  } finally {
+    db.close()
+  }
+}
+
+/** The log of the old file would be taken for one of the new: its commits go into the file, if that can be, or it goes along. */
 function keepAside(file: string, kept: string): void {
-  for (const side of ['-wal', '-shm']) if (existsSync(`${file}${side}`)) renameSync(`${file}${side}`, `${kept}${side}`)
+  foldIn(file)
+  for (const side of ['-wal', '-shm']) {
+    if (existsSync(`${file}${side}`)) renameSync(`${file}${side}`, `${kept}${side}`)
+  }
   renameSync(file, kept)
+}
+
+function foldIn(file: string): void {
+  let db: Database | undefined
+  try {
+    db = new Sqlite(file)
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch {
+    // It is damaged: it is kept as it is, log and all.
+  } finally {
+    db?.close()
+  }
 }
 
 function reportOf(db: Database, file: string): BackupReport {
