@@ -52,6 +52,9 @@ export interface App {
 const requestShare = 0.25
 const runShare = 0.5
 
+/** A large act, pruning for instance, is answered when it is done. */
+const adminTimeoutMs = 300_000
+
 const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
 
 /** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
@@ -127,6 +130,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     port: config.admin.port,
     portSetting: 'INBOX_ADMIN_PORT',
     maxConnections: 100,
+    socketTimeoutMs: adminTimeoutMs,
     keepAliveMs: config.keepAliveMs,
     handler: createAdminApp({
       inbox,

@@ -12,6 +12,8 @@ export interface HttpServerOptions {
   readonly handler: RequestListener
   readonly maxConnections: number
   readonly keepAliveMs: number
+  /** A connection on which nothing goes on for so long is closed, also while it waits for an answer. Default 30 s. */
+  readonly socketTimeoutMs?: number
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   /** Name of the setting that chose the port, for the error message. */
   readonly portSetting: string
@@ -61,7 +63,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('checkContinue', options.handler)
   server.on('checkExpectation', options.handler)
   server.maxConnections = options.maxConnections
-  server.timeout = limits.socketTimeoutMs
+  server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs
 
   const { port } = await listen(server, options)
   const shownHost = options.host.includes(':') ? `[${options.host}]` : options.host

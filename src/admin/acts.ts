@@ -53,7 +53,10 @@ export interface ReplayCountJson {
 
 export interface RetriedJson {
   readonly accepted: number
-  /** What is no usable event still, by its id, with the reason. */
+  /** Events that were known already. */
+  readonly known: number
+  /** How many are no usable event still; the first 100 of them by id, with the reason. */
+  readonly still_unusable: number
   readonly unusable: readonly { readonly id: string; readonly reason: string }[]
 }
 
@@ -69,19 +72,28 @@ export interface ActOptions {
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
 const pageSize = 200
+const mostListed = 100
 const dayMs = 24 * 3_600_000
 
 export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: ActOptions): OperatorActs {
   const noHandler = () => new InboxError('not_found', 'there is no handler of this name, and never was')
 
-  async function retryOne(id: string, unusable: { id: string; reason: string }[]): Promise<number> {
+  async function retryOne(id: string, found: Mutable<RetriedJson>): Promise<boolean> {
     const body = await inbox.quarantined(id)
-    if (body === null) throw new InboxError('not_found', `there is no body in quarantine with the id ${id}`)
+    if (body === null) return false
     const event = readEvent(body)
-    if (typeof event !== 'string') return (await inbox.retryQuarantined(id, event)) === null ? 0 : 1
-    unusable.push({ id, reason: event })
-    return 0
+    if (typeof event === 'string') {
+      found.still_unusable += 1
+      if (found.unusable.length < mostListed) found.unusable = [...found.unusable, { id, reason: event }]
+      return true
+    }
+    const result = await inbox.retryQuarantined(id, event)
+    if (result === 'accepted') found.accepted += 1
+    else if (result !== null) found.known += 1
+    return true
   }
 
   async function* allQuarantined(): AsyncGenerator<string> {
@@ -120,11 +132,17 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: Act
     },
     async retryQuarantined(body) {
       const which = parseBody(quarantineBody, body)
-      const unusable: { id: string; reason: string }[] = []
-      let accepted = 0
-      const ids = 'all' in which ? allQuarantined() : which.ids
-      for await (const id of ids) accepted += await retryOne(id, unusable)
-      return { accepted, unusable }
+      const found = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
+      if ('all' in which) {
+        for await (const id of allQuarantined()) await retryOne(id, found)
+        return found
+      }
+      for (const id of which.ids) {
+        if (!(await retryOne(id, found))) {
+          throw new InboxError('not_found', `there is no body in quarantine with the id ${id}`)
+        }
+      }
+      return found
     },
     async dropQuarantined(body) {
       const { ids, reason } = parseBody(dropQuarantineBody, body)

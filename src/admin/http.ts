@@ -3,7 +3,7 @@ import getRawBody from 'raw-body'
 import { InboxError } from '../errors.ts'
 import { sendContinue } from '../expect-continue.ts'
 
-const bodyLimitBytes = 64 * 1024
+const bodyLimitBytes = 1024 * 1024
 const retryAfterSeconds = '5'
 
 export function sendJson(response: Response, value: unknown, status = 200): void {

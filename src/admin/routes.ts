@@ -29,10 +29,7 @@ export const routes: readonly Route[] = [
     method: 'post',
     path: '/events/:id/replay',
     logged: 'a replay was started by the admin API',
-    async answer(access, { id }) {
-      await access.showEvent(id)
-      return access.startReplay({ ids: [id] })
-    },
+    answer: (access, { id }) => access.replayEvent(id),
   },
   { method: 'get', path: '/replays', answer: (access, { query }) => access.listReplays(query) },
   {

@@ -65,7 +65,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
       const { id = '' } = request.params as { readonly id?: string }
       const body = takesBody && (await readJsonBody(request, response))
       const result = await route.answer(access, { id, query: request.query, body })
-      if (logged !== undefined) log.info(result, logged)
+      if (logged !== undefined) log.info(withoutLists(result), logged)
       sendJson(response, result)
     })
   }
@@ -120,6 +120,11 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     response.setHeaders(securityHeaders)
     app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
   }
+}
+
+/** A log line is no place for what may be long. */
+function withoutLists(result: object): object {
+  return Object.fromEntries(Object.entries(result).filter(([, value]) => typeof value !== 'object' || value === null))
 }
 
 function nothingHere(): InboxError {

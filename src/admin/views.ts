@@ -36,6 +36,8 @@ export interface EventAccess extends OperatorActs {
   showEvent(id: string): Promise<EventDetailJson>
   /** The exact bytes as they came. */
   rawEvent(id: string): Promise<Buffer>
+  /** Has one event handled again. */
+  replayEvent(id: string): Promise<object>
   listDead(query: Query): Promise<ListJson<DeadLetterJson>>
   /** By the number of its run. */
   showDead(runId: string): Promise<DeadLetterJson>
@@ -78,12 +80,21 @@ export function createEventAccess(options: AccessOptions): EventAccess {
     return event
   }
 
+  const acts = createOperatorActs(options)
   return {
-    ...createOperatorActs(options),
+    ...acts,
     listEvents: async (query) =>
       toListJson(await inbox.events(parseParameters(eventParameters, query)), toEventSummaryJson),
     showEvent: async (id) => toEventDetailJson(await find(id)),
-    rawEvent: async (id) => toBuffer((await find(id)).raw),
+    async rawEvent(id) {
+      const { raw } = await find(id)
+      if (raw.length === 0) throw bodyGone()
+      return toBuffer(raw)
+    },
+    async replayEvent(id) {
+      if ((await find(id)).raw.length === 0) throw bodyGone()
+      return acts.startReplay({ ids: [id] })
+    },
     listDead: async (query) => toListJson(await inbox.deadLetters(pageOf(query)), toDeadLetterJson),
     async showDead(runId) {
       const letter = /^\d{1,15}$/.test(runId) ? await inbox.deadLetter(Number(runId)) : null
@@ -102,6 +113,10 @@ export function createEventAccess(options: AccessOptions): EventAccess {
     showHealth: () => showHealth(inbox),
     listAudit: async (query) => toListJson(await inbox.audit(pageOf(query)), toAuditJson),
   }
+}
+
+function bodyGone(): InboxError {
+  return new InboxError('not_found', 'the body of this event was pruned: its bytes are no longer kept')
 }
 
 function pageOf(query: Query): PageQuery {

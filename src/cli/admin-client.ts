@@ -9,6 +9,8 @@ export interface AdminClientOptions {
 }
 
 const timeoutMs = 5_000
+/** What changes something may take its time. */
+const actTimeoutMs = 280_000
 
 /** Events through the admin API of a running sidecar. Throws the error it answers, or `admin_unreachable`. */
 export function createAdminClient(options: AdminClientOptions): EventAccess {
@@ -17,7 +19,8 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
   async function call(path: string, body?: unknown, method = 'POST'): Promise<Buffer> {
     const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
     const post = body === undefined ? {} : { method, body: JSON.stringify(body) }
-    const { response, bytes } = await exchange(new URL(`api/v1/${path}`, base), { headers, ...post })
+    const limitMs = body === undefined ? timeoutMs : actTimeoutMs
+    const { response, bytes } = await exchange(new URL(`api/v1/${path}`, base), { headers, ...post }, limitMs)
     if (!response.ok) throw toError(response.status, bytes, base)
     return bytes
   }
@@ -29,6 +32,7 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
     listEvents: (query) => getJson(`events${search(query)}`),
     showEvent: async (id) => getJson(`events/${segment(id)}`),
     rawEvent: async (id) => call(`events/${segment(id)}/raw`),
+    replayEvent: (id) => getJson(`events/${segment(id)}/replay`, {}),
     listDead: (query) => getJson(`dead-letters${search(query)}`),
     showDead: (runId) => getJson(`dead-letters/${segment(runId)}`),
     requeueDead: (body) => getJson('dead-letters/requeue', body),
@@ -65,9 +69,9 @@ export async function isSidecarAt(url: string): Promise<boolean> {
   }
 }
 
-async function exchange(url: URL, init: RequestInit) {
+async function exchange(url: URL, init: RequestInit, limitMs = timeoutMs) {
   try {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(limitMs) })
     return { response, bytes: Buffer.from(await response.arrayBuffer()) }
   } catch (error) {
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : messageOf(error)

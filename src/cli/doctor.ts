@@ -12,7 +12,12 @@ export function addDoctorCommand(program: Command): void {
       'say what needs looking at: what is missing, what failed, and which events of a time out of service are lost',
     )
   asEventCommand(doctor, 'doctor').action(async (options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.showHealth(), options, renderHealth))
+    await withEvents(options, async (opened) => {
+      const health = await opened.showHealth()
+      printResult(health, options, renderHealth)
+      // Somebody has to do something.
+      if (health.missing_sequence_numbers > 0 || health.gaps[0]?.lost) process.exitCode = 1
+    })
   })
 }
 

@@ -20,6 +20,8 @@ export interface OpenEventsOptions extends ConfigSources {
 
 /** Events by way of a running sidecar, or straight from the file. */
 export interface OpenedEvents extends EventAccess {
+  /** Whether a sidecar is behind it, which works on runs. */
+  readonly isLive: boolean
   /** Idempotent. */
   close(): Promise<void>
 }
@@ -32,7 +34,11 @@ export interface OpenedEvents extends EventAccess {
  */
 export async function openEvents(options: OpenEventsOptions): Promise<OpenedEvents> {
   const { url, token, database } = await readSettings(options)
-  const connect = (secret: string) => ({ ...createAdminClient({ url, token: secret }), close: async () => {} })
+  const connect = (secret: string) => ({
+    ...createAdminClient({ url, token: secret }),
+    isLive: true,
+    close: async () => {},
+  })
 
   if (options.adminUrl !== undefined) return connect(token ?? (await readMadeToken(database)))
   if (token !== undefined && (await isSidecarAt(url))) return connect(token)
@@ -87,6 +93,7 @@ async function openFile(file: string, url: string): Promise<OpenedEvents | 'in u
     const inbox = await createSqliteInbox({ file })
     return {
       ...createEventAccess({ inbox, readEvent: readAsEvent, now: () => systemClock.now() }),
+      isLive: false,
       close: () => inbox.close(),
     }
   } catch (error) {

@@ -67,7 +67,7 @@ export function addQuarantineCommand(program: Command): void {
     await withEvents(options, async (opened) => {
       const result = await opened.retryQuarantined(isAll ? { all: true } : { ids })
       printResult(result, options, renderRetried)
-      if (!isAll && result.accepted === 0) process.exitCode = 1
+      if (!isAll && result.still_unusable > 0) process.exitCode = 1
     })
   })
 
@@ -114,10 +114,11 @@ function renderBody(body: QuarantinedDetailJson): string {
   return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
 }
 
-function renderRetried({ accepted, unusable }: RetriedJson): string {
-  const done = accepted === 1 ? '1 event was accepted' : `${accepted} events were accepted`
-  if (unusable.length === 0) return done
-  return `${done}; no usable event still:\n\n${renderTable(
+function renderRetried({ accepted, known, still_unusable: left, unusable }: RetriedJson): string {
+  const again = known === 0 ? '' : `, ${known} more were known already`
+  const done = `${accepted === 1 ? '1 event was accepted' : `${accepted} events were accepted`}${again}`
+  if (left === 0) return done
+  return `${done}; ${left} no usable event still:\n\n${renderTable(
     ['id', 'reason'],
     unusable.map(({ id, reason }) => [id, reason]),
   )}`

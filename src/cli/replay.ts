@@ -48,6 +48,13 @@ export function addReplayCommand(program: Command): void {
   asEventCommand(replay, 'replay --type wallet.large_trade --from 2026-01-31 --dry-run').action(
     async (ids: readonly string[], options: ReplayOptions) => {
       await withEvents(options, async (opened) => {
+        if (options.wait && !opened.isLive) {
+          throw new InboxError(
+            'admin_unreachable',
+            'no sidecar is running that could work on the replay: start `onchain-inbox serve`, or leave out --wait; then the replay begins ' +
+              'as soon as one runs',
+          )
+        }
         const started = await opened.startReplay(toBody(ids, options))
         if ('dry_run' in started) return printResult(started, options, renderCount)
         const shown = options.wait ? await waitFor(opened, started) : started

@@ -202,13 +202,18 @@ describe('an operator', () => {
       { id: first, reason: 'not_an_envelope' },
       { id: second, reason: 'not_an_envelope' },
     ]
-    expect((await json('quarantine/retry', { all: true })).body).toEqual({ accepted: 0, unusable })
+    expect((await json('quarantine/retry', { all: true })).body).toEqual({
+      accepted: 0,
+      known: 0,
+      still_unusable: 2,
+      unusable,
+    })
     expect(await command('quarantine', 'drop', first!, '--reason', 'noise')).toBe('1 body was removed\n')
     expect(await command('quarantine', 'list')).toContain(second)
     expect(await command('quarantine', 'show', second!, '--raw')).toBe('{"id":"x"}')
     await expect(command('quarantine', 'retry', second!)).rejects.toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/no usable event still[^]*not_an_envelope/),
+      stdout: expect.stringMatching(/1 no usable event still[^]*not_an_envelope/),
     })
     await json('handlers/noting/pause', {})
     await client.deliver(anEvent('a'))

@@ -207,7 +207,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return id !== undefined && sql.setConcurrency.run(concurrency, id).changes === 1
     },
     retryQuarantined(id: string, event: NewEvent): AcceptResult | null {
-      return sql.deleteQuarantined.run(id).changes === 0 ? null : acceptEvent(event)
+      if (sql.deleteQuarantined.run(id).changes === 0) return null
+      const result = acceptEvent(event)
+      gaps.flush()
+      return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
     note(action: AuditRecord['action'], detail: AuditRecord['detail']): void {
