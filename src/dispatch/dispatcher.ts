@@ -21,8 +21,12 @@ export interface EndedAttempt {
 }
 
 export interface DispatcherObserver {
-  /** An attempt is about to start that may take so long. */
-  starting(timeoutMs: number): void
+  /** A run of this handler is about to start. */
+  starting(handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
+  /** What of it comes before the first `await` is over. */
+  yielded(): void
+  /** A handler has really ended. */
+  ended(handler: string): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
   settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
   /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
@@ -286,15 +290,18 @@ export class Dispatcher {
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
     if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
-    this.#options.observer.starting(handler.timeoutMs)
+    const { observer } = this.#options
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log })
+    observer.starting(handler)
     const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
+    observer.yielded()
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
+    observer.ended(handler.name)
     if (!isOver) return
     if (outcome === 'interrupted') void this.#giveBack(lane, lease)
     else void this.#report(lane, lease, outcome)

@@ -7,17 +7,19 @@ import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../sibling-module.ts'
+import { AtWork } from './at-work.ts'
+import { watchForBlockage } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
-import {
-  Pulse,
-  type FromRunner,
-  type HandlerInfo,
-  type Leftovers,
-  type OverdueAttempt,
-  type RunnerData,
-  type RunnerTiming,
-  type SettledCount,
-  type ToRunner,
+import { Pulse } from './pulse.ts'
+import type {
+  FromRunner,
+  HandlerInfo,
+  Leftovers,
+  OverdueAttempt,
+  RunnerData,
+  RunnerTiming,
+  SettledCount,
+  ToRunner,
 } from './runner-protocol.ts'
 
 export interface HandlerThreadOptions {
@@ -55,7 +57,8 @@ export class HandlerThread {
   readonly #spent = Promise.withResolvers<Spent>()
   readonly #stopped = Promise.withResolvers<Leftovers>()
   readonly #emptied = Promise.withResolvers<void>()
-  readonly #watch: NodeJS.Timeout
+  readonly #watch: { close(): void }
+  #atWork = new AtWork([])
   #isReady = false
   #failure: string | undefined
   #closing: Promise<void> | undefined
@@ -83,7 +86,14 @@ export class HandlerThread {
       options.log.error({ error: this.#failure, stack }, 'the thread of the handlers failed')
     })
     this.#worker.on('exit', (code) => this.#exited(code))
-    this.#watch = this.#watchPulse()
+    this.#watch = watchForBlockage({
+      pulse: this.#pulse,
+      candidates: () => this.#atWork.candidates(),
+      timing,
+      clock,
+      log: options.log,
+      onLost: (reason) => this.#spend('broken', reason),
+    })
     const late = clock.after(timing.startMs, () =>
       this.#refuse(
         new InboxError(
@@ -186,6 +196,10 @@ export class HandlerThread {
     switch (message.kind) {
       case 'ready':
         this.#isReady = true
+        this.#atWork = new AtWork(
+          message.handlers.map(({ name }) => name),
+          message.atWork,
+        )
         this.#ready.resolve(message.handlers)
         break
       case 'refused':
@@ -222,24 +236,8 @@ export class HandlerThread {
   }
 
   #spend(kind: Spent['kind'], reason: string): void {
-    clearInterval(this.#watch)
+    this.#watch.close()
     this.#spent.resolve({ kind, reason })
-  }
-
-  #watchPulse(): NodeJS.Timeout {
-    const { watchMs, blockedGraceMs } = this.#options.timing
-    let lastBeats = 0
-    let silentMs = 0
-    const watch = setInterval(() => {
-      const { beats, longestTimeoutMs } = this.#pulse
-      // Counted in looks, not read from a clock: after this very process was stopped for a while, nobody is to blame.
-      silentMs = beats === lastBeats ? silentMs + watchMs : 0
-      lastBeats = beats
-      if (beats > 0 && silentMs > longestTimeoutMs + blockedGraceMs) {
-        this.#spend('broken', `a handler blocked it for ${silentMs} ms`)
-      }
-    }, watchMs)
-    return watch.unref()
   }
 }
 

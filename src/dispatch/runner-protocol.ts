@@ -14,6 +14,8 @@ export const runnerTiming = Object.freeze({
   overrunGraceMs: 5_000,
   /** A thread blocked for this much longer than its handlers may run is replaced. */
   blockedGraceMs: 5_000,
+  /** A thread blocked for so long is worth a warning that names the handler. */
+  blockedWarnMs: 1_000,
   /** How often it is looked at whether a thread is blocked. */
   watchMs: 500,
   /** For handlers to end after a stop aborted them. */
@@ -64,7 +66,7 @@ export interface SettledCount {
 }
 
 export type FromRunner =
-  | { readonly kind: 'ready'; readonly handlers: readonly HandlerInfo[] }
+  | { readonly kind: 'ready'; readonly handlers: readonly HandlerInfo[]; readonly atWork: SharedArrayBuffer }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
   /** A handler ignores its timeout: only the end of this thread can end it. */
@@ -89,37 +91,3 @@ export type ToRunner =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
-
-/**
- * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps
- * raising, and the longest timeout of the attempts that run.
- */
-export class Pulse {
-  readonly #cells: Int32Array
-
-  constructor(shared = new SharedArrayBuffer(8)) {
-    this.#cells = new Int32Array(shared)
-  }
-
-  get shared(): SharedArrayBuffer {
-    return this.#cells.buffer as SharedArrayBuffer
-  }
-
-  beat(longestTimeoutMs: number): void {
-    Atomics.add(this.#cells, 0, 1)
-    Atomics.store(this.#cells, 1, longestTimeoutMs)
-  }
-
-  /** Told before an attempt starts, because it may block the loop at once. */
-  starting(timeoutMs: number): void {
-    if (timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
-  }
-
-  get beats(): number {
-    return Atomics.load(this.#cells, 0)
-  }
-
-  get longestTimeoutMs(): number {
-    return Atomics.load(this.#cells, 1)
-  }
-}

@@ -4,11 +4,12 @@ import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
+import { AtWork } from './at-work.ts'
 import { toRoute } from './define.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
+import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
-  Pulse,
   toHandlerInfo,
   type FromRunner,
   type Leftovers,
@@ -23,7 +24,7 @@ import { loadSources } from './sources.ts'
  * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the
  * receiver's goes on.
  */
-const beatMs = 250
+const beatMs = 100
 const reportMs = 250
 
 async function start(main: MessagePort, data: RunnerData): Promise<void> {
@@ -38,6 +39,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const concurrencies = data.suspects ? {} : await work.register(handlers.map(toRoute))
 
   const pulse = new Pulse(data.pulse)
+  const atWork = new AtWork(handlers.map(({ name }) => name))
   const settled = createSettledCounter()
   let lastSettledAt = performance.now()
   const dispatcher = new Dispatcher({
@@ -50,7 +52,12 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     clock: systemClock,
     log,
     observer: {
-      starting: (timeoutMs) => pulse.starting(timeoutMs),
+      starting({ name, timeoutMs }) {
+        pulse.starting(timeoutMs)
+        atWork.starting(name)
+      },
+      yielded: () => atWork.yielded(),
+      ended: (handler) => atWork.ended(handler),
       settled(handler, kind, durationMs) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs)
@@ -90,7 +97,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   })
 
   pulse.beat(dispatcher.longestTimeoutMs)
-  tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo) })
+  tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo), atWork: atWork.shared })
   dispatcher.start()
 }
 

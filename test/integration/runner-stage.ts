@@ -6,15 +6,17 @@ import type { RunnerTiming } from '../../src/dispatch/runner-protocol.ts'
 import { startRunner, type Runner } from '../../src/dispatch/runner.ts'
 import type { NewEvent, RunRecord } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
+import type { LogLine } from '../support/process-output.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 /** Short, but longer than a machine under load holds up a thread that is well. */
 export const shortTiming: Partial<RunnerTiming> = {
   overrunGraceMs: 300,
+  blockedWarnMs: 500,
   blockedGraceMs: 1_500,
   watchMs: 50,
   restartDelayMs: 20,
@@ -38,6 +40,8 @@ export interface RunnerStage extends AsyncDisposable {
   readonly replaced: readonly string[]
   /** Attempts by handler and kind, as they were reported. */
   readonly settled: ReadonlyMap<string, number>
+  /** What the runner logged, but for debug lines. */
+  readonly lines: readonly LogLine[]
   /** One more over the same inbox and handlers. */
   startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
   /** The names of the threads that live now. */
@@ -77,6 +81,9 @@ export async function stageRunner(
   opened.defer(() => inbox.close())
   const replaced: string[] = []
   const settled = new Map<string, number>()
+  const lines: LogLine[] = []
+  const write = (fields: object, msg: string) => void lines.push({ ...fields, msg })
+  const log = Object.assign(Object.create(silentLogger) as Logger, { info: write, warn: write, error: write })
   const start = (timing: Partial<RunnerTiming>) =>
     startRunner({
       inbox,
@@ -86,7 +93,7 @@ export async function stageRunner(
       logLevel: 'silent',
       prettyLog: false,
       clock: systemClock,
-      log: silentLogger,
+      log,
       timing,
       onReplaced: (reason) => replaced.push(reason),
       onSettled(counts) {
@@ -106,6 +113,7 @@ export async function stageRunner(
     handlersDir,
     replaced,
     settled,
+    lines,
     startAnother: start,
     threads: () => [...threads.values()].toSorted(),
     started: () => started,
