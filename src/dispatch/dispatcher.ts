@@ -9,7 +9,7 @@ import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
-import type { KnownSinks } from './outbox.ts'
+import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
@@ -100,7 +100,7 @@ export class Dispatcher {
   readonly #attempts = new Set<Attempt>()
   readonly #unstarted = new Map<Lease, Lane>()
   readonly #failureLog: FailureLog
-  readonly #sinks: KnownSinks
+  #sinks: KnownSinks
   /** By handler. */
   readonly #states = new Map<string, StateCache>()
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
@@ -134,7 +134,7 @@ export class Dispatcher {
       }
     })
     this.#failureLog = createFailureLog(options)
-    this.#sinks = new Map(options.handlers.filter(({ kind }) => kind === 'sink').map((sink) => [sink.name, sink]))
+    this.#sinks = toKnownSinks(sinksOf(options.handlers))
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
   }
 
@@ -152,6 +152,11 @@ export class Dispatcher {
       this.#fillSlots(lane)
       this.#pull(lane)
     }
+  }
+
+  /** From now on runs can leave something for these; until this is called, for those among its own handlers. */
+  useSinks(sinks: readonly SinkInfo[]): void {
+    this.#sinks = toKnownSinks(sinks)
   }
 
   /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */

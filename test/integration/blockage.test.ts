@@ -44,7 +44,7 @@ it('says which handler it was when a blocked thread is given up', async () => {
 })
 
 it('names nobody where handlers take their time without blocking', async () => {
-  await using stage = await stageRunner(['blocking', 'steady'], { ...shortTiming, blockedWarnMs: 1_000 })
+  await using stage = await stageRunner(['blocking', 'steady'], { timing: { ...shortTiming, blockedWarnMs: 1_000 } })
   await stage.accept({ id: 'evt_0', data: { waitMs: 2_500 } })
   await stage.accept(...Array.from({ length: 200 }, (_, n) => ({ id: `evt_${n + 1}`, data: { blockMs: 15 } })))
   await stage.drained()

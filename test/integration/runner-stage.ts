@@ -1,5 +1,5 @@
-import { cp, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/clock.ts'
 import type { RunnerTiming } from '../../src/dispatch/runner-protocol.ts'
@@ -22,6 +22,7 @@ export const shortTiming: Partial<RunnerTiming> = {
   restartDelayMs: 20,
   longestRestartDelayMs: 100,
   suspectIdleMs: 300,
+  lookMs: 20,
 }
 
 interface StagedEvent {
@@ -54,10 +55,17 @@ export interface RunnerStage extends AsyncDisposable {
   drained(): Promise<void>
 }
 
+interface RunnerStageOptions {
+  readonly timing?: Partial<RunnerTiming>
+  readonly watch?: boolean
+  /** More files of the handlers folder, by their names there. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
 /** The real threads over a real file, with handlers of test/fixtures/handlers copied to a folder of their own. */
 export async function stageRunner(
   handlers: readonly string[],
-  timing: Partial<RunnerTiming> = shortTiming,
+  { timing = shortTiming, watch = false, files = {} }: RunnerStageOptions = {},
 ): Promise<RunnerStage> {
   await using opened = new AsyncDisposableStack()
   const dir = opened.use(await createTempDir()).path
@@ -65,6 +73,10 @@ export async function stageRunner(
   await mkdir(handlersDir)
   for (const name of handlers) {
     await cp(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), join(handlersDir, `${name}.ts`))
+  }
+  for (const [name, source] of Object.entries(files)) {
+    await mkdir(dirname(join(handlersDir, name)), { recursive: true })
+    await writeFile(join(handlersDir, name), source)
   }
 
   const threads = new Map<Worker, string>()
@@ -95,6 +107,7 @@ export async function stageRunner(
       clock: systemClock,
       log,
       timing,
+      watch,
       onReplaced: (reason) => replaced.push(reason),
       onSettled(counts) {
         for (const { handler, kind, count } of counts) {
