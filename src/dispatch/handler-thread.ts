@@ -188,6 +188,7 @@ export class HandlerThread {
   }
 
   async #close(leftovers: Leftovers): Promise<void> {
+    this.#spend('idle', 'it is ended')
     await this.#worker.terminate()
     // Only now, when no handler runs any more: the runs, and those behind them, may begin at once.
     await this.#giveBack(leftovers)

@@ -146,7 +146,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   async function drain(old: readonly ThreadGroup[]): Promise<void> {
     draining.push(old)
     if (draining.length > maxDraining) for (const group of draining[0] ?? []) void group.stop(0)
-    await Promise.all(old.map((group) => group.stop()))
+    await Promise.all(old.map((group) => group.drain()))
     draining.splice(draining.indexOf(old), 1)
     for (const group of old) groups.delete(group)
     await Promise.all(old.map((group) => group.emptied()))

@@ -21,6 +21,7 @@ export async function stampOf(file: string): Promise<string> {
 const absent = 'absent'
 
 /** The inode too: an editor that puts another file in its place may keep time and size. */
-function toStamp({ ino, size, mtimeNs }: BigIntStats): string {
-  return `${ino} ${size} ${mtimeNs}`
+function toStamp(stats: BigIntStats): string {
+  const { ino, size, mtimeNs } = stats
+  return stats.isDirectory() ? absent : `${ino} ${size} ${mtimeNs}`
 }

@@ -100,13 +100,25 @@ export class ThreadGroup {
     await Promise.all([...this.#threads].map((thread) => this.#options.inbox.retire(thread.owner)))
   }
 
+  /** Lets runs finish for as long as they may take, gives back what has not begun, and ends the threads. */
+  async drain(): Promise<void> {
+    for (const thread of this.#threads) {
+      void thread.spent.then(({ kind, reason }) => {
+        if (kind !== 'broken') return
+        this.#tellReplaced(reason)
+        void thread.kill()
+      })
+    }
+    await this.stop(Math.max(0, ...this.#handlers.map(({ timeoutMs }) => timeoutMs)))
+  }
+
   /**
-   * Lets runs finish for `graceMs`, by default for as long as they may take, aborts the others, gives back the rest, and ends the
-   * threads. Called again with a shorter time it hastens.
+   * Lets runs finish for `graceMs`, aborts the others, gives back the rest, and ends the threads. Called again with a shorter time
+   * it hastens.
    */
-  async stop(graceMs?: number): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
-    await Promise.all([...this.#threads].map((thread) => thread.stop(graceMs ?? thread.longestTimeoutMs)))
+    await Promise.all([...this.#threads].map((thread) => thread.stop(graceMs)))
   }
 
   /** Ends threads that run nothing yet. */

@@ -215,6 +215,40 @@ it('takes up new, renamed and removed files', async () => {
   expect(traceOf(stage)).toEqual(['start evt_1 new', 'end evt_1 new'])
 })
 
+it('what a thread leaves behind that is lost while it finishes its runs is tried again by the new code', async () => {
+  const before = (what: string) => tracing('v1').replace("leave('end", `if (isPatient) ${what}\n leave('end`)
+  // The other handler may take long, which is no reason to wait for a thread that is blocked.
+  const other = `import { defineHandler } from 'onchain-inbox'
+    export default defineHandler({ type: 'none', timeoutMs: 600_000, run() {} })`
+  const quick = before('for (;;);').replace("type: '*',", "type: '*', timeoutMs: 500,")
+  await using stage = await stageRunner([], { watch: true, files: { 'tracing.ts': quick, 'other.ts': other } })
+  const edits = [tracing('v2'), before('process.exit(3)'), tracing('v3')]
+  const run = async (id: string) => {
+    await stage.accept({ id, data: { isPatient: true, workMs: 100 } })
+    await until(() => traceOf(stage).some((line) => line.startsWith(`start ${id} `)), 'the start')
+  }
+  const outcomes = async (id: string) => (await stage.run(id, 'tracing')).attempts.map(({ outcome }) => outcome)
+  await edit(stage, 'go', '')
+  await run('spin')
+  await edit(stage, 'tracing.ts', edits[0] ?? '')
+  await reloaded(stage)
+  await stage.drained()
+  expect(traceOf(stage).at(-1)).toBe('end spin v2')
+  expect(await outcomes('spin')).toEqual(['crashed', 'done'])
+
+  await rm(join(stage.handlersDir, 'go'))
+  await edit(stage, 'tracing.ts', edits[1] ?? '')
+  await reloaded(stage, 2)
+  await run('exit')
+  await edit(stage, 'tracing.ts', edits[2] ?? '')
+  await reloaded(stage, 3)
+  await edit(stage, 'go', '')
+  await stage.drained()
+  expect(traceOf(stage).at(-1)).toBe('end exit v3')
+  expect(await outcomes('exit')).toEqual(['crashed', 'done'])
+  expect(stage.replaced).toEqual([expect.stringContaining('blocked it for'), 'it ended with code 3'])
+})
+
 it('P6: many edits lead to few reloads, and no more than two old threads finish their runs', async () => {
   await using stage = await stageTracing()
   for (let round = 1; round <= 5; round++) {
