@@ -27,6 +27,10 @@ export interface AppOptions {
   readonly clock: Clock
   /** Log lines of the handlers' thread for people instead of JSON. */
   readonly prettyLog: boolean
+  /** Whether edited handlers take the place of the old ones while it runs. */
+  readonly watch?: boolean
+  /** Called each time they have, with those there are now. */
+  readonly onReloaded?: (handlers: readonly HandlerInfo[]) => void
   /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
   readonly onOutput?: (output: Readable) => void
   /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
@@ -107,6 +111,11 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onOutput: options.onOutput,
     clock,
     log,
+    watch: options.watch ?? false,
+    onReloaded(handlers) {
+      options.onReloaded?.(handlers)
+      reportLeftBehind(inbox, handlers, log).catch(() => {})
+    },
     onSettled: (counts) => metrics.attemptsSettled(counts),
     onReplaced: () => metrics.runnerReplaced(),
   })

@@ -179,6 +179,7 @@ export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats
     timeout_ms: info.timeoutMs,
     on_dead: info.onDead,
     latest_only: info.latestOnly,
+    isolate: info.isolate,
     max_age_ms: info.maxAgeMs ?? null,
     retry: info.retry && { attempts: info.retry.attempts, base_ms: info.retry.baseMs, cap_ms: info.retry.capMs },
     file: info.file,

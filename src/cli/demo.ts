@@ -47,6 +47,15 @@ async function demo(options: DemoOptions): Promise<void> {
     log: createLogger({ level: config.logLevel, pretty: options.json !== true }),
     clock: systemClock,
     prettyLog: options.json !== true,
+    watch: true,
+    onReloaded(handlers) {
+      const names = handlers.map(({ name }) => name)
+      printResult(
+        { msg: 'handlers reloaded', handlers: names },
+        options,
+        () => `handlers reloaded: ${names.join(', ')}`,
+      )
+    },
     ...(options.json && { onOutput: printAsJson }),
     onFailure: (error) => {
       process.exitCode = printError(error, options)

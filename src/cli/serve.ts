@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../log.ts'
 import { printError, type OutputOptions } from './output.ts'
 
 interface ServeOptions extends OutputOptions {
+  readonly watch?: boolean
   readonly config?: string
 }
 
@@ -23,6 +24,7 @@ export function addServeCommand(program: Command): void {
       '--config <file>',
       'configuration file (default: onchain-inbox.config.ts, .js or .mjs in this folder, if there is one)',
     )
+    .option('--watch', 'take up edited handlers, and the files that they import, while it runs')
     .option('--json', 'log lines as JSON even on a terminal')
     .addHelpText('after', '\nExample:\n  INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
     .action(async (options: ServeOptions) => {
@@ -57,6 +59,7 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     clock: systemClock,
     prettyLog,
+    watch: options.watch ?? false,
     onFailure: (error) => {
       log.fatal({ error: error.message }, 'the store failed; ending, so that a new process can recover it')
       exit.code = exitTryAgain

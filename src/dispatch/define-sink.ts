@@ -52,6 +52,8 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   readonly from?: From
   /** As for handlers. Default `skip`. */
   readonly onDead?: 'skip' | 'hold'
+  /** As for handlers. Default false. */
+  readonly isolate?: boolean
 }
 
 /**

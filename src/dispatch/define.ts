@@ -113,6 +113,8 @@ export interface HandlerDefinition<P extends EventSelector> {
   readonly from?: From
   /** Events that are older, by `created_at`, are not run, but recorded as `expired`. Default: none is too old. */
   readonly maxAgeMs?: number
+  /** Its file gets a thread of its own: whatever it does to that, runs of other handlers go on. Default false. */
+  readonly isolate?: boolean
 }
 
 /** A handler that was checked, or a sink as the handler it is, with nothing left out. */
@@ -132,6 +134,7 @@ export interface ResolvedHandler {
   /** Milliseconds since 1970 where it is a time. */
   readonly from: 'now' | 'beginning' | number
   readonly maxAgeMs?: number | undefined
+  readonly isolate: boolean
   readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
   /** Where it was defined. */
@@ -139,7 +142,8 @@ export interface ResolvedHandler {
 }
 
 /** What the store has to know of a handler. */
-export function toRoute({ name, types, order, keyPaths, latestOnly, onDead, from }: ResolvedHandler): HandlerRoute {
+export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): HandlerRoute {
+  const { name, types, order, keyPaths, latestOnly, onDead, from } = handler
   return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
@@ -152,6 +156,7 @@ export const handlerDefaults = Object.freeze({
   onDead: 'skip',
   latestOnly: false,
   from: 'now',
+  isolate: false,
   retry: Object.freeze({ attempts: 10, baseMs: 1000, capMs: 600_000 }),
 } as const)
 

@@ -9,7 +9,7 @@ import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
-import type { KnownSinks } from './outbox.ts'
+import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
@@ -21,8 +21,12 @@ export interface EndedAttempt {
 }
 
 export interface DispatcherObserver {
-  /** An attempt is about to start that may take so long. */
-  starting(timeoutMs: number): void
+  /** A run of this handler is about to start. */
+  starting(handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
+  /** What of it comes before the first `await` is over. */
+  yielded(): void
+  /** A handler has really ended. */
+  ended(handler: string): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
   settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
   /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
@@ -96,7 +100,7 @@ export class Dispatcher {
   readonly #attempts = new Set<Attempt>()
   readonly #unstarted = new Map<Lease, Lane>()
   readonly #failureLog: FailureLog
-  readonly #sinks: KnownSinks
+  #sinks: KnownSinks
   /** By handler. */
   readonly #states = new Map<string, StateCache>()
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
@@ -130,7 +134,7 @@ export class Dispatcher {
       }
     })
     this.#failureLog = createFailureLog(options)
-    this.#sinks = new Map(options.handlers.filter(({ kind }) => kind === 'sink').map((sink) => [sink.name, sink]))
+    this.#sinks = toKnownSinks(sinksOf(options.handlers))
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
   }
 
@@ -148,6 +152,11 @@ export class Dispatcher {
       this.#fillSlots(lane)
       this.#pull(lane)
     }
+  }
+
+  /** From now on runs can leave something for these; until this is called, for those among its own handlers. */
+  useSinks(sinks: readonly SinkInfo[]): void {
+    this.#sinks = toKnownSinks(sinks)
   }
 
   /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */
@@ -286,15 +295,18 @@ export class Dispatcher {
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
     if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
-    this.#options.observer.starting(handler.timeoutMs)
+    const { observer } = this.#options
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log })
+    observer.starting(handler)
     const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
+    observer.yielded()
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
+    observer.ended(handler.name)
     if (!isOver) return
     if (outcome === 'interrupted') void this.#giveBack(lane, lease)
     else void this.#report(lane, lease, outcome)

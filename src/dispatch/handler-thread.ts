@@ -1,3 +1,4 @@
+import { parse } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../clock.ts'
@@ -7,18 +8,22 @@ import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../sibling-module.ts'
+import { AtWork } from './at-work.ts'
+import { watchForBlockage } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
-import {
-  Pulse,
-  type FromRunner,
-  type HandlerInfo,
-  type Leftovers,
-  type OverdueAttempt,
-  type RunnerData,
-  type RunnerTiming,
-  type SettledCount,
-  type ToRunner,
+import { Pulse } from './pulse.ts'
+import type {
+  FromRunner,
+  HandlerInfo,
+  Leftovers,
+  OverdueAttempt,
+  RunnerData,
+  RunnerTiming,
+  SettledCount,
+  StartOrders,
+  ToRunner,
 } from './runner-protocol.ts'
+import type { Selection } from './sources.ts'
 
 export interface HandlerThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap'>
@@ -27,6 +32,8 @@ export interface HandlerThreadOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
+  /** Called for each file of the user's before it is read, with how it looked. */
+  readonly onImport: (file: string, stamp: string) => void
   /** Takes what the handlers print; by default it goes to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
 }
@@ -51,12 +58,14 @@ export class HandlerThread {
   readonly #worker: Worker
   readonly #failureLog: FailureLog
   readonly #pulse = new Pulse()
-  readonly #ready = Promise.withResolvers<readonly HandlerInfo[]>()
+  readonly #loaded = Promise.withResolvers<readonly HandlerInfo[]>()
   readonly #spent = Promise.withResolvers<Spent>()
   readonly #stopped = Promise.withResolvers<Leftovers>()
   readonly #emptied = Promise.withResolvers<void>()
-  readonly #watch: NodeJS.Timeout
-  #isReady = false
+  readonly #watch: { close(): void }
+  #atWork = new AtWork([])
+  #isLoaded = false
+  readonly #files = new Set<string>()
   #failure: string | undefined
   #closing: Promise<void> | undefined
 
@@ -66,7 +75,7 @@ export class HandlerThread {
     const { data, timing, clock } = options
     const { overrunGraceMs, suspectIdleMs } = timing
     this.#worker = new Worker(siblingModule(import.meta.url, './runner-thread'), {
-      name: data.suspects ? 'runner-suspects' : 'runner',
+      name: data.suspects ? 'runner-suspects' : nameOf(data.selection),
       workerData: { ...data, overrunGraceMs, suspectIdleMs, pulse: this.#pulse.shared } satisfies RunnerData,
       transferList: [data.workPort],
       stdout: true,
@@ -83,7 +92,14 @@ export class HandlerThread {
       options.log.error({ error: this.#failure, stack }, 'the thread of the handlers failed')
     })
     this.#worker.on('exit', (code) => this.#exited(code))
-    this.#watch = this.#watchPulse()
+    this.#watch = watchForBlockage({
+      pulse: this.#pulse,
+      candidates: () => this.#atWork.candidates(),
+      timing,
+      clock,
+      log: options.log,
+      onLost: (reason) => this.#spend('broken', reason),
+    })
     const late = clock.after(timing.startMs, () =>
       this.#refuse(
         new InboxError(
@@ -92,15 +108,29 @@ export class HandlerThread {
         ),
       ),
     )
-    this.#ready.promise.then(
+    this.#loaded.promise.then(
       () => late.cancel(),
       () => late.cancel(),
     )
   }
 
-  /** The handlers, once it works; rejects if it cannot be started. */
-  get ready(): Promise<readonly HandlerInfo[]> {
-    return this.#ready.promise
+  /** The handlers, once it has loaded them; rejects if they cannot be loaded. */
+  get loaded(): Promise<readonly HandlerInfo[]> {
+    return this.#loaded.promise
+  }
+
+  get owner(): string {
+    return this.#options.data.owner
+  }
+
+  /** The files of the user's that it has read, or looked for in vain, so far. */
+  get files(): ReadonlySet<string> {
+    return this.#files
+  }
+
+  /** To be called once it has loaded its handlers: from now on it runs them. */
+  start(orders: StartOrders): void {
+    this.#post({ kind: 'start', ...orders })
   }
 
   /** Resolves when it is of no more use. */
@@ -125,9 +155,9 @@ export class HandlerThread {
     const { clock, timing } = this.#options
     const { abortGraceMs } = timing
     // One that still loads has no runs.
-    const wait = this.#isReady ? graceMs : 0
-    this.#worker.postMessage({ kind: 'stop', graceMs: wait, abortGraceMs } satisfies ToRunner)
-    const late = clock.after(wait + 4 * abortGraceMs, () => this.#stopped.resolve(nothingLeft))
+    if (!this.#isLoaded) return this.kill()
+    this.#post({ kind: 'stop', graceMs, abortGraceMs })
+    const late = clock.after(graceMs + 4 * abortGraceMs, () => this.#stopped.resolve(nothingLeft))
     const leftovers = await this.#stopped.promise
     late.cancel()
     await (this.#closing ??= this.#close(leftovers))
@@ -135,12 +165,17 @@ export class HandlerThread {
 
   /** From now on bundled sinks sign with these. */
   useSecrets(secrets: readonly Secret[]): void {
-    this.#worker.postMessage({ kind: 'secrets', secrets } satisfies ToRunner)
+    this.#post({ kind: 'secrets', secrets })
+  }
+
+  /** From now on its runs can leave something for these. */
+  useSinks(sinks: StartOrders['sinks']): void {
+    this.#post({ kind: 'sinks', sinks })
   }
 
   /** From now on so many runs of a handler may run at once; null: as it says itself. */
   setConcurrency(handler: string, concurrency: number | null): void {
-    this.#worker.postMessage({ kind: 'concurrency', handler, concurrency } satisfies ToRunner)
+    this.#post({ kind: 'concurrency', handler, concurrency })
   }
 
   /** Ends it now; what was in flight counts as crashed. */
@@ -148,7 +183,12 @@ export class HandlerThread {
     return (this.#closing ??= this.#close(nothingLeft))
   }
 
+  #post(message: ToRunner): void {
+    this.#worker.postMessage(message)
+  }
+
   async #close(leftovers: Leftovers): Promise<void> {
+    this.#spend('idle', 'it is ended')
     await this.#worker.terminate()
     // Only now, when no handler runs any more: the runs, and those behind them, may begin at once.
     await this.#giveBack(leftovers)
@@ -184,9 +224,17 @@ export class HandlerThread {
 
   #receive(message: FromRunner): void {
     switch (message.kind) {
-      case 'ready':
-        this.#isReady = true
-        this.#ready.resolve(message.handlers)
+      case 'importing':
+        this.#files.add(message.file)
+        this.#options.onImport(message.file, message.stamp)
+        break
+      case 'loaded':
+        this.#isLoaded = true
+        this.#atWork = new AtWork(
+          message.handlers.map(({ name }) => name),
+          message.atWork,
+        )
+        this.#loaded.resolve(message.handlers)
         break
       case 'refused':
         this.#refuse(fromWireError(message.error))
@@ -207,14 +255,14 @@ export class HandlerThread {
   }
 
   #refuse(error: Error): void {
-    this.#ready.reject(error)
+    this.#loaded.reject(error)
     this.#spend('broken', error.message)
   }
 
   #exited(code: number): void {
     const reason = this.#failure ?? `it ended with code ${code}`
     this.#stopped.resolve(nothingLeft)
-    if (this.#isReady) this.#spend('broken', reason)
+    if (this.#isLoaded) this.#spend('broken', reason)
     else
       this.#refuse(
         new InboxError('handler_invalid', `the thread of the handlers ended while it loaded them: ${reason}`),
@@ -222,25 +270,13 @@ export class HandlerThread {
   }
 
   #spend(kind: Spent['kind'], reason: string): void {
-    clearInterval(this.#watch)
+    this.#watch.close()
     this.#spent.resolve({ kind, reason })
   }
+}
 
-  #watchPulse(): NodeJS.Timeout {
-    const { watchMs, blockedGraceMs } = this.#options.timing
-    let lastBeats = 0
-    let silentMs = 0
-    const watch = setInterval(() => {
-      const { beats, longestTimeoutMs } = this.#pulse
-      // Counted in looks, not read from a clock: after this very process was stopped for a while, nobody is to blame.
-      silentMs = beats === lastBeats ? silentMs + watchMs : 0
-      lastBeats = beats
-      if (beats > 0 && silentMs > longestTimeoutMs + blockedGraceMs) {
-        this.#spend('broken', `a handler blocked it for ${silentMs} ms`)
-      }
-    }, watchMs)
-    return watch.unref()
-  }
+function nameOf(selection: Selection): string {
+  return 'only' in selection ? `runner ${parse(selection.only).name}` : 'runner'
 }
 
 /** Not a pipe, which would keep in memory all that is printed after a failed write, or for a reader that does not read. */

@@ -33,7 +33,7 @@ export interface InProcessRunner {
 export async function startInProcess(options: InProcessOptions): Promise<InProcessRunner> {
   const { work, handlers, concurrency, clock, log } = options
   const concurrencies = await work.register(handlers.map(toRoute))
-  const observer: DispatcherObserver = { starting() {}, ...options.observer }
+  const observer: DispatcherObserver = { starting() {}, yielded() {}, ended() {}, ...options.observer }
   const { overrunGraceMs, abortGraceMs } = runnerTiming
   const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
   const dispatchers = [

@@ -3,7 +3,22 @@ import type { Lease, NewItem } from '../inbox/port.ts'
 import { toJson } from './json-text.ts'
 
 /** The sinks there are, by name. */
-export type KnownSinks = ReadonlyMap<string, { readonly order: 'key' | 'none' }>
+export type KnownSinks = ReadonlyMap<string, Pick<SinkInfo, 'order'>>
+
+/** What runs need to know of a sink in order to leave something for it. */
+export interface SinkInfo {
+  readonly name: string
+  readonly order: 'key' | 'none'
+}
+
+/** The sinks among handlers. */
+export function sinksOf(handlers: readonly (SinkInfo & { readonly kind: 'handler' | 'sink' })[]): SinkInfo[] {
+  return handlers.filter(({ kind }) => kind === 'sink').map(({ name, order }) => ({ name, order }))
+}
+
+export function toKnownSinks(sinks: readonly SinkInfo[]): KnownSinks {
+  return new Map(sinks.map((sink) => [sink.name, sink]))
+}
 
 export interface EnqueueOptions {
   /** What order is kept by at the sink; null: none. Default: that of the run. */

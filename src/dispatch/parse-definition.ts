@@ -56,6 +56,7 @@ const common = {
   retry: retryOptions.prefault({}),
   onDead: z.enum(['skip', 'hold']).default(handlerDefaults.onDead),
   from: from.default(handlerDefaults.from),
+  isolate: z.boolean().default(handlerDefaults.isolate),
 }
 
 const handlerSchema = z.strictObject({

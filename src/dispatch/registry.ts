@@ -9,14 +9,17 @@ import { parseDefinition } from './parse-definition.ts'
  * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.
  * Each is imported as it is, without a build. Throws `handler_invalid` for files that cannot be used, with the path and the
  * reason of each, and `handler_duplicate` if two have the same name. They come behind `bundled`.
+ * Files that are not `isSelected` are left out.
  */
 export async function loadHandlers(
   dir: string,
   bundled: readonly ResolvedHandler[] = [],
+  isSelected: (file: string) => boolean = () => true,
 ): Promise<readonly ResolvedHandler[]> {
   const handlers = [...bundled]
   const problems: InboxError[] = []
   for (const file of await findHandlerFiles(dir)) {
+    if (!isSelected(file)) continue
     try {
       const handler = parseDefinition(await importDefault(file), file, parse(file).name)
       refuseSameName(handlers, handler)
@@ -32,7 +35,10 @@ export async function loadHandlers(
   throw new InboxError('handler_invalid', problems.map(({ message }) => message).join('\n'), { cause: first })
 }
 
-function refuseSameName(handlers: readonly ResolvedHandler[], { name, file }: ResolvedHandler): void {
+type Named = Pick<ResolvedHandler, 'name' | 'file'>
+
+/** Throws `handler_duplicate` if one of `handlers` has the same name. */
+export function refuseSameName(handlers: readonly Named[], { name, file }: Named): void {
   const same = handlers.find((known) => known.name === name)
   if (same === undefined) return
   throw new InboxError(

@@ -12,23 +12,42 @@ const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox/testing': siblingModule(import.meta.url, '../testing/index'),
 }
 
+/** What a thread tells of the user's files when it imports them. */
+export type OnImport = (file: string) => void
+
 /**
  * Lets the files of a folder import `onchain-inbox` from wherever they are, with no package.json or node_modules near, and
- * makes Node read them as ES modules whatever package.json is near. Other packages resolve from the file's own folder.
+ * makes Node read them as ES modules whatever package.json is near. Other packages resolve from the file's own folder. `onImport` is told, before it
+ * is read, of each file that they import, and of what is not there; not of packages.
  */
-export function installResolveHook(handlersDir: string | null): void {
+export function installResolveHook(handlersDir: string | null, onImport: OnImport = () => {}): void {
   const folders = handlersDir === null ? [] : [handlersDir, realPath(handlersDir)]
+  /** URLs of the folder's files and of what they import. */
+  const users = new Set<string>()
+  const note = (url: string) => {
+    if (!url.startsWith('file:') || url.includes('/node_modules/') || users.has(url)) return
+    users.add(url)
+    onImport(fileURLToPath(url))
+  }
+
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const ours = publicModules[specifier]
       if (ours !== undefined) return { url: ours.href, shortCircuit: true }
+      const isImported = context.parentURL !== undefined && users.has(context.parentURL)
+      if (isImported && isRelative(specifier)) note(new URL(specifier, context.parentURL).href)
       const resolved = nextResolve(specifier, context)
       // Node resolves links, so a file that is linked into the folder is known by what it was asked for as.
       const isHandler = folders.some((folder) => isIn(folder, resolved.url) || isIn(folder, specifier))
+      if (isHandler || isImported) note(resolved.url)
       const format = isHandler ? formatOf(resolved.url) : undefined
       return format === undefined ? resolved : { ...resolved, format }
     },
   })
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('./') || specifier.startsWith('../')
 }
 
 /** A folder that is not there is reported where it is read. */

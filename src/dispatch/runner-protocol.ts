@@ -4,7 +4,8 @@ import type { Secret } from '../signature/keys.ts'
 import type { ResolvedHandler, RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
-import type { HandlerSources } from './sources.ts'
+import type { SinkInfo } from './outbox.ts'
+import type { HandlerSources, Selection } from './sources.ts'
 
 /** How long things may take, in milliseconds. */
 export const runnerTiming = Object.freeze({
@@ -14,6 +15,10 @@ export const runnerTiming = Object.freeze({
   overrunGraceMs: 5_000,
   /** A thread blocked for this much longer than its handlers may run is replaced. */
   blockedGraceMs: 5_000,
+  /** A thread blocked for so long is worth a warning that names the handler. */
+  blockedWarnMs: 1_000,
+  /** How often it is looked at whether files have changed, with `watch`. */
+  lookMs: 250,
   /** How often it is looked at whether a thread is blocked. */
   watchMs: 500,
   /** For handlers to end after a stop aborted them. */
@@ -30,6 +35,8 @@ export type RunnerTiming = { readonly [Name in keyof typeof runnerTiming]: numbe
 /** What a runner thread is started with. */
 export interface RunnerData {
   readonly sources: HandlerSources
+  /** What of them it loads. */
+  readonly selection: Selection
   /** What bundled sinks sign with, where there are such. */
   readonly secrets: readonly Secret[]
   readonly concurrency: number
@@ -64,7 +71,10 @@ export interface SettledCount {
 }
 
 export type FromRunner =
-  | { readonly kind: 'ready'; readonly handlers: readonly HandlerInfo[] }
+  /** All is loaded; it waits for `start`. */
+  | { readonly kind: 'loaded'; readonly handlers: readonly HandlerInfo[]; readonly atWork: SharedArrayBuffer }
+  /** A file of the user's is about to be read, or was looked for in vain. */
+  | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
   /** A handler ignores its timeout: only the end of this thread can end it. */
@@ -85,41 +95,17 @@ export interface Leftovers {
   readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
 }
 
+/** What a thread needs to know beside its own handlers. */
+export interface StartOrders {
+  /** How many runs of a handler may run at once, where somebody set that. */
+  readonly concurrencies: Readonly<Record<string, number>>
+  /** All there are, whichever thread they are in. */
+  readonly sinks: readonly SinkInfo[]
+}
+
 export type ToRunner =
+  | ({ readonly kind: 'start' } & StartOrders)
+  | { readonly kind: 'sinks'; readonly sinks: readonly SinkInfo[] }
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
-
-/**
- * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps
- * raising, and the longest timeout of the attempts that run.
- */
-export class Pulse {
-  readonly #cells: Int32Array
-
-  constructor(shared = new SharedArrayBuffer(8)) {
-    this.#cells = new Int32Array(shared)
-  }
-
-  get shared(): SharedArrayBuffer {
-    return this.#cells.buffer as SharedArrayBuffer
-  }
-
-  beat(longestTimeoutMs: number): void {
-    Atomics.add(this.#cells, 0, 1)
-    Atomics.store(this.#cells, 1, longestTimeoutMs)
-  }
-
-  /** Told before an attempt starts, because it may block the loop at once. */
-  starting(timeoutMs: number): void {
-    if (timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
-  }
-
-  get beats(): number {
-    return Atomics.load(this.#cells, 0)
-  }
-
-  get longestTimeoutMs(): number {
-    return Atomics.load(this.#cells, 1)
-  }
-}

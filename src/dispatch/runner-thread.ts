@@ -4,11 +4,11 @@ import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
-import { toRoute } from './define.ts'
+import { AtWork } from './at-work.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
+import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
-  Pulse,
   toHandlerInfo,
   type FromRunner,
   type Leftovers,
@@ -18,12 +18,13 @@ import {
   type ToRunner,
 } from './runner-protocol.ts'
 import { loadSources } from './sources.ts'
+import { stampOfSync } from './stamp.ts'
 
 /**
  * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the
  * receiver's goes on.
  */
-const beatMs = 250
+const beatMs = 100
 const reportMs = 250
 
 async function start(main: MessagePort, data: RunnerData): Promise<void> {
@@ -31,13 +32,12 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const log = createLogger({ level: data.logLevel, pretty: data.prettyLog })
 
   let { secrets } = data
-  installResolveHook(data.sources.handlersDir)
-  const handlers = await loadSources(data.sources, () => secrets)
+  installResolveHook(data.sources.handlersDir, (file) => tell({ kind: 'importing', file, stamp: stampOfSync(file) }))
+  const handlers = await loadSources(data.sources, () => secrets, data.selection)
   const work = connectWork(data.workPort)
-  // The table is the same in a runner for suspects, which must not create it anew.
-  const concurrencies = data.suspects ? {} : await work.register(handlers.map(toRoute))
 
   const pulse = new Pulse(data.pulse)
+  const atWork = new AtWork(handlers.map(({ name }) => name))
   const settled = createSettledCounter()
   let lastSettledAt = performance.now()
   const dispatcher = new Dispatcher({
@@ -50,7 +50,12 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     clock: systemClock,
     log,
     observer: {
-      starting: (timeoutMs) => pulse.starting(timeoutMs),
+      starting({ name, timeoutMs }) {
+        pulse.starting(timeoutMs)
+        atWork.starting(name)
+      },
+      yielded: () => atWork.yielded(),
+      ended: (handler) => atWork.ended(handler),
       settled(handler, kind, durationMs) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs)
@@ -58,10 +63,6 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
       stuck: (handler) => tell({ kind: 'stuck', handler }),
     },
   })
-
-  for (const [handler, concurrency] of Object.entries(concurrencies)) {
-    dispatcher.setConcurrency(handler, concurrency)
-  }
 
   const beat = setInterval(() => pulse.beat(dispatcher.longestTimeoutMs), beatMs)
   const report = setInterval(() => {
@@ -72,26 +73,38 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   }, reportMs)
 
   main.on('message', (message: ToRunner) => {
-    if (message.kind === 'secrets') {
-      secrets = message.secrets
-      return
+    switch (message.kind) {
+      case 'start':
+        dispatcher.useSinks(message.sinks)
+        for (const [handler, set] of Object.entries(message.concurrencies)) dispatcher.setConcurrency(handler, set)
+        dispatcher.start()
+        break
+      case 'sinks':
+        dispatcher.useSinks(message.sinks)
+        break
+      case 'secrets':
+        secrets = message.secrets
+        break
+      case 'concurrency':
+        dispatcher.setConcurrency(message.handler, message.concurrency)
+        break
+      case 'stop':
+        void stop(message.graceMs, message.abortGraceMs)
+        break
     }
-    if (message.kind === 'concurrency') {
-      dispatcher.setConcurrency(message.handler, message.concurrency)
-      return
-    }
-    void dispatcher.stop(message.graceMs, message.abortGraceMs).then((leftovers) => {
-      clearInterval(beat)
-      clearInterval(report)
-      const counts = settled.take()
-      if (counts.length > 0) tell({ kind: 'settled', counts })
-      tell({ kind: 'stopped', leftovers: sortLeftovers(leftovers) })
-    })
   })
 
+  async function stop(graceMs: number, abortGraceMs: number): Promise<void> {
+    const leftovers = await dispatcher.stop(graceMs, abortGraceMs)
+    clearInterval(beat)
+    clearInterval(report)
+    const counts = settled.take()
+    if (counts.length > 0) tell({ kind: 'settled', counts })
+    tell({ kind: 'stopped', leftovers: sortLeftovers(leftovers) })
+  }
+
   pulse.beat(dispatcher.longestTimeoutMs)
-  tell({ kind: 'ready', handlers: handlers.map(toHandlerInfo) })
-  dispatcher.start()
+  tell({ kind: 'loaded', handlers: handlers.map(toHandlerInfo), atWork: atWork.shared })
 }
 
 function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {

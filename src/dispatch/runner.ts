@@ -1,36 +1,23 @@
-import type { Readable } from 'node:stream'
-import type { MessagePort } from 'node:worker_threads'
-import type { Clock } from '../clock.ts'
+import { relative } from 'node:path'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
-import type { Logger } from '../log.ts'
-import { HandlerThread } from './handler-thread.ts'
-import type { Secret } from '../signature/keys.ts'
-import type { HandlerSources } from './sources.ts'
-import { runnerTiming, type HandlerInfo, type RunnerTiming, type SettledCount } from './runner-protocol.ts'
+import { toRoute } from './define.ts'
+import { sinksOf } from './outbox.ts'
+import { refuseSameName } from './registry.ts'
+import { runnerTiming, type HandlerInfo, type RunnerTiming, type StartOrders } from './runner-protocol.ts'
+import { everything, type Selection } from './sources.ts'
+import { maxDraining, ThreadGroup, type ThreadOptions } from './thread-group.ts'
+import { SourceWatch } from './watch.ts'
 
-export interface RunnerOptions {
-  readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats'>
-  readonly openWorkPort: () => Promise<MessagePort>
-  readonly sources: HandlerSources
-  /** What bundled sinks sign with, at present. Without it they have nothing to sign with. */
-  readonly secrets?: () => readonly Secret[]
-  readonly concurrency: number
-  readonly logLevel: string
-  readonly prettyLog: boolean
-  readonly clock: Clock
-  readonly log: Logger
-  readonly onSettled: (counts: readonly SettledCount[]) => void
-  /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
-  readonly onOutput?: ((output: Readable) => void) | undefined
-  /** Called once for each thread that was lost. */
-  readonly onReplaced: (reason: string) => void
+export interface RunnerOptions extends ThreadOptions {
+  readonly inbox: ThreadOptions['inbox'] & Pick<Inbox, 'register'>
+  /** Whether edited handlers take the place of the old ones. */
+  readonly watch?: boolean
+  /** Called each time they have. */
+  readonly onReloaded?: (handlers: readonly HandlerInfo[]) => void
   /** Default: `runnerTiming`. */
   readonly timing?: Partial<RunnerTiming>
 }
-
-/** Threads that finish their runs beside the one that took over. Each may run as much at once as that one. */
-const maxDraining = 2
 
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
@@ -43,142 +30,205 @@ export interface Runner {
 }
 
 /**
- * Starts the thread that runs the handlers and keeps one running: replaced when it exits, dies, or blocks for longer than its
- * handlers may take. What was in flight then comes back as suspects, which a second thread tries one at a time, so that only
- * the guilty run is charged again while all other work goes on.
+ * Starts the threads that run the handlers and keeps them running: one for all, and one for each that is to be isolated. With
+ * `watch`, or when it turns out that others are to be isolated than before, all are loaded anew, and the new threads take over
+ * once they have loaded everything; the old ones finish what runs in them.
  */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
-  const { inbox, clock, log } = options
+  const { inbox, sources, clock, log } = options
   const timing = { ...runnerTiming, ...options.timing }
-  const threads = new Set<HandlerThread>()
-  /** Oldest first. */
-  const draining: HandlerThread[] = []
-  let handlers: readonly HandlerInfo[] = []
+  /** All that have threads: the current ones, those that are being loaded, those that finish their runs. */
+  const groups = new Set<ThreadGroup>()
+  let current: readonly ThreadGroup[] = []
+  /** What has been replaced and finishes its runs, oldest first. */
+  const draining: (readonly ThreadGroup[])[] = []
   let started = 0
+  /** Files that have changed since the handlers were last loaded; undefined: no reload is wanted. */
+  let wanted: readonly string[] | undefined
+  let reloading: Promise<void> | undefined
+  let loading: AbortController | undefined
+  let lastTurn: Promise<unknown> = Promise.resolve()
   let stopping: Promise<void> | undefined
-  let suspectsWanted = false
-  let atSuspects = false
 
-  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve))
+  const watch =
+    options.watch === true && sources.handlersDir !== null
+      ? new SourceWatch({ handlersDir: sources.handlersDir, lookMs: timing.lookMs, clock, onChange: reload })
+      : undefined
 
-  async function startThread(role: 'all' | 'suspects'): Promise<HandlerThread> {
-    const workPort = await options.openWorkPort()
-    if (stopping !== undefined) {
-      workPort.close()
-      throw new InboxError('shutting_down', 'the runner is stopping')
-    }
-    const { sources, concurrency, logLevel, prettyLog, onSettled, onOutput } = options
-    const suspects = role === 'suspects'
-    const owner = `${role}-${++started}`
-    const secrets = options.secrets?.() ?? []
-    const data = { sources, secrets, concurrency, owner, suspects, logLevel, prettyLog, workPort }
-    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput })
-    threads.add(thread)
+  const handlersOf = (some: readonly ThreadGroup[]) => some.flatMap((group) => group.handlers)
+
+  function createGroup(selection: Selection): ThreadGroup {
+    const group = new ThreadGroup({
+      ...options,
+      selection,
+      timing,
+      nextOwner: (role) => `${role}-${++started}`,
+      onImport: (file, stamp) => watch?.note(file, stamp),
+      onLeft: lookForSuspects,
+      admit: (asking, handlers) => inTurn(() => admit(asking, handlers)),
+    })
+    groups.add(group)
+    return group
+  }
+
+  async function abandon(some: readonly ThreadGroup[]): Promise<void> {
+    await Promise.all(some.map((group) => group.abandon()))
+    for (const group of some) groups.delete(group)
+  }
+
+  /**
+   * Loads all handlers. Only then is it known which are to be isolated: where some are, each is loaded once more by a thread of
+   * its own, and the others by one without them.
+   */
+  async function loadAll(signal: AbortSignal): Promise<readonly ThreadGroup[]> {
+    const [whole] = await loadGroups([everything], signal)
+    if (whole === undefined) return []
+    const isolated = whole.handlers.filter(({ isolate }) => isolate).map(({ file }) => file)
+    if (isolated.length === 0) return [whole]
+    await abandon([whole])
+    return loadGroups([{ except: isolated }, ...isolated.map((only) => ({ only }))], signal)
+  }
+
+  async function loadGroups(selections: readonly Selection[], signal: AbortSignal): Promise<readonly ThreadGroup[]> {
+    const loaded = selections.map(createGroup)
+    const giveUp = () => void abandon(loaded)
+    signal.addEventListener('abort', giveUp)
     try {
-      handlers = await thread.ready
-      return thread
+      signal.throwIfAborted()
+      await Promise.all(loaded.map((group) => group.load()))
+      signal.throwIfAborted()
+      return loaded
     } catch (error) {
-      await thread.kill()
-      threads.delete(thread)
+      await abandon(loaded)
       throw error
+    } finally {
+      signal.removeEventListener('abort', giveUp)
     }
   }
 
-  /** What a thread leaves behind when it has ended may be suspects. */
-  async function leave(thread: HandlerThread, ended: Promise<void>): Promise<void> {
-    await ended
-    threads.delete(thread)
-    await thread.emptied
-    void workOffSuspects()
+  /** One at a time, because the routes are registered as a whole. */
+  function inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = lastTurn.then(task)
+    lastTurn = result.catch(() => {})
+    return result
   }
 
-  async function keepRunning(first: HandlerThread): Promise<void> {
-    for (let thread: HandlerThread | undefined = first; thread !== undefined; thread = await startAgain()) {
-      const { kind, reason } = await thread.spent
-      if (stopping !== undefined) return
-      tellReplaced(reason)
-      // Not waited for: a thread inside a blocking system call ends only after it.
-      void leave(thread, kind === 'stuck' ? drain(thread) : thread.kill())
+  async function register(handlers: readonly HandlerInfo[]): Promise<StartOrders> {
+    handlers.forEach((handler, index) => refuseSameName(handlers.slice(0, index), handler))
+    const concurrencies = await inbox.register(handlers.map(toRoute))
+    return { concurrencies, sinks: sinksOf(handlers) }
+  }
+
+  /** A thread that was lost has been loaded anew, maybe from files that are not what they were. */
+  async function admit(asking: ThreadGroup, handlers: readonly HandlerInfo[]): Promise<StartOrders> {
+    if (stopping !== undefined || !current.includes(asking)) throw new InboxError('shutting_down', 'it was replaced')
+    if (!fits(asking.selection, handlers)) {
+      if (reloading === undefined) reload([])
+      throw new InboxError('handler_invalid', 'other handlers are to be isolated than before; all are loaded anew')
     }
+    const orders = await register(current.flatMap((group) => (group === asking ? handlers : group.handlers)))
+    for (const group of current) if (group !== asking) group.useSinks(orders.sinks)
+    return orders
   }
 
-  /** Lets the other runs of a stuck thread finish, but for no more such threads at once than a few. */
-  async function drain(thread: HandlerThread): Promise<void> {
-    draining.push(thread)
-    if (draining.length > maxDraining) void draining[0]?.stop(0)
-    await thread.stop(thread.longestTimeoutMs)
-    draining.splice(draining.indexOf(thread), 1)
+  /** Puts loaded groups in the place of the current ones. */
+  async function takeOver(loaded: readonly ThreadGroup[]): Promise<void> {
+    const orders = await register(handlersOf(loaded))
+    const old = current
+    current = loaded
+    // Before the new ones begin: what comes from now on is theirs.
+    await Promise.all(old.map((group) => group.retire())).catch(() => {})
+    void drain(old)
+    if (stopping !== undefined) return
+    for (const group of loaded) group.start(orders)
   }
 
-  async function startAgain(): Promise<HandlerThread | undefined> {
-    let delayMs = timing.restartDelayMs
-    for (;;) {
-      await wait(delayMs)
-      if (stopping !== undefined) return undefined
-      try {
-        return await startThread('all')
-      } catch (error) {
-        delayMs = Math.min(2 * delayMs, timing.longestRestartDelayMs)
-        log.error({ error: messageOf(error) }, 'the thread of the handlers cannot be started; trying again')
-      }
+  async function drain(old: readonly ThreadGroup[]): Promise<void> {
+    draining.push(old)
+    if (draining.length > maxDraining) for (const group of draining[0] ?? []) void group.stop(0)
+    await Promise.all(old.map((group) => group.drain()))
+    draining.splice(draining.indexOf(old), 1)
+    for (const group of old) groups.delete(group)
+    await Promise.all(old.map((group) => group.emptied()))
+    lookForSuspects()
+  }
+
+  function lookForSuspects(): void {
+    for (const group of current) void group.workOffSuspects()
+  }
+
+  /** What is being loaded at the moment is out of date then. */
+  function reload(changed: readonly string[]): void {
+    wanted = [...new Set([...(wanted ?? []), ...changed])]
+    loading?.abort()
+    reloading ??= reloadWhileWanted()
+  }
+
+  async function reloadWhileWanted(): Promise<void> {
+    while (wanted !== undefined && stopping === undefined) {
+      const changed = wanted
+      wanted = undefined
+      await reloadOnce(changed)
     }
+    reloading = undefined
   }
 
-  /** Keeps a thread for suspects as long as there are any. One call is at work, the others only make it look again. */
-  async function workOffSuspects(): Promise<void> {
-    suspectsWanted = true
-    if (atSuspects) return
-    atSuspects = true
-    while (suspectsWanted && stopping === undefined) {
-      suspectsWanted = false
-      if (await hasSuspects()) {
-        suspectsWanted = true
-        await runSuspects()
-      }
-    }
-    atSuspects = false
-  }
-
-  async function hasSuspects(): Promise<boolean> {
-    const names = new Set(handlers.map((handler) => handler.name))
-    const stats = await inbox.stats().catch(() => undefined)
-    return stats?.handlers.some((row) => row.suspect > 0 && names.has(row.handler)) ?? true
-  }
-
-  async function runSuspects(): Promise<void> {
+  async function reloadOnce(changed: readonly string[]): Promise<void> {
+    loading = new AbortController()
+    const { signal } = loading
+    const files = changed.map((file) => relative(sources.handlersDir ?? '', file))
     try {
-      const thread = await startThread('suspects')
-      const { kind, reason } = await thread.spent
-      if (stopping !== undefined) return
-      if (kind !== 'idle') tellReplaced(reason)
-      await leave(thread, kind === 'broken' ? thread.kill() : thread.stop(0))
+      const loaded = await loadAll(signal)
+      await inTurn(() => takeOver(loaded)).catch(async (error: unknown) => {
+        await abandon(loaded)
+        throw error
+      })
+      watch?.keep(new Set(loaded.flatMap((group) => group.files)))
+      const handlers = handlersOf(loaded)
+      log.info({ handlers: handlers.map(({ name }) => name), changed: files }, 'handlers reloaded')
+      options.onReloaded?.(handlers)
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'the thread for suspects cannot be started; trying again')
-      await wait(timing.longestRestartDelayMs)
+      if (signal.aborted || stopping !== undefined) return
+      log.error({ error: messageOf(error), changed: files }, 'handlers could not be reloaded; the old ones go on')
+      if (error instanceof InboxError && !error.code.startsWith('handler_')) {
+        clock.after(timing.longestRestartDelayMs, () => reload(changed))
+      }
     }
-  }
-
-  function tellReplaced(reason: string): void {
-    log.error({ reason }, 'the thread of the handlers is replaced')
-    options.onReplaced(reason)
   }
 
   async function stop(graceMs: number): Promise<void> {
-    await Promise.all([...threads].map((thread) => thread.stop(graceMs)))
+    watch?.close()
+    loading?.abort()
+    await Promise.all([...groups].map((group) => group.stop(graceMs)))
+    await reloading
   }
 
-  void keepRunning(await startThread('all'))
-  void workOffSuspects()
+  await watch?.start()
+  try {
+    current = await loadAll(new AbortController().signal)
+    const orders = await register(handlersOf(current))
+    for (const group of current) group.start(orders)
+  } catch (error) {
+    watch?.close()
+    await abandon([...groups])
+    throw error
+  }
   return {
     get handlers() {
-      return handlers
+      return handlersOf(current)
     },
     setConcurrency(handler, concurrency) {
-      for (const thread of threads) thread.setConcurrency(handler, concurrency)
+      for (const group of groups) group.setConcurrency(handler, concurrency)
     },
     refreshSecrets() {
-      for (const thread of threads) thread.useSecrets(options.secrets?.() ?? [])
+      for (const group of groups) group.useSecrets(options.secrets?.() ?? [])
     },
     stop: (graceMs) => (stopping ??= stop(graceMs)),
   }
+}
+
+/** Whether these handlers are what such a thread is to run. */
+function fits(selection: Selection, handlers: readonly HandlerInfo[]): boolean {
+  if ('only' in selection) return handlers.length === 1 && handlers[0]?.isolate === true
+  return handlers.every(({ isolate }) => !isolate)
 }

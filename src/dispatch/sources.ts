@@ -15,19 +15,27 @@ export interface HandlerSources {
   readonly forward?: { readonly url: string; readonly signatureHeader: string }
 }
 
+/** What of them one thread loads: all but some files of the folder, or one of these files alone. */
+export type Selection = { readonly except: readonly string[] } | { readonly only: string }
+
+export const everything: Selection = { except: [] }
+
 /** What the settings say of it. */
 export function sourcesOf(config: Pick<Config, 'handlersDir' | 'forwardUrl' | 'signatureHeader'>): HandlerSources {
   const { handlersDir, forwardUrl, signatureHeader } = config
   return { handlersDir, ...(forwardUrl !== undefined && { forward: { url: forwardUrl, signatureHeader } }) }
 }
 
-/** Loads all there is: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
+/** Loads all there is, or what is selected of it: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
 export async function loadSources(
   { handlersDir, forward }: HandlerSources,
   secrets: () => readonly Secret[],
+  selection = everything,
 ): Promise<readonly ResolvedHandler[]> {
-  const bundled = forward === undefined ? [] : [await loadForward(forward, secrets)]
-  return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled)
+  const isAlone = 'only' in selection
+  const bundled = forward === undefined || isAlone ? [] : [await loadForward(forward, secrets)]
+  const isSelected = (file: string) => (isAlone ? file === selection.only : !selection.except.includes(file))
+  return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled, isSelected)
 }
 
 async function loadForward(

@@ -87,7 +87,7 @@ describe('P9: a handler that is poisoned by one event', () => {
   })
 
   it('convicts each of many guilty runs, and none beside them', async () => {
-    await using stage = await stageRunner(['poison', 'steady'], { ...shortTiming, suspectIdleMs: 1_000 })
+    await using stage = await stageRunner(['poison', 'steady'], { timing: { ...shortTiming, suspectIdleMs: 1_000 } })
     const good = innocents('good')
     const bad = Array.from({ length: counts.poisonedEvents }, (_, index) => ({
       id: `bad_${index}`,

@@ -116,6 +116,7 @@ test('SIGSTOP for longer than clients and the watch over the handlers wait, then
   await sidecar.drained()
   expect(sidecar.lives).toHaveLength(1)
   expect(sidecar.output.lines.filter(({ level }) => level === 'error')).toEqual([])
+  expect(sidecar.output.lines.filter(({ msg }) => msg.startsWith('a handler block'))).toEqual([])
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
 })

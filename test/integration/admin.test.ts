@@ -297,6 +297,7 @@ test('handlers are listed with their settings and their runs, those that are gon
     onDead: 'skip',
     latestOnly: false,
     from: 'now',
+    isolate: false,
     retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
     file: '/handlers/alerts.ts',
   }
@@ -318,6 +319,7 @@ test('handlers are listed with their settings and their runs, those that are gon
         priority: 0,
         timeout_ms: 30_000,
         on_dead: 'skip',
+        isolate: false,
         latest_only: false,
         max_age_ms: null,
         retry: { attempts: 10, base_ms: 1000, cap_ms: 600_000 },

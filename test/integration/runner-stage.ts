@@ -1,25 +1,28 @@
-import { cp, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/clock.ts'
 import type { RunnerTiming } from '../../src/dispatch/runner-protocol.ts'
 import { startRunner, type Runner } from '../../src/dispatch/runner.ts'
 import type { NewEvent, RunRecord } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
+import type { LogLine } from '../support/process-output.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 /** Short, but longer than a machine under load holds up a thread that is well. */
 export const shortTiming: Partial<RunnerTiming> = {
   overrunGraceMs: 300,
+  blockedWarnMs: 500,
   blockedGraceMs: 1_500,
   watchMs: 50,
   restartDelayMs: 20,
   longestRestartDelayMs: 100,
   suspectIdleMs: 300,
+  lookMs: 20,
 }
 
 interface StagedEvent {
@@ -38,6 +41,8 @@ export interface RunnerStage extends AsyncDisposable {
   readonly replaced: readonly string[]
   /** Attempts by handler and kind, as they were reported. */
   readonly settled: ReadonlyMap<string, number>
+  /** What the runner logged, but for debug lines. */
+  readonly lines: readonly LogLine[]
   /** One more over the same inbox and handlers. */
   startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
   /** The names of the threads that live now. */
@@ -50,10 +55,17 @@ export interface RunnerStage extends AsyncDisposable {
   drained(): Promise<void>
 }
 
+interface RunnerStageOptions {
+  readonly timing?: Partial<RunnerTiming>
+  readonly watch?: boolean
+  /** More files of the handlers folder, by their names there. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
 /** The real threads over a real file, with handlers of test/fixtures/handlers copied to a folder of their own. */
 export async function stageRunner(
   handlers: readonly string[],
-  timing: Partial<RunnerTiming> = shortTiming,
+  { timing = shortTiming, watch = false, files = {} }: RunnerStageOptions = {},
 ): Promise<RunnerStage> {
   await using opened = new AsyncDisposableStack()
   const dir = opened.use(await createTempDir()).path
@@ -61,6 +73,10 @@ export async function stageRunner(
   await mkdir(handlersDir)
   for (const name of handlers) {
     await cp(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), join(handlersDir, `${name}.ts`))
+  }
+  for (const [name, source] of Object.entries(files)) {
+    await mkdir(dirname(join(handlersDir, name)), { recursive: true })
+    await writeFile(join(handlersDir, name), source)
   }
 
   const threads = new Map<Worker, string>()
@@ -77,6 +93,9 @@ export async function stageRunner(
   opened.defer(() => inbox.close())
   const replaced: string[] = []
   const settled = new Map<string, number>()
+  const lines: LogLine[] = []
+  const write = (fields: object, msg: string) => void lines.push({ ...fields, msg })
+  const log = Object.assign(Object.create(silentLogger) as Logger, { info: write, warn: write, error: write })
   const start = (timing: Partial<RunnerTiming>) =>
     startRunner({
       inbox,
@@ -86,8 +105,9 @@ export async function stageRunner(
       logLevel: 'silent',
       prettyLog: false,
       clock: systemClock,
-      log: silentLogger,
+      log,
       timing,
+      watch,
       onReplaced: (reason) => replaced.push(reason),
       onSettled(counts) {
         for (const { handler, kind, count } of counts) {
@@ -106,6 +126,7 @@ export async function stageRunner(
     handlersDir,
     replaced,
     settled,
+    lines,
     startAnother: start,
     threads: () => [...threads.values()].toSorted(),
     started: () => started,

@@ -173,7 +173,13 @@ class Thread {
       suspects,
       clock: world.time.clock(this.life, world.random),
       log: silentLogger,
-      observer: { starting: () => {}, settled: () => {}, stuck: () => this.#replace() },
+      observer: {
+        starting: () => {},
+        yielded: () => {},
+        ended: () => {},
+        settled: () => {},
+        stuck: () => this.#replace(),
+      },
       overrunGraceMs,
     })
     this.#dispatcher.start()

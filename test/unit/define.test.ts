@@ -39,6 +39,7 @@ describe('parseDefinition', () => {
       onDead: 'skip',
       latestOnly: false,
       from: 'now',
+      isolate: false,
       match: undefined,
       run: expect.any(Function),
       file: '/handlers/x.ts',

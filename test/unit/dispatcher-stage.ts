@@ -31,6 +31,8 @@ export async function stageDispatcher(options: StageOptions) {
   const stuck: string[] = []
   const observer: DispatcherOptions['observer'] = {
     starting: () => {},
+    yielded: () => {},
+    ended: () => {},
     settled: (handler, kind) => settled.push(`${handler} ${kind}`),
     stuck: (handler) => stuck.push(handler),
   }

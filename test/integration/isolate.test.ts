@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { maxCrashes } from '../../src/inbox/port.ts'
+import { until } from '../support/until.ts'
+import { stageRunner, type RunnerStage } from './runner-stage.ts'
+
+const fixture = async (name: string) =>
+  (await readFile(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), 'utf8')) as string
+
+/** The source of a handler, told to be isolated. */
+const isolated = (source: string) => source.replace("type: '*',", "type: '*',\n  isolate: true,")
+
+const runners = (stage: RunnerStage) => stage.threads().filter((name) => name.startsWith('runner'))
+const handlerNames = (stage: RunnerStage) => stage.runner.handlers.map(({ name }) => name).toSorted()
+
+it.each(['exit', 'spin', 'throw from a timer'])(
+  'what an isolated handler does to its thread touches no run of others: %s',
+  async (deed) => {
+    await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
+    expect(runners(stage)).toEqual(['runner', 'runner poison'])
+    await stage.accept({ id: 'in flight', data: { workMs: 300 } })
+    await until(async () => (await stage.run('in flight', 'steady')).state === 'running', 'a run in flight')
+    await stage.accept({ id: 'guilty', data: { deed } })
+    const others: string[] = ['in flight']
+    await until(async () => {
+      const id = `beside_${others.length}`
+      await stage.accept({ id })
+      others.push(id)
+      await until(async () => (await stage.run(id, 'steady')).state === 'done', 'the run beside it')
+      return (await stage.run('guilty', 'poison')).state === 'dead'
+    }, 'the verdict')
+    expect(await stage.run('guilty', 'poison')).toMatchObject({ crashed: maxCrashes })
+    for (const id of others) {
+      expect(await stage.run(id, 'steady'), id).toMatchObject({ state: 'done', attempt: 1, crashed: 0 })
+    }
+    expect(stage.replaced).toHaveLength(maxCrashes)
+    await stage.drained()
+    await until(() => runners(stage).length === 2, 'the end of the thread for suspects')
+    expect(runners(stage)).toEqual(['runner', 'runner poison'])
+  },
+)
+
+const telling = (name: string, options = '') => `
+  import { defineHandler } from 'onchain-inbox'
+  import { appendFileSync } from 'node:fs'
+  import { join } from 'node:path'
+  globalThis.loaded = [...(globalThis.loaded ?? []), '${name}']
+  export default defineHandler({
+    type: '*', ${options}
+    run(event, ctx) {
+      appendFileSync(join(import.meta.dirname, 'told'), '${name} with ' + globalThis.loaded.join(' ') + '\\n')
+      ctx.enqueue('out', '${name}')
+      ctx.enqueue('apart', '${name}')
+    },
+  })`
+const sink = (name: string, options = '') => `
+  import { defineSink } from 'onchain-inbox'
+  import { appendFileSync } from 'node:fs'
+  import { join } from 'node:path'
+  export default defineSink({
+    name: '${name}', ${options}
+    send([item]) { appendFileSync(join(import.meta.dirname, 'told'), '${name} got ' + item.payload + '\\n') },
+  })`
+const told = (stage: RunnerStage) =>
+  readFileSync(join(stage.handlersDir, 'told'), 'utf8').split('\n').slice(0, -1).toSorted()
+
+it('loads an isolated file alone, and runs leave things for sinks in whichever thread', async () => {
+  await using stage = await stageRunner([], {
+    files: {
+      'a.mjs': telling('a'),
+      'b.mjs': telling('b'),
+      'c.mjs': telling('c', 'isolate: true,'),
+      'd.mjs': sink('out'),
+      'e.mjs': sink('apart', 'isolate: true,'),
+    },
+  })
+  expect(runners(stage)).toEqual(['runner', 'runner c', 'runner e'])
+  expect(handlerNames(stage)).toEqual(['a', 'apart', 'b', 'c', 'out'])
+  expect(stage.runner.handlers.filter(({ isolate }) => isolate).map(({ name }) => name)).toEqual(['c', 'apart'])
+  await stage.accept({ id: 'evt_1' })
+  await stage.drained()
+  expect(told(stage)).toEqual([
+    'a with a b',
+    ...['a', 'b', 'c'].map((name) => `apart got ${name}`),
+    'b with a b',
+    'c with c',
+    ...['a', 'b', 'c'].map((name) => `out got ${name}`),
+  ])
+})
+
+it('an isolated handler is paused, and its concurrency changed, as others are', async () => {
+  await using stage = await stageRunner(['steady'], { files: { 'blocking.ts': isolated(await fixture('blocking')) } })
+  await stage.inbox.setPaused('blocking', true)
+  await stage.accept({ id: 'evt_1' })
+  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run of the other')
+  expect(await stage.run('evt_1', 'blocking')).toMatchObject({ state: 'ready' })
+  await stage.inbox.setPaused('blocking', false)
+  await stage.drained()
+
+  stage.runner.setConcurrency('blocking', 1)
+  await stage.accept(...Array.from({ length: 6 }, (_, n) => ({ id: `one_${n}`, data: { waitMs: 30 } })))
+  await stage.drained()
+  const attempts = await Promise.all(
+    Array.from({ length: 6 }, async (_, n) => (await stage.run(`one_${n}`, 'blocking')).attempts[0]),
+  )
+  const times = attempts
+    .map((attempt) => [attempt?.startedAt ?? 0, attempt?.endedAt ?? 0])
+    .toSorted(([a = 0], [b = 0]) => a - b)
+  times.slice(1).forEach(([start = 0], index) => expect(start).toBeGreaterThanOrEqual(times[index]?.[1] ?? 0))
+})
+
+it('with `watch`, a handler moves into a thread of its own, is edited there, and moves back', async () => {
+  await using stage = await stageRunner(['steady'], { watch: true, files: { 'a.mjs': telling('a') } })
+  const edit = async (source: string, count: number) => {
+    await writeFile(join(stage.handlersDir, 'a.mjs'), source)
+    const isReloaded = () => stage.lines.filter(({ msg }) => msg === 'handlers reloaded').length >= count
+    await until(isReloaded, 'the reload')
+  }
+  expect(runners(stage)).toEqual(['runner'])
+  await edit(telling('a', 'isolate: true,'), 1)
+  await until(() => runners(stage).join() === 'runner,runner a', 'two threads')
+  await edit(telling('a', "isolate: true, name: 'anew',"), 2)
+  await until(() => runners(stage).join() === 'runner,runner a', 'two threads')
+  expect(handlerNames(stage)).toEqual(['anew', 'steady'])
+  await edit(telling('a'), 3)
+  await until(() => runners(stage).join() === 'runner', 'one thread')
+  await stage.accept({ id: 'evt_1' })
+  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run')
+})
+
+it('a thread that is lost after other handlers were told to be isolated has all of them loaded anew', async () => {
+  await using stage = await stageRunner(['poison'], {
+    files: { 'a.mjs': telling('a'), 'b.mjs': telling('b', 'isolate: true,') },
+  })
+  await writeFile(join(stage.handlersDir, 'a.mjs'), telling('a', 'isolate: true,'))
+  await writeFile(join(stage.handlersDir, 'b.mjs'), telling('b'))
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  await until(() => stage.lines.some(({ msg }) => msg === 'handlers reloaded'), 'the reload')
+  await until(() => runners(stage).includes('runner a') && !runners(stage).includes('runner b'), 'the new threads')
+  await until(async () => (await stage.run('evt_1', 'poison')).state === 'dead', 'the verdict')
+  expect(handlerNames(stage)).toEqual(['a', 'b', 'poison'])
+})
+
+it('does not start where an isolated handler has the name of another, and leaves no thread behind', async () => {
+  await using stage = await stageRunner(['steady'])
+  await stage.runner.stop(0)
+  await writeFile(join(stage.handlersDir, 'a.mjs'), telling('a', "isolate: true, name: 'steady',"))
+  await expect(stage.startAnother({})).rejects.toMatchObject({ code: 'handler_duplicate' })
+  expect(stage.threads()).toEqual(['reader', 'writer'])
+})
