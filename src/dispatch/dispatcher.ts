@@ -6,6 +6,7 @@ import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { TokenBucket } from '../token-bucket.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
+import { Backlog } from './backlog.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
@@ -70,8 +71,8 @@ interface Lane {
   requested: number
   /** Claimed, and not yet settled or released. */
   held: number
-  /** Claimed, and not yet started; those of replays behind all others. */
-  readonly backlog: Lease[]
+  /** Claimed, and not yet started. */
+  readonly backlog: Backlog
   /** Slots that work on the backlog, or wait for their turn to. */
   slots: number
   averageMs: number
@@ -128,7 +129,7 @@ export class Dispatcher {
         claims: new Set(),
         requested: 0,
         held: 0,
-        backlog: [],
+        backlog: new Backlog(),
         slots: 0,
         averageMs: prefetchMs,
       }
@@ -238,9 +239,7 @@ export class Dispatcher {
   #enqueue(lane: Lane, lease: Lease): void {
     lane.held++
     this.#unstarted.set(lease, lane)
-    const behind = lease.replay === null ? lane.backlog.findIndex(({ replay }) => replay !== null) : -1
-    if (behind < 0) lane.backlog.push(lease)
-    else lane.backlog.splice(behind, 0, lease)
+    lane.backlog.push(lease)
   }
 
   /** Gives the backlog as many slots as there are runs for, and as the handler may have. */

@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly idPrefix: string
   /** Ids in random order, as of a sender that does not sort them by time. */
   readonly randomIds: boolean
+  /** So many wallets in turn: what order is kept by. */
+  readonly keys: number
 }
 
 export interface LoadResult {
@@ -36,7 +38,7 @@ function makeRequest(options: LoadOptions, index: number): Buffer {
     ? `evt_${createHmac('sha256', options.idPrefix).update(number).digest('hex').slice(0, 26)}`
     : `evt_${options.idPrefix}${number}`
   const wallet = `0x${createHmac('sha256', 'wallet')
-    .update(String(index % 2_000))
+    .update(String(index % options.keys))
     .digest('hex')
     .slice(0, 40)}`
   const body = JSON.stringify({

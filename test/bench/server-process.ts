@@ -18,23 +18,29 @@ export interface ServerProcess {
   peakMemoryMb(): number
   /** Processor time so far, in seconds. */
   cpuSeconds(): number
-  /** Runs that are not finished, as its admin API tells. */
-  openRuns(): Promise<number>
   stop(): Promise<void>
+}
+
+export interface ProductProcess extends ServerProcess {
+  /** Runs that are not finished. */
+  openRuns(): Promise<number>
+  /** Starts a replay of everything for one handler; gives its number. */
+  startReplay(handler: string): Promise<number>
+  replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
 
 export async function startCeiling(): Promise<ServerProcess> {
   const startedAt = performance.now()
   const child = fork(new URL('./ceiling.ts', import.meta.url), { env: { ...process.env, BENCH_SECRET: benchSecret } })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  return describe(child, port, performance.now() - startedAt, async () => 0)
+  return describe(child, port, performance.now() - startedAt)
 }
 
 /** The product as it is shipped: `dist/`, its own process, its own database file. */
 export async function startProduct(options: {
   readonly file: string
   readonly handlersDir: string
-}): Promise<ServerProcess> {
+}): Promise<ProductProcess> {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [cli, 'serve'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -52,26 +58,33 @@ export async function startProduct(options: {
     const entry = JSON.parse(line) as { msg: string; url: string; adminUrl: string }
     if (entry.msg !== 'listening') continue
     child.stdout.resume()
-    return describe(child, Number(new URL(entry.url).port), performance.now() - startedAt, () =>
-      openRuns(entry.adminUrl),
-    )
+    const server = describe(child, Number(new URL(entry.url).port), performance.now() - startedAt)
+    return { ...server, ...createAdminCalls(entry.adminUrl) }
   }
   throw new Error('the product ended before it was ready: see its output above')
 }
 
-async function openRuns(adminUrl: string): Promise<number> {
-  const response = await fetch(`${adminUrl}/api/v1/handlers`, { headers: { authorization: `Bearer ${adminToken}` } })
-  const { data } = (await response.json()) as { data: readonly Record<string, number>[] }
-  const open = ['waiting', 'ready', 'suspect', 'running']
-  return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
+function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerProcess> {
+  async function call<T>(path: string, body?: unknown): Promise<T> {
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+    const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${adminUrl}/api/v1${path}`, { headers, ...post })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as T
+  }
+
+  return {
+    async openRuns() {
+      const { data } = await call<{ data: readonly Record<string, number>[] }>('/handlers')
+      const open = ['waiting', 'ready', 'suspect', 'running']
+      return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
+    },
+    startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
+    replay: (id) => call(`/replays/${id}`),
+  }
 }
 
-function describe(
-  child: ChildProcess,
-  port: number,
-  startMs: number,
-  countOpenRuns: () => Promise<number>,
-): ServerProcess {
+function describe(child: ChildProcess, port: number, startMs: number): ServerProcess {
   return {
     port,
     startMs,
@@ -80,7 +93,6 @@ function describe(
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       return (Number(fields[11]) + Number(fields[12])) / 100
     },
-    openRuns: countOpenRuns,
     async stop() {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')

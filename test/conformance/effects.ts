@@ -159,6 +159,26 @@ export function describeEffects(harness: ConformanceHarness): void {
       ])
     })
 
+    test('gives it at once to a claim that waits, one of a key at a time', async () => {
+      await using stage = await open()
+      const event = anEvent('a', { key: 'solana:A' })
+      await stage.accept(event)
+      const waiting = stage.claim({ handlers: ['mail'] })
+      const items = ['first', 'second'].map((name) => ({ ...anItem(name), key: 'k' }))
+      await done(stage, await stage.claimOne(), { items })
+      const [first, ...others] = await waiting
+      expect(others).toEqual([])
+      expect(first).toMatchObject({
+        attempt: 1,
+        key: 'k',
+        item: { payload: 'null', idempotencyKey: 'first' },
+        event: { id: 'a', key: 'solana:A' },
+      })
+      expect(Buffer.from(first!.event.raw)).toEqual(Buffer.from(event.raw))
+      await stage.done(first!)
+      expect((await stage.claimOne({ handlers: ['mail'] })).item?.idempotencyKey).toBe('second')
+    })
+
     test('keeps the order of a key, across runs and retries, and none where there is no key', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'))

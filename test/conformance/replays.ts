@@ -126,6 +126,13 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await ended(stage, 1)).toMatchObject({ runs: 1_500, scannedSeq: 1_500, lastSeq: 1_500 })
     })
 
+    test('finds what few events match, however far apart they are', async () => {
+      await using stage = await handled(4_500)
+      await stage.inbox.startReplay(replayOf({ network: 'base', from: Date.UTC(2026, 0, 1) + 4_400 }))
+      expect(await workOff(stage)).toHaveLength(50)
+      expect(await ended(stage, 1)).toMatchObject({ events: 50, runs: 50, scannedSeq: 4_500 })
+    })
+
     test('keeps to its rate', async () => {
       await using stage = await handled(30)
       await stage.inbox.startReplay(replayOf({ status: 'done' }, { perSecond: 10 }))

@@ -26,7 +26,9 @@ export interface ReplaysOptions {
   readonly runs: Pick<Runs, 'insert' | 'drop'>
 }
 
+/** Events looked at in one step, and read at once: often few of them are enough. */
 const mostScanned = 2_000
+const portion = 200
 const mostDropped = 100_000
 
 /** Replays and backfills: runs of events that are stored already, created step by step. */
@@ -63,13 +65,9 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
 
   function scan(row: ReplayRow, room: number): StepResult {
     const filter = JSON.parse(row.filter) as ReplayFilter
-    const [listed, nextSeq] = candidates(filter, row)
-    let [next, events, created, skipped] = [nextSeq, 0, 0, 0]
-    for (const event of listed) {
-      if (created >= room) {
-        next = event.seq
-        break
-      }
+    let [next, events, created, skipped] = [row.lastSeq + 1, 0, 0, 0]
+    for (const event of candidates(filter, row)) {
+      next = event.seq + 1
       if (!matches(filter, event)) continue
       events++
       if (sql.hasBody.get(event.seq) === undefined) {
@@ -81,20 +79,27 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
         insert(route, event, row.id)
         created++
       }
+      if (created >= room) break
     }
     sql.moveReplay.run(next, events, created, skipped, row.id)
     return { created, next: 'more' }
   }
 
-  /** Events to look at, in accept order, and where to go on behind them. */
-  function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): [ScannedEvent[], number] {
-    if (ids === undefined) {
-      const scanned = sql.eventsFrom.all(nextSeq, lastSeq, mostScanned)
-      const last = scanned.at(-1)
-      return [scanned, last === undefined ? lastSeq + 1 : last.seq + 1]
-    }
+  /** Events to look at, in accept order. */
+  function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): Iterable<ScannedEvent> {
+    if (ids === undefined) return eventsFrom(nextSeq, lastSeq)
     const found = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
-    return [found.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq), lastSeq + 1]
+    return found.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq)
+  }
+
+  function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
+    let from = seq
+    for (let scanned = 0; scanned < mostScanned; scanned += portion) {
+      const events = sql.eventsFrom.all(from, lastSeq, portion)
+      yield* events
+      if (events.length < portion) return
+      from = (events.at(-1)?.seq ?? lastSeq) + 1
+    }
   }
 
   function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
@@ -132,17 +137,14 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     const room = Math.min(most, mostAhead - (sql.openCount.get(handlerId, live)?.count ?? 0))
     if (room <= 0) return { created: 0, next: 'waits' }
     const lastSeq = memo.nextSeq - 1
-    const scanned = sql.eventsFrom.all(at.nextSeq, lastSeq, mostScanned)
-    let [next, created] = [(scanned.at(-1)?.seq ?? lastSeq) + 1, 0]
-    for (const event of scanned) {
-      if (created >= room) {
-        next = event.seq
-        break
-      }
+    let [next, created] = [lastSeq + 1, 0]
+    for (const event of eventsFrom(at.nextSeq, lastSeq)) {
+      next = event.seq + 1
       if (event.receivedAt < at.receivedFrom || !handlers.takes(route, event.type)) continue
       if (sql.hasBody.get(event.seq) === undefined) continue
       insert(route, event, live)
       created++
+      if (created >= room) break
     }
     if (next <= lastSeq) {
       sql.moveBackfill.run(next, handlerId)

@@ -59,34 +59,32 @@ export function createRuns(options: RunsOptions) {
     const place = { handlerId, replayId: live, key }
     if (route.latestOnly) supersedeWaiting(place)
     const isBehind = isBusy(place)
-    const claim = isBehind || handlers.isPaused(handlerId) ? undefined : waitingClaim(route.name)
+    const claim = isBehind ? undefined : waitingClaim(handlerId, route.name)
     if (claim === undefined) {
       insert(place, seq, isBehind)
       return
     }
-    // A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable.
-    const runId = memo.nextRunId++
-    const now = clock.now()
-    sql.insertRun.run(runId, seq, handlerId, live, key, state.running, now, 1, 1, now)
-    const { owner } = claim
-    const attempt = 1
-    leases.hold(runId, { ...place, token: 1, owner, eventSeq: seq, attempt, crashed: 0, mayHaveFollowers: false })
     const { id, type, createdAt, receivedAt, secretLabel, raw } = event
-    claim.leases.push({
-      runId,
-      token: 1,
-      handler: route.name,
-      attempt,
-      failed: 0,
-      crashed: 0,
-      event: { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw },
-      key,
-      replay: null,
-      item: null,
-    })
+    const stored = { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw }
+    handOver(claim, place, { handler: route.name, event: stored, item: null })
   }
 
-  function waitingClaim(handler: string): WaitingClaim | undefined {
+  /** A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable. Gives its id. */
+  function handOver(claim: WaitingClaim, place: Place, given: Pick<Lease, 'handler' | 'event' | 'item'>): number {
+    const runId = memo.nextRunId++
+    const now = clock.now()
+    const { handlerId, replayId, key } = place
+    const { seq } = given.event
+    sql.insertRun.run(runId, seq, handlerId, replayId, key, state.running, now, 1, 1, now)
+    const [token, attempt, crashed] = [1, 1, 0]
+    const { owner } = claim
+    leases.hold(runId, { ...place, token, owner, eventSeq: seq, attempt, crashed, mayHaveFollowers: false })
+    claim.leases.push({ ...given, runId, token, attempt, failed: 0, crashed, key, replay: null })
+    return runId
+  }
+
+  function waitingClaim(handlerId: number, handler: string): WaitingClaim | undefined {
+    if (handlers.isPaused(handlerId)) return undefined
     return claims().find((claim) => {
       return !claim.suspects && claim.leases.length < claim.max && claim.handlers.includes(handler)
     })
@@ -118,7 +116,19 @@ export function createRuns(options: RunsOptions) {
 
   /** An item becomes a run of its sink, of the same generation as the run that left it. */
   function insertItem({ eventSeq, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
-    const runId = insert({ handlerId: handlers.ensure(sink), replayId, key }, eventSeq)
+    const place = { handlerId: handlers.ensure(sink), replayId, key }
+    const isBehind = isBusy(place)
+    // What is live goes first: so what is of a replay has to be claimed.
+    const claim = isBehind || replayId !== live ? undefined : waitingClaim(place.handlerId, sink)
+    const event = claim && sql.storedEvent.get(eventSeq)
+    const runId =
+      claim === undefined || event === undefined
+        ? insert(place, eventSeq, isBehind)
+        : handOver(claim, place, {
+            handler: sink,
+            event: { ...event, key: event.key ?? event.id },
+            item: { payload, idempotencyKey },
+          })
     sql.insertItem.run(runId, payload, idempotencyKey)
   }
 

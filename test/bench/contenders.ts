@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What is measured against each other: the product with one handler or none, and the events it is sent. */
+export interface Contender {
+  readonly name: string
+  /** Source of its handlers, by file name. */
+  readonly handlers: Readonly<Record<string, string>>
+  /** The clock stops when every event is handled, and every item delivered, too. */
+  readonly wholeWay: boolean
+  /** So many wallets take turns. */
+  readonly keys: number
+}
+
+const define = (rest: string) =>
+  `import { defineHandler } from 'onchain-inbox'\nexport default defineHandler({ type: '*', ${rest} })\n`
+
+const sink = `import { defineSink } from 'onchain-inbox'\nexport default defineSink({ send() {} })\n`
+
+const count = `const key = event.data.wallet_address; ctx.state.set(key, ((await ctx.state.get(key)) ?? 0) + 1)`
+const enqueue = `ctx.enqueue('sink', { id: event.id })`
+
+export const noop = define('run() {}')
+
+const fewKeys = 2_000
+
+export const stored: Contender = { name: 'stored', handlers: {}, wholeWay: false, keys: fewKeys }
+
+/** The product's default: runs of one key in their order. */
+export const handled: Contender = {
+  name: 'stored and handled',
+  handlers: { handler: noop },
+  wholeWay: true,
+  keys: fewKeys,
+}
+
+export const unordered: Contender = {
+  ...handled,
+  name: 'handled in no order',
+  handlers: { handler: define(`order: 'none', run() {}`) },
+}
+
+export const manyKeys: Contender = { ...handled, name: 'handled, 100,000 keys', keys: 100_000 }
+
+export const state: Contender = {
+  ...handled,
+  name: 'state',
+  handlers: { handler: define(`async run(event, ctx) { ${count} }`) },
+}
+
+export const outbox: Contender = {
+  ...handled,
+  name: 'outbox',
+  handlers: { handler: define(`run(event, ctx) { ${enqueue} }`), sink },
+}
+
+export const stateAndOutbox: Contender = {
+  ...handled,
+  name: 'state and outbox',
+  handlers: { handler: define(`async run(event, ctx) { ${count}; ${enqueue} }`), sink },
+}
+
+/** Writes handlers into a new folder; gives its path. */
+export function writeHandlers(folder: string, handlers: Readonly<Record<string, string>>): string {
+  mkdirSync(folder)
+  for (const [name, source] of Object.entries(handlers)) writeFileSync(join(folder, `${name}.ts`), source)
+  return folder
+}

@@ -1,0 +1,86 @@
+import { runLoad, benchSecret, type ProductProcess, type ServerProcess } from './server-process.ts'
+
+/** One who takes part: a server that runs already, and what it is sent. */
+export interface Runner {
+  readonly name: string
+  readonly server: ServerProcess
+  readonly keys: number
+  /** Runs that are not finished; absent where an answer is all there is to wait for. */
+  readonly openRuns?: ProductProcess['openRuns']
+}
+
+export interface RaceOptions {
+  readonly events: number
+  readonly rounds: number
+  readonly connections: number
+  readonly randomIds: boolean
+}
+
+interface Round {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly cpuMicros: number
+  readonly refused: number
+}
+
+/** The median round, and the speed of all of them. */
+export interface Measured extends Round {
+  readonly name: string
+  readonly peakMemoryMb: number
+  readonly rounds: readonly number[]
+}
+
+const warmUpEvents = 20_000
+let bursts = 0
+
+/**
+ * Round by round, each in turn, every other round in reverse: what else the machine does meanwhile hits all of them alike.
+ * After a shorter round that does not count.
+ */
+export async function race(runners: readonly Runner[], options: RaceOptions): Promise<Measured[]> {
+  const rounds = runners.map(() => [] as Round[])
+  for (const runner of runners) await run(runner, { ...options, events: Math.min(options.events, warmUpEvents) })
+  for (let round = 0; round < options.rounds; round++) {
+    const order = round % 2 === 0 ? [...runners.keys()] : [...runners.keys()].toReversed()
+    for (const index of order) {
+      const runner = runners[index]
+      if (runner !== undefined) rounds[index]?.push(await run(runner, options))
+    }
+  }
+  return runners.map(({ name, server }, index) => {
+    const own = rounds[index] ?? []
+    const middle = own.toSorted((a, b) => a.perSecond - b.perSecond)[Math.floor(own.length / 2)]
+    if (middle === undefined) throw new Error('expected at least one round')
+    return { name, ...middle, peakMemoryMb: server.peakMemoryMb(), rounds: own.map(({ perSecond }) => perSecond) }
+  })
+}
+
+/** How fast one was, of another: the median of the rounds, each compared with the other's at the same time. */
+export function ratioOf(measured: Measured, other: Measured): number {
+  const ratios = measured.rounds.map((perSecond, round) => perSecond / (other.rounds[round] ?? NaN))
+  return ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? NaN
+}
+
+async function run({ name, server, keys, openRuns }: Runner, options: RaceOptions): Promise<Round> {
+  if (process.stderr.isTTY) process.stderr.write(`${name} …\n`)
+  const { events, connections, randomIds } = options
+  const cpuBefore = server.cpuSeconds()
+  const load = await runLoad({
+    port: server.port,
+    path: '/webhooks',
+    secret: benchSecret,
+    connections,
+    events,
+    idPrefix: `${process.pid}-${++bursts}-`,
+    randomIds,
+    keys,
+  })
+  const ackedAt = performance.now()
+  while (openRuns !== undefined && (await openRuns()) > 0);
+  const seconds = load.seconds + (openRuns === undefined ? 0 : (performance.now() - ackedAt) / 1_000)
+  const cpuMicros = ((server.cpuSeconds() - cpuBefore) * 1e6) / events
+  const { p50Ms, p99Ms, maxMs, refused } = load
+  return { perSecond: events / seconds, p50Ms, p99Ms, maxMs, cpuMicros, refused }
+}

@@ -1,0 +1,66 @@
+import { renderTable } from '../../src/cli/output.ts'
+import { ratioOf, type Measured } from './race.ts'
+import type { Replayed, Start } from './work-off.ts'
+
+/** What is wished for: told, never enforced, because a busy machine must not fail a build. */
+export interface Goal {
+  readonly name: string
+  readonly against: string
+  readonly ratio: number
+  readonly atLeast?: number
+  readonly atMost?: number
+}
+
+export interface Report {
+  readonly events: number
+  readonly ceiling: Measured
+  readonly results: readonly Measured[]
+  readonly goals: readonly Goal[]
+  readonly start: Start | undefined
+  readonly replay: Replayed | undefined
+}
+
+export function renderJson({ events, ceiling, results, goals, start, replay }: Report): string {
+  const rows = results.map((result) => ({ ...result, ratio: ratioOf(result, ceiling) }))
+  return JSON.stringify({ events, ceiling: ceiling.perSecond, results: rows, goals, start, replay })
+}
+
+export function renderText({ ceiling, results, goals, start, replay }: Report): string {
+  const table = renderTable(
+    ['', 'events/s', 'ratio', 'p50 ms', 'p99 ms', 'max ms', 'cpu µs/event', 'peak MB', 'refused'],
+    results.map((result) => [
+      result.name,
+      result.perSecond.toFixed(0),
+      ratioOf(result, ceiling).toFixed(2),
+      result.p50Ms.toFixed(2),
+      result.p99Ms.toFixed(2),
+      result.maxMs.toFixed(1),
+      result.cpuMicros.toFixed(1),
+      result.peakMemoryMb.toFixed(0),
+      String(result.refused),
+    ]),
+  )
+  const lines = [table, ...goals.map(renderGoal)]
+  if (start !== undefined) lines.push(renderStart(start))
+  if (replay !== undefined) lines.push(renderReplay(replay))
+  return lines.join('\n')
+}
+
+function renderGoal({ name, against, ratio, atLeast, atMost }: Goal): string {
+  const goal = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`
+  return `${name}: ${ratio.toFixed(2)} of ${against} (goal ${goal})`
+}
+
+function renderStart({ runs, readyMs, firstVerdictsMs, perSecond, peakMemoryMb }: Start): string {
+  return (
+    `start on ${runs} waiting runs: ready after ${readyMs.toFixed(0)} ms, first verdicts after ` +
+    `${firstVerdictsMs.toFixed(0)} ms, then ${perSecond.toFixed(0)} runs/s, peak ${peakMemoryMb.toFixed(0)} MB`
+  )
+}
+
+function renderReplay({ runs, seconds, perSecond, tenthMemoryMb, peakMemoryMb }: Replayed): string {
+  return (
+    `replay of ${runs} events: ${seconds.toFixed(1)} s, ${perSecond.toFixed(0)} runs/s, peak ` +
+    `${tenthMemoryMb.toFixed(0)} MB after a tenth, ${peakMemoryMb.toFixed(0)} MB at the end`
+  )
+}
