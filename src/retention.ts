@@ -20,11 +20,19 @@ const everyMs = 60_000
 export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionOptions): { close(): void } {
   let timer: Timer | undefined
   let isClosed = false
+  let wasTooLarge = false
 
   async function prune(): Promise<void> {
     try {
       const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
-      const { events } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
+      const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
+      if (isTooLarge && !wasTooLarge) {
+        log.warn(
+          { maxBytes },
+          'the database is larger than INBOX_RETENTION_BYTES, and nothing is left that may be pruned',
+        )
+      }
+      wasTooLarge = isTooLarge
       if (events > 0) log.info({ events }, 'old events were pruned: their bodies are gone, their ids stay')
     } catch (error) {
       if (!isClosed) log.warn({ error: messageOf(error) }, 'old events could not be pruned; trying again')

@@ -36,12 +36,18 @@ export interface OperatorActs {
   startReplay(body: unknown): Promise<ReplayJson | ReplayCountJson>
   cancelReplay(id: string): Promise<ReplayJson>
   /** Takes `older_than_days`, `max_bytes` or both; gives how many events were pruned. */
-  prune(body: unknown): Promise<{ readonly events: number }>
+  prune(body: unknown): Promise<PrunedJson>
 }
 
 export interface PausedJson {
   readonly handler: string | null
   readonly paused: boolean
+}
+
+/** `too_large`: it is larger than was asked for, and nothing is left that may be pruned. */
+export interface PrunedJson {
+  readonly events: number
+  readonly too_large: boolean
 }
 
 /** `skipped`: events whose bodies are no longer kept. */
@@ -153,7 +159,8 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: Act
     async prune(body) {
       const { older_than_days: days, max_bytes: maxBytes } = parseBody(pruneBody, body)
       const receivedBefore = days === null ? null : now() - days * dayMs
-      return inbox.prune({ receivedBefore, maxBytes }, 'noted')
+      const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes }, 'noted')
+      return { events, too_large: isTooLarge }
     },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)

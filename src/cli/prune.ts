@@ -24,9 +24,10 @@ export function addPruneCommand(program: Command): void {
       if (olderThan === undefined && maxSize === undefined)
         throw new InboxError('usage', 'expected --older-than <days>, --max-size <size>, or both')
       const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
-      printResult(await opened.prune(body), options, ({ events }) =>
-        events === 1 ? '1 event was pruned' : `${events} events were pruned`,
-      )
+      printResult(await opened.prune(body), options, ({ events, too_large }) => {
+        const left = too_large ? '; the database is larger still, but nothing is left that may be pruned' : ''
+        return `${events === 1 ? '1 event was pruned' : `${events} events were pruned`}${left}`
+      })
     })
   })
 }

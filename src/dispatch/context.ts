@@ -93,6 +93,11 @@ export class RunContext implements HandlerContext {
     this.#controller?.abort(reason)
   }
 
+  /** The keys of the state that the run has read. */
+  get keysRead(): readonly string[] {
+    return (this.#state?.reads ?? []).flatMap(({ query }) => ('key' in query ? [query.key] : []))
+  }
+
   /** Ends the use of state and outbox; gives what the run did to them, if anything. */
   end(): Effects | undefined {
     this.#isOver = true

@@ -303,6 +303,7 @@ export class Dispatcher {
     observer.yielded()
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
+    if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
     observer.ended(handler.name)

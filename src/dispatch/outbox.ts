@@ -28,6 +28,8 @@ export interface EnqueueOptions {
 const mostItems = 1_000
 const longestPayload = 1024 * 1024
 const longestKey = 512
+/** All that one run enqueues, in characters. */
+const mostEnqueued = 8 * 1024 * 1024
 
 /** What one run leaves for sinks: told to nobody before the run ends. */
 export class RunOutbox {
@@ -35,6 +37,7 @@ export class RunOutbox {
   readonly #lease: Lease
   readonly #idempotencyKey: string
   readonly #items: NewItem[] = []
+  #enqueued = 0
   #isOver = false
 
   constructor(sinks: KnownSinks, lease: Lease, idempotencyKey: string) {
@@ -58,6 +61,9 @@ export class RunOutbox {
     if (known === undefined) throw new TerminalError(`there is no sink called ${String(sink)}; ${this.#saySinks()}`)
     if (this.#items.length >= mostItems) throw new TerminalError(`one run can enqueue ${mostItems} items at most`)
     const text = toJson(payload, `the payload for the sink ${sink}`, longestPayload)
+    this.#enqueued += text.length
+    if (this.#enqueued > mostEnqueued)
+      throw new TerminalError(`one run can enqueue ${mostEnqueued} characters of JSON, and this is more`)
     const key = known.order === 'none' ? null : this.#keyOf(options)
     const idempotencyKey = `${this.#idempotencyKey}:${this.#items.length}`
     this.#items.push({ sink, key, payload: text, idempotencyKey })

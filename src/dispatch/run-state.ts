@@ -37,6 +37,8 @@ export interface HandlerState {
 const mostOperations = 1_000
 const longestValue = 256 * 1024
 const mostListed = 1_000
+/** All that one run writes, in characters. */
+const mostWritten = 8 * 1024 * 1024
 const longestTtlMs = 100 * 365 * 24 * 3_600_000
 
 /** The state as one run sees it: what it read stays as it was, what it wrote is told to nobody yet. */
@@ -46,6 +48,7 @@ export class RunState implements HandlerState {
   readonly #seen = new Map<string, Promise<StateEntry | null>>()
   readonly #reads: StateRead[] = []
   readonly #writes = new Map<string, StateWrite>()
+  #written = 0
   #isOver = false
 
   constructor(cache: StateCache, clock: Clock) {
@@ -127,6 +130,9 @@ export class RunState implements HandlerState {
   #write(write: StateWrite): void {
     if (this.#writes.size >= mostOperations && !this.#writes.has(write.key))
       throw new TerminalError(`one run can write ${mostOperations} keys of its state, and this is one more`)
+    this.#written += write.value?.length ?? 0
+    if (this.#written > mostWritten)
+      throw new TerminalError(`one run can write ${mostWritten} characters of JSON to its state, and this is more`)
     this.#writes.set(write.key, write)
   }
 

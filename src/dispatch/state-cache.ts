@@ -98,6 +98,11 @@ export class StateCache {
     pending.over.resolve()
   }
 
+  /** What is known of these may have led a run astray: the next one reads them from the store. */
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#forget(key)
+  }
+
   #isKnown({ query, found: [found] }: StateRead): boolean {
     if (!('key' in query)) return true
     const known = this.#known.get(query.key)

@@ -23,8 +23,9 @@ export const mostAhead = 1_000
 
 /** Runs created in one transaction: few, because acknowledgements wait for it. */
 const mostPerStep = 200
-/** For runs to be worked off before more are created. */
+/** For runs to be worked off before more are created; longer and longer while none are. */
 const waitMs = 20
+const longestWaitMs = 500
 const failedWaitMs = 1_000
 
 /** Keeps replays and backfills going, one small transaction after the other, as long as there are any. */
@@ -32,6 +33,7 @@ export class Jobs {
   readonly #source: JobSource
   readonly #clock: Clock
   readonly #buckets = new Map<number, TokenBucket>()
+  readonly #waits = new Map<string, number>()
   #isWorking = false
   #isWanted = false
   #isStopped = false
@@ -70,16 +72,32 @@ export class Jobs {
   /** One step of each job; how long to wait until the next, or null if there is none left. */
   async #round(): Promise<number | null> {
     let delayMs: number | null = null
-    const sooner = (ms: number) => (delayMs = Math.min(delayMs ?? Infinity, ms))
+    const sooner = (ms: number | null) => {
+      if (ms !== null) delayMs = Math.min(delayMs ?? Infinity, ms)
+    }
     for (const handlerId of this.#source.backfilling()) {
-      const { next } = await this.#source.backfill(handlerId, mostPerStep)
-      if (next !== 'ended') sooner(next === 'more' ? 0 : waitMs)
+      sooner(await this.#backfill(handlerId).catch(() => failedWaitMs))
     }
     for (const { id, perSecond } of this.#source.running()) {
-      const wait = await this.#stepReplay(id, perSecond)
-      if (wait !== null) sooner(wait)
+      sooner(await this.#stepReplay(id, perSecond).catch(() => failedWaitMs))
     }
     return delayMs
+  }
+
+  async #backfill(handlerId: number): Promise<number | null> {
+    const { next } = await this.#source.backfill(handlerId, mostPerStep)
+    return this.#waitAfter(`backfill ${handlerId}`, next)
+  }
+
+  /** How long to wait until the next step of a job. */
+  #waitAfter(job: string, next: StepResult['next']): number | null {
+    const waited = this.#waits.get(job) ?? waitMs / 2
+    this.#waits.delete(job)
+    if (next === 'ended') return null
+    if (next === 'more') return 0
+    const wait = Math.min(2 * waited, longestWaitMs)
+    this.#waits.set(job, wait)
+    return wait
   }
 
   async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
@@ -89,8 +107,8 @@ export class Jobs {
     const { created, next } = await this.#source.step(id, most)
     bucket?.spend(created)
     if (next === 'ended') this.#buckets.delete(id)
-    if (next === 'more') return bucket?.waitMs() ?? 0
-    return next === 'waits' ? waitMs : null
+    const wait = this.#waitAfter(`replay ${id}`, next)
+    return wait === 0 ? (bucket?.waitMs() ?? 0) : wait
   }
 
   #bucketOf(id: number, perSecond: number): TokenBucket {

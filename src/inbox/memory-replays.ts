@@ -67,6 +67,17 @@ export class MemoryReplays {
     return this.#backfills.some((backfill) => backfill?.handler === handler)
   }
 
+  /** From there on in the accept sequence a new handler is still to get what is stored. */
+  firstBackfill(): number {
+    return Math.min(Infinity, ...this.#backfills.map((backfill) => backfill?.nextSeq ?? Infinity))
+  }
+
+  endBackfill(handler: string): void {
+    for (const [index, backfill] of this.#backfills.entries()) {
+      if (backfill?.handler === handler) this.#backfills[index] = null
+    }
+  }
+
   startBackfill(handler: string, from: 'beginning' | number): void {
     this.#backfills.push({ handler, from: from === 'beginning' ? 0 : from, nextSeq: 1 })
     this.#jobs.poke()

@@ -84,6 +84,7 @@ export class MemoryRuns {
   /** Handlers whose dead letters hold up their keys. */
   readonly #holding = new Set<string>()
   #latestOnly: ReadonlySet<string> = new Set()
+  readonly #cancelled = new Set<number>()
   readonly #superseded = new Map<string, number>()
   #allPaused = false
   /** Oldest first. There are about as many as there are runners. */
@@ -152,6 +153,20 @@ export class MemoryRuns {
     if (state !== 'waiting' && state !== 'dead') this.#next(run)
   }
 
+  /** No run of it is tried again, but for what its runs left in the outbox. */
+  cancel(replayId: number): void {
+    this.#cancelled.add(replayId)
+  }
+
+  #dropCancelled(run: MemoryRun): boolean {
+    if (run.replay === null || run.item !== null || !this.#cancelled.has(run.replay.id)) return false
+    this.open.delete(run)
+    run.state = 'dropped'
+    run.crashed = 0
+    this.#next(run)
+    return true
+  }
+
   #supersedeWaiting(handler: string, key: string): void {
     for (const run of this.#openOf(handler, key)) {
       if (run.state === 'waiting') this.#supersede(run)
@@ -170,7 +185,7 @@ export class MemoryRuns {
   #isOutdated(run: MemoryRun): boolean {
     const { handler, key, replay } = run
     if (key === null || replay !== null || !this.#latestOnly.has(handler)) return false
-    if (this.#openOf(handler, key).length === 1) return false
+    if (this.#openOf(handler, key).every((other) => other.runId <= run.runId)) return false
     this.#supersede(run)
     this.#next(run)
     return true
@@ -254,7 +269,7 @@ export class MemoryRuns {
   }
 
   #again(run: MemoryRun, at: number): void {
-    if (this.#isOutdated(run)) return
+    if (this.#isOutdated(run) || this.#dropCancelled(run)) return
     run.runAt = at
     this.#offer(run, 'ready')
   }
@@ -280,6 +295,7 @@ export class MemoryRuns {
   #giveBack(run: MemoryRun): void {
     const { from } = this.#endLease(run)
     run.attempt -= 1
+    if (this.#dropCancelled(run)) return
     this.#offer(run, from)
   }
 
@@ -298,6 +314,7 @@ export class MemoryRuns {
       const { startedAt } = this.#endLease(run)
       run.crashed += 1
       run.attempts.push({ attempt: run.attempt, startedAt, endedAt, outcome: 'crashed', error: crashError })
+      if (this.#dropCancelled(run)) continue
       if (run.crashed >= maxCrashes) this.#die(run, { at: endedAt, error: crashError })
       else {
         if (run.crashed > 1) run.runAt = endedAt // Alone when it crashed: behind the other suspects.
@@ -321,10 +338,8 @@ export class MemoryRuns {
       run.failed = 0
       run.crashed = 0
       run.runAt = runAt
-      if (run.state === 'held') {
-        this.open.add(run)
-        this.#offer(run, 'ready')
-      } else this.#enter(run)
+      if (run.state === 'held') this.#enterAtHead(run)
+      else this.#enter(run)
       count += 1
     }
     this.serve()
@@ -360,6 +375,16 @@ export class MemoryRuns {
   close(): void {
     this.#timer?.timer.cancel()
     for (const claim of this.#claims) this.#answer(claim, [])
+  }
+
+  /** One that held up its key takes its turn again: before those that wait, unless there are older ones, or one is worked on. */
+  #enterAtHead(run: MemoryRun): void {
+    this.open.add(run)
+    run.state = 'waiting'
+    const behind = run.key === null ? undefined : this.#queueOf(run).waiting.get(run.key)
+    behind?.push(run)
+    const isWorkedOn = [...this.open].some((other) => isSamePlace(other, run) && isAtWork(other.state))
+    if (!isWorkedOn) this.#next(run)
   }
 
   /** A run becomes open: ready, or waiting behind an open run of its key. */
@@ -508,4 +533,12 @@ function createHeap(): Heap<MemoryRun> {
 function comesBefore(a: MemoryRun | undefined, b: MemoryRun | undefined): boolean {
   if (!a || !b) return a !== undefined
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.runId < b.runId)
+}
+
+function isSamePlace(a: MemoryRun, b: MemoryRun): boolean {
+  return a.handler === b.handler && a.key === b.key && a.replay?.id === b.replay?.id
+}
+
+function isAtWork(state: RunState): boolean {
+  return state === 'ready' || state === 'suspect' || state === 'running'
 }

@@ -213,6 +213,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async cancelReplay(id) {
       assertOpen()
       const isCancelled = replays.cancel(id)
+      if (isCancelled) runs.cancel(id)
       if (isCancelled) note('replay.cancel', { replay: id })
       return isCancelled
     },
@@ -249,6 +250,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async dropOpenRuns(handler, reason) {
       assertOpen()
       if (!registered.has(handler)) return null
+      replays.endBackfill(handler)
       const found = [...runs.open, ...runs.dead.values()].filter((run) => {
         return run.handler === handler && run.state !== 'running' && run.state !== 'dead'
       })
@@ -260,16 +262,17 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async prune({ receivedBefore }, noted) {
       assertOpen()
       const old = events.filter(({ event }) => receivedBefore !== null && event.receivedAt < receivedBefore)
-      const ended = old.filter(
-        ({ finalStatus, runs: own }) => finalStatus === null && own.every(({ state }) => hasEnded(state)),
-      )
+      const first = replays.firstBackfill()
+      const ended = old
+        .filter(({ seq }) => seq < first)
+        .filter(({ finalStatus, runs: own }) => finalStatus === null && own.every(({ state }) => hasEnded(state)))
       for (const entry of ended) {
         entry.finalStatus = deriveEventStatus(entry.runs)
         entry.event = { ...entry.event, raw: new Uint8Array() }
         entry.runs.length = 0
       }
       if (noted !== undefined) note('prune', { receivedBefore, events: ended.length })
-      return { events: ended.length }
+      return { events: ended.length, isTooLarge: false }
     },
     async retryQuarantined(id, event) {
       assertOpen()

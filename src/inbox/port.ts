@@ -409,8 +409,14 @@ export interface GapRecord {
 export interface PruneLimits {
   /** Those that were received before: milliseconds since 1970. Null: none for their age. */
   readonly receivedBefore: number | null
-  /** While the database holds more than so many bytes, the oldest. Null: it may be of any size. */
+  /** While the database holds more than so many bytes, the oldest, if they are older than an hour. Null: it may be of any size. */
   readonly maxBytes: number | null
+}
+
+/** `isTooLarge`: there is more than `maxBytes`, and nothing left that may be pruned. */
+export interface PruneOutcome {
+  readonly events: number
+  readonly isTooLarge: boolean
 }
 
 /** What somebody did, with what it was done to. */
@@ -532,7 +538,7 @@ export interface ViewPort {
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
   /** Prunes in small steps, then gives space back. Gives how many events were pruned. `noted`: somebody asked for it. */
-  prune(limits: PruneLimits, noted?: 'noted'): Promise<{ readonly events: number }>
+  prune(limits: PruneLimits, noted?: 'noted'): Promise<PruneOutcome>
   /** How many events a replay would find, and how many of these have no body any more. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
   /**

@@ -81,6 +81,36 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
+  describe('latestOnly with runs from before', () => {
+    test('of very many that wait the newest runs last, and none is stranded', async () => {
+      await using stage = await Stage.open(harness, [ordered])
+      await stage.accept(...Array.from({ length: 1_300 }, (_, n) => anEvent(`e${n}`, { key: 'k' })))
+      await stage.inbox.register([latest])
+      await stage.accept(anEvent('new', { key: 'k' }))
+      await stage.accept(anEvent('newer', { key: 'k' }))
+      await stage.accept(anEvent('newest', { key: 'k' }))
+      const order: string[] = []
+      while (order.at(-1) !== 'newest') {
+        const lease = await stage.claimOne()
+        order.push(lease.event.id)
+        await stage.done(lease)
+      }
+      expect(order.length).toBeLessThan(1_300)
+      expect(await stage.stats()).toEqual(noRuns)
+    })
+
+    test('a run is not superseded by an older one that was requeued', async () => {
+      await using stage = await Stage.open(harness, [latest])
+      await stage.accept(anEvent('old', { key: 'k' }))
+      await stage.killReady()
+      await stage.accept(anEvent('new', { key: 'k' }))
+      const lease = await stage.claimOne()
+      await stage.inbox.requeueDead('all')
+      await stage.retry(lease)
+      expect(await stage.states('old', 'new')).toEqual(['waiting', 'ready'])
+    })
+  })
+
   describe('onDead: hold', () => {
     test('a dead letter holds up its key, and no other, until it is requeued and done', async () => {
       await using stage = await Stage.open(harness, [holding])
@@ -98,6 +128,24 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf([a])).toEqual(['a'])
       await stage.done(a)
       expect(idsOf(await stage.claim())).toEqual(['b'])
+    })
+
+    test('requeued together with older ones of the key, they go in order, one at a time', async () => {
+      await using stage = await Stage.open(harness, [ordered])
+      await stage.accept(anEvent('one', { key: 'k' }), anEvent('two', { key: 'k' }))
+      await stage.dead(await stage.claimOne())
+      await stage.inbox.register([holding])
+      await stage.dead(await stage.claimOne())
+      expect(await stage.states('one', 'two')).toEqual(['dead', 'held'])
+      expect(await stage.inbox.requeueDead('all')).toBe(2)
+      const one = await stage.claimOne({ max: 9 })
+      expect(idsOf([one])).toEqual(['one'])
+      await stage.dead(one)
+      await stage.inbox.requeueDead('all')
+      const again = await stage.claimOne({ max: 9 })
+      expect(idsOf([again])).toEqual(['one'])
+      await stage.done(again)
+      expect(idsOf(await stage.claim())).toEqual(['two'])
     })
 
     test('a run without a key holds up nothing', async () => {

@@ -23,7 +23,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.clock.advance(2 * dayMs)
       await stage.accept(anEvent('young', { receivedAt: stage.clock.now() }))
       await stage.done(await stage.claimOne())
-      expect(await olderThan(stage, 1)).toEqual({ events: 2 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 2, isTooLarge: false })
       expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [], type: 'wallet.large_trade', key: 'a' })
       expect((await stage.detail('a')).raw).toHaveLength(0)
       expect((await stage.detail('young')).raw.length).toBeGreaterThan(0)
@@ -34,7 +34,7 @@ export function describePrune(harness: ConformanceHarness): void {
         ['a', 'done'],
       ])
       expect((await stage.inbox.events({ limit: 9, status: 'expired' })).data.map(({ id }) => id)).toEqual(['b'])
-      expect(await olderThan(stage, 1)).toEqual({ events: 0 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 0, isTooLarge: false })
     })
 
     test('never touches open work and dead letters, however old, until they have ended', async () => {
@@ -46,11 +46,11 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.dead(dead!)
       await stage.done(done!)
       await stage.clock.advance(10 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
       expect(await stage.done(running!)).toEqual(['applied'])
-      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
       expect(await stage.inbox.dropDead('all', 'x')).toBe(1)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
       expect(idsOf(await stage.claim())).toEqual(['ready'])
     })
 
@@ -73,7 +73,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await using stage = await Stage.open(harness, [])
       await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
       await stage.clock.advance(2 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
       expect((await stage.detail('a')).status).toBe('unhandled')
     })
 
@@ -92,6 +92,39 @@ export function describePrune(harness: ConformanceHarness): void {
       expect(await stage.inbox.replay(1)).toMatchObject({ events: 3, skipped: 2, runs: 1 })
     })
 
+    test('leaves to a new handler what it is still to get', async () => {
+      const ids = Array.from({ length: 1_200 }, (_, n) => `e${n}`)
+      await using stage = await withOld(...ids)
+      await stage.done(...(await stage.claim({ max: 2_000 })))
+      const late = { ...ordered, name: 'late', from: 'beginning' } as const
+      await stage.inbox.register([ordered, late])
+      await stage.inbox.setPaused('late', true)
+      for (let n = 0; n < 100; n += 1) await stage.clock.advance(20)
+      await stage.accept(anEvent('live', { receivedAt: stage.clock.now() }))
+      await stage.done(await stage.claimOne())
+      await stage.clock.advance(2 * dayMs)
+      await olderThan(stage, 1)
+      await stage.inbox.setPaused('late', false)
+      const seen = new Set<string>()
+      while (seen.size < 1_201) {
+        await stage.clock.advance(600)
+        const leases = await stage.claim({ handlers: ['late'], owner: `late ${seen.size}`, max: 2_000 })
+        for (const id of idsOf(leases)) seen.add(id)
+        await stage.done(...leases)
+      }
+      expect(seen.has('live')).toBe(true)
+    })
+
+    test('is not stopped by an event that came while the clock was ahead', async () => {
+      await using stage = await Stage.open(harness)
+      const receivedAt = stage.clock.now()
+      await stage.accept(anEvent('ahead', { receivedAt: receivedAt + 365 * dayMs }), anEvent('a', { receivedAt }))
+      await stage.done(...(await stage.claim()))
+      await stage.clock.advance(2 * dayMs)
+      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect((await stage.detail('a')).raw).toHaveLength(0)
+    })
+
     test('numbers of runs are not given again', async () => {
       await using stage = await withOld('a')
       const first = await stage.claimOne()
@@ -108,7 +141,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await using stage = await withOld(...ids)
       await stage.done(...(await stage.claim({ max: 2_000 })))
       await stage.clock.advance(2 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1_300 })
+      expect(await olderThan(stage, 1)).toEqual({ events: 1_300, isTooLarge: false })
       expect((await stage.inbox.audit({ limit: 9 })).data).toEqual([])
       await stage.inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted')
       expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([{ action: 'prune', detail: { events: 0 } }])

@@ -168,6 +168,21 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['next'])
     })
 
+    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
+      'that is cancelled has no run tried again: one in flight ends by %s',
+      async (how) => {
+        await using stage = await handled()
+        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
+        const lease = await stage.claimOne()
+        await stage.inbox.cancelReplay(1)
+        if (how === 'release') await stage.release(lease)
+        else if (how === 'reap') await stage.inbox.reap('worker')
+        else expect(await stage.settle(lease, how, 0)).toEqual(['applied'])
+        expect((await stage.detail('e0')).runs[1]).toMatchObject({ state: 'dropped' })
+        expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
+      },
+    )
+
     test('is listed, newest first, page by page', async () => {
       await using stage = await handled()
       for (let n = 0; n < 5; n += 1) await stage.inbox.startReplay(replayOf({ ids: [`e${n}`] }))
@@ -244,6 +259,17 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.inbox.register([ordered, loose, late('beginning')])
       await stage.accept(anEvent('b'))
       expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
+    })
+
+    test('gets nothing old any more once its open runs were dropped', async () => {
+      await using stage = await handled(1_500)
+      await stage.inbox.register([ordered, late('beginning')])
+      for (let n = 0; n < 100; n += 1) await stage.clock.advance(20)
+      await stage.inbox.register([ordered])
+      expect(await stage.inbox.dropOpenRuns('late', 'gone')).toBe(1_000)
+      await stage.inbox.register([ordered, late('now')])
+      await stage.clock.advance(1_000)
+      expect(await stage.isWaiting(stage.claim(claimLate(stage)))).toBe(true)
     })
 
     test('goes on with that after a crash', async ({ skip }) => {

@@ -36,7 +36,10 @@ test('gives pruned space back to the disk, and leaves little behind for each eve
   const before = (await inbox.stats()).sizeBytes ?? 0
   expect(before).toBeGreaterThan(40_000_000)
   await clock.advance(1_000)
-  expect(await inbox.prune({ receivedBefore: clock.now(), maxBytes: null })).toEqual({ events: 10_000 })
+  expect(await inbox.prune({ receivedBefore: clock.now(), maxBytes: null })).toEqual({
+    events: 10_000,
+    isTooLarge: false,
+  })
   const { sizeBytes } = await inbox.stats()
   expect((sizeBytes ?? 0) / 10_000).toBeLessThan(200)
   await inbox.close()
@@ -46,10 +49,14 @@ test('gives pruned space back to the disk, and leaves little behind for each eve
 
 test('keeps to a size by pruning the oldest first, and no more than it takes', async () => {
   await using stage = await filled(2_000)
-  const { inbox } = stage
+  const { inbox, clock } = stage
   const before = (await inbox.stats()).sizeBytes ?? 0
   const maxBytes = Math.round(before / 2)
-  const { events } = await inbox.prune({ receivedBefore: null, maxBytes })
+  // What came within the last hour stays.
+  expect(await inbox.prune({ receivedBefore: null, maxBytes })).toEqual({ events: 0, isTooLarge: true })
+  await clock.advance(2 * 3_600_000)
+  const { events, isTooLarge } = await inbox.prune({ receivedBefore: null, maxBytes })
+  expect(isTooLarge).toBe(false)
   expect(events).toBeGreaterThan(800)
   expect(events).toBeLessThan(1_300)
   expect((await inbox.stats()).sizeBytes).toBeLessThanOrEqual(maxBytes)

@@ -281,6 +281,32 @@ test('however runs of several threads are interleaved, and whatever is not store
   )
 })
 
+test.each(['throws', 'snoozes'])('a run that %s reads its state anew when it is tried again', async (how) => {
+  let reads = 0
+  const stage = await stageDispatcher({
+    handlers: [
+      {
+        async run(_event, ctx) {
+          await ctx.state.get('account')
+          if (how === 'throws') throw new Error('not known yet')
+          ctx.snooze(500)
+        },
+      },
+    ],
+    work: (inbox) => ({
+      readState: (handler, query) => {
+        reads++
+        return inbox.readState(handler, query)
+      },
+    }),
+  })
+  stage.dispatcher.start()
+  await stage.accept({ id: 'evt_1' })
+  expect(reads).toBe(1)
+  await stage.pass(1_000)
+  expect(reads).toBeGreaterThanOrEqual(2)
+})
+
 test('of runs that all change one value, some get done all the time, though the store is slower than they are', async () => {
   const runs = 40
   let calls = 0

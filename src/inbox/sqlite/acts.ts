@@ -80,16 +80,17 @@ export function createActs(writer: Writer): Acts {
       return total
     },
     async prune(limits, noted) {
-      let events = 0
+      let [events, isTooLarge] = [0, false]
       for (let after: number | null = 0; after !== null;) {
         const from: number = after
         const step: PruneResult = await writer.run(({ pruning }) => pruning.prune(limits, from), true)
         events += step.events
+        isTooLarge = step.isTooLarge
         after = step.after
       }
       while (await writer.run(({ pruning }) => pruning.vacuum(), true));
       if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events }))
-      return { events }
+      return { events, isTooLarge }
     },
     retryQuarantined: (id, event) =>
       act('quarantine.retry', { id, event: event.id }, (store) => store.retryQuarantined(id, event)),

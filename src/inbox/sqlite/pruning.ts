@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { Clock } from '../../clock.ts'
 import { eventStatuses, runStates, type PruneLimits } from '../port.ts'
 import { deriveEventStatus } from '../status.ts'
 import type { Memo } from './memo.ts'
@@ -8,6 +9,8 @@ export interface PruneResult {
   readonly events: number
   /** Where to go on; null: nothing is left to prune. */
   readonly after: number | null
+  /** Whether there is more than `maxBytes` still. */
+  readonly isTooLarge: boolean
 }
 
 /** A transaction that deletes more would hold up acknowledgements. */
@@ -17,9 +20,11 @@ const pagesPerVacuum = 500
 /** So many unused pages, or this part of all, are kept for what comes. */
 const keptPages = 1_000
 const keptShare = 0.1
+/** What is younger is not pruned for its size: it may be looked at, or come again. */
+const shortestKeptMs = 3_600_000
 
 /** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
-export function createPruning(db: Database, sql: Statements, memo: Memo) {
+export function createPruning(db: Database, sql: Statements, memo: Memo, clock: Clock) {
   const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
 
   /** What is in the file, without the space that is free in it. */
@@ -30,20 +35,24 @@ export function createPruning(db: Database, sql: Statements, memo: Memo) {
   /** Prunes some of the events behind `after` in the accept sequence that have ended. */
   function prune({ receivedBefore, maxBytes }: PruneLimits, after: number): PruneResult {
     const isTooLarge = maxBytes !== null && usedBytes() > maxBytes
+    const now = clock.now()
+    const before = Math.max(receivedBefore ?? -Infinity, isTooLarge ? now - shortestKeptMs : -Infinity)
+    // From there on a new handler is still to get what is stored.
+    const end = sql.firstBackfill.get()?.seq ?? Infinity
     let events = 0
     let last = after
     const looked = sql.eventsWithBody.all(after, mostLookedAt)
     for (const { seq, receivedAt } of looked) {
-      if (!isTooLarge && (receivedBefore === null || receivedAt >= receivedBefore)) {
-        // They are in the order in which they came: what comes behind it is younger.
-        return { events, after: null }
-      }
+      const isYoung = receivedAt >= before
+      // They are in the order in which they came, so what comes behind it is younger; but for one that came while the clock was wrong.
+      if (seq >= end || (isYoung && receivedAt <= now)) return { events, after: null, isTooLarge }
       last = seq
+      if (isYoung) continue
       if (sql.unfinishedRun.get(seq) !== undefined) continue
       pruneOne(seq)
       if (++events === mostPruned) break
     }
-    return { events, after: looked.length === 0 ? null : last }
+    return { events, after: looked.length === 0 ? null : last, isTooLarge }
   }
 
   /** The event stays, with what became of it; all else about it goes. */

@@ -161,6 +161,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     cancel,
     backfill,
     replayOf,
+    isCancelled: (id: number) => sql.replayRow.get(id)?.state === codeOf('cancelled'),
     /** None before it is known which handlers there are. */
     running: () => (handlers.isRegistered ? sql.runningReplays.all() : []),
   }

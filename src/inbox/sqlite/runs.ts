@@ -29,6 +29,7 @@ export interface RunsOptions {
   /** The claims that wait while the present transaction runs. */
   readonly claims: () => readonly WaitingClaim[]
   readonly replayOf: (id: number) => LeasedReplay | null
+  readonly isCancelled: (replayId: number) => boolean
   /** Handlers for which a run may have become claimable in this transaction. */
   readonly woken: Set<number>
 }
@@ -50,7 +51,7 @@ export type Runs = ReturnType<typeof createRuns>
 
 /** Runs: their states, their order, and who works on them. Everything is to be called inside a transaction. */
 export function createRuns(options: RunsOptions) {
-  const { sql, clock, memo, handlers, leases, states, claims, replayOf, woken } = options
+  const { sql, clock, memo, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
 
   /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
@@ -105,8 +106,11 @@ export function createRuns(options: RunsOptions) {
     const { handlerId, replayId, key } = place
     if (key === null || !isBusy(place)) return
     let count = 0
-    for (const { id, state: now } of sql.allOpenOfKey.all(handlerId, replayId, key, maxSuperseded)) {
+    const older = sql.allOpenOfKey.all(handlerId, replayId, key, maxSuperseded)
+    for (const { id, state: now } of older) {
       if (now !== state.waiting && now !== state.ready) continue
+      // Where some are left for the next time, the head stays, so that they have somebody to wait for.
+      if (now === state.ready && older.length === maxSuperseded) continue
       sql.supersede.run(clock.now(), id)
       if (now === state.ready) memo.claimable--
       count++
@@ -210,14 +214,14 @@ export function createRuns(options: RunsOptions) {
         case 'retry':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
-          else {
+          else if (!dropCancelled(outcome.runId, entry)) {
             sql.retryRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
           break
         case 'snooze':
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
-          else {
+          else if (!dropCancelled(outcome.runId, entry)) {
             sql.snoozeRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
@@ -245,10 +249,22 @@ export function createRuns(options: RunsOptions) {
     return state.held
   }
 
-  /** Whether a run that would be tried again is superseded by one that waits behind it. */
+  /** Whether a run that would be tried again is superseded by a newer one of its key. */
   function isOutdated(runId: number, { handlerId, replayId, key, mayHaveFollowers }: LeaseEntry): boolean {
     if (key === null || !mayHaveFollowers || replayId !== live || !handlers.isLatestOnly(handlerId)) return false
-    return sql.allOpenOfKey.all(handlerId, replayId, key, 2).some(({ id }) => id !== runId)
+    const newest = sql.newestOfKey.get(handlerId, replayId, key)
+    return newest !== undefined && newest.id > runId
+  }
+
+  /**
+   * Ends a run of a cancelled replay that would be tried again; true if it is one. What a run left in the outbox goes on: it
+   * belongs to what is done.
+   */
+  function dropCancelled(runId: number, place: Place): boolean {
+    if (place.replayId === live || !isCancelled(place.replayId) || sql.isItem.get(runId) !== undefined) return false
+    sql.dropRun.run(clock.now(), runId)
+    promote(place)
+    return true
   }
 
   /** The next run of the key takes the place of one that is superseded. */
@@ -303,6 +319,7 @@ export function createRuns(options: RunsOptions) {
 
   /** As if it had never been claimed. */
   function giveBack(runId: number, entry: LeaseEntry): void {
+    if (dropCancelled(runId, entry)) return
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
     open(entry.handlerId)
   }
@@ -330,6 +347,7 @@ export function createRuns(options: RunsOptions) {
       message: `the process or thread that ran it died before a verdict (crash ${crashed} of ${maxCrashes})`,
     }
     record(runId, run.attempt, startedAt, now, 'crashed', error)
+    if (dropCancelled(runId, run)) return
     if (crashed >= maxCrashes) {
       sql.crashedOutRun.run(deadState(run), crashed, now, runId)
       promote(run)
@@ -348,12 +366,26 @@ export function createRuns(options: RunsOptions) {
   function requeueOne(runId: number): boolean {
     const run = sql.deadRun.get(runId)
     if (run === undefined) return false
-    const isHeld = run.state === state.held
-    const isBehind = !isHeld && isBusy({ handlerId: run.handler_id, replayId: run.replay_id, key: run.key })
-    sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
-    if (isHeld) memo.held--
-    if (!isBehind) open(run.handler_id)
+    const place = { handlerId: run.handler_id, replayId: run.replay_id, key: run.key }
+    if (run.state !== state.held) {
+      const isBehind = isBusy(place)
+      sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
+      if (!isBehind) open(run.handler_id)
+      return true
+    }
+    // It stood at the head of its key; but older dead letters may have been requeued behind it meanwhile.
+    memo.held--
+    sql.requeueRun.run(state.waiting, clock.now(), runId)
+    if (!isWorkedOn(place)) promote(place)
     return true
+  }
+
+  /** Whether a run of the key has a lease, or can be claimed. */
+  function isWorkedOn({ handlerId, replayId, key }: Place): boolean {
+    if (key === null) return false
+    const leased = leases.ofKey(handlerId, replayId, key)
+    if (leased !== undefined) leased.mayHaveFollowers = true
+    return leased !== undefined || sql.claimableOfKey.get(handlerId, replayId, key) !== undefined
   }
 
   /** Ends a run that nobody works on; what waits behind it takes its place. False if there is none to end. */

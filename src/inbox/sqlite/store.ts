@@ -59,9 +59,21 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const woken = new Set<number>()
   const leases = new Leases((step) => undo.note(step))
   const replayOf = (id: number) => replays.replayOf(id)
-  const runs = createRuns({ sql, clock, memo, handlers, leases, states, claims: () => waiting, replayOf, woken })
+  const isCancelled = (id: number) => replays.isCancelled(id)
+  const runs = createRuns({
+    sql,
+    clock,
+    memo,
+    handlers,
+    leases,
+    states,
+    claims: () => waiting,
+    replayOf,
+    isCancelled,
+    woken,
+  })
   const replays = createReplays({ sql, clock, memo, handlers, runs })
-  const pruning = createPruning(db, sql, memo)
+  const pruning = createPruning(db, sql, memo, clock)
   const gaps = createGaps(sql, clock)
   transact([], () => runs.reapDeadProcess())
 
@@ -200,7 +212,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     /** Null if there never was such a handler. */
     dropOpen(handler: string, limit: number, reason: string): number | null {
       const id = handlers.idOf(handler)
-      return id === undefined ? null : runs.dropOpen(id, limit, reason)
+      if (id === undefined) return null
+      if (handlers.isBackfilling(id)) handlers.endBackfill(id)
+      return runs.dropOpen(id, limit, reason)
     },
     setConcurrency(handler: string, concurrency: number | null): boolean {
       const id = handlers.idOf(handler)
