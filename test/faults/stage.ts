@@ -70,3 +70,12 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
     },
   }
 }
+
+/** Works on all items, several at once. */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>, workers = 16): Promise<void> {
+  const left = [...items].toReversed()
+  const workOff = async () => {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) await work(next)
+  }
+  await Promise.all(Array.from({ length: workers }, workOff))
+}
