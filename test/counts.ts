@@ -35,5 +35,7 @@ export const counts = {
   partitions: long ? 40 : 4,
   /** Longer than one attempt to forward may take; 0: not at all. */
   longStallMs: long ? 40_000 : 0,
+  /** How long faults take turns, and how long it rests between two. */
   soakMs: long ? 3_600_000 : 30_000,
+  soakRestMs: long ? 3_000 : 0,
 }
