@@ -153,6 +153,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       if (kind !== 'idle') tellReplaced(reason)
       await leave(thread, kind === 'broken' ? thread.kill() : thread.stop(0))
     } catch (error) {
+      if (stopping !== undefined) return
       log.error({ error: messageOf(error) }, 'the thread for suspects cannot be started; trying again')
       await wait(timing.longestRestartDelayMs)
     }
