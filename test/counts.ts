@@ -21,4 +21,21 @@ export const counts = {
   poisonedEvents: long ? 60 : 6,
   /** Simulations of receiver, store and dispatcher with faults. */
   simulationSeeds: long ? 10_000 : 1_000,
+  /** Times the wall clock is set, hours forward or back. */
+  clockJumps: long ? 100 : 4,
+  /** How long a reader keeps checkpoints from resetting the log. */
+  blockedCheckpointMs: long ? 60_000 : 4_000,
+  /** Times the files are damaged, each followed by a start. */
+  corruptions: long ? 200 : 12,
+  /** Backups under load, with kills in between. */
+  backups: long ? 60 : 3,
+  /** Open runs that an upgrade finds, and kills during that upgrade. */
+  upgradeBacklog: long ? 50_000 : 2_000,
+  upgradeKills: long ? 60 : 4,
+  partitions: long ? 40 : 4,
+  /** Longer than one attempt to forward may take; 0: not at all. */
+  longStallMs: long ? 40_000 : 0,
+  /** How long faults take turns, and how long it rests between two. */
+  soakMs: long ? 3_600_000 : 30_000,
+  soakRestMs: long ? 3_000 : 0,
 }

@@ -1,8 +1,4 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
@@ -11,33 +7,8 @@ import { Sidecar } from '../support/sidecar.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 import { canMount } from '../support/tools.ts'
 import { until } from '../support/until.ts'
+import { aDisk } from './disk.ts'
 import { lossesOf } from './power-loss-check.ts'
-
-const run = promisify(execFile)
-
-/** A disk of its own, unmounted at the end. */
-async function aDisk(options: string) {
-  const path = await mkdtemp(join(tmpdir(), 'inbox-disk-'))
-  await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])
-  return {
-    path,
-    file: join(path, 'inbox.db'),
-    remount: (changed: string) => run('mount', ['-o', `remount,${changed}`, path]),
-    /** Takes what is left. */
-    async fill(): Promise<void> {
-      const { bavail, bsize } = await statfs(path)
-      await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize))
-    },
-    async freeBytes() {
-      const { bavail, bsize } = await statfs(path)
-      return bavail * bsize
-    },
-    async [Symbol.asyncDispose]() {
-      await run('umount', ['-l', path])
-      await rm(path, { recursive: true })
-    },
-  }
-}
 
 type Disk = Awaited<ReturnType<typeof aDisk>>
 

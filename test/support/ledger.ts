@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import type { Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { digestOf } from './history.ts'
 
@@ -30,7 +31,11 @@ export interface Ledger {
 
 /** Reads all that is in a database file, by the product's own inbox; no process may hold the file. */
 export async function readLedger(databaseFile: string): Promise<Ledger> {
-  const inbox = await createSqliteInbox({ file: databaseFile })
+  return readInbox(await createSqliteInbox({ file: databaseFile }))
+}
+
+/** Reads all that is in an inbox, and closes it. */
+export async function readInbox(inbox: Inbox): Promise<Ledger> {
   try {
     const stored: StoredCopy[] = []
     const work: WorkRecord[] = []

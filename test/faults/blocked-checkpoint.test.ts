@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { counts } from '../counts.ts'
+import { toDelivery } from '../support/history.ts'
+import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+import { createStage } from './stage.ts'
+
+const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const mib = 1024 * 1024
+/** `journal_size_limit`: what a log that was larger is cut to once it begins anew. */
+const walLimit = 64 * mib
+
+/** Reads the file as it is at this moment for as long as its input is open. */
+const reader = `
+const db = require('better-sqlite3')(process.argv[1], { readonly: true })
+db.exec('BEGIN')
+db.prepare('SELECT count(*) FROM event').get()
+console.log('reading')
+process.stdin.resume().on('end', () => process.exit())
+`
+
+async function blockCheckpoints(file: string) {
+  const child = spawn(process.execPath, ['-e', reader, file], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const release = async () => {
+    child.stdin.end()
+    await exited
+  }
+  await Promise.race([once(child.stdout, 'data'), exited])
+  expect(child.exitCode).toBe(null)
+  return { [Symbol.asyncDispose]: release }
+}
+
+test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000} s holds up no acknowledgement; the log shrinks once it is gone (SEED=${seed})`, async () => {
+  console.log(`SEED=${seed}`)
+  await using stage = await createStage({ seed })
+  const { sidecar, client, load } = stage
+  const walBytes = () => (existsSync(`${sidecar.databaseFile}-wal`) ? statSync(`${sidecar.databaseFile}-wal`).size : 0)
+  let large = 0
+  /** Fills the log faster than small events do. */
+  const deliverLarge = async () => {
+    const id = `large_${(large += 1)}`
+    const raw = eventBytes({ id, data: { note: 'x'.repeat(500_000) } })
+    expect(await client.deliver(toDelivery(raw, { id }))).toMatchObject({ answer: 200 })
+  }
+
+  await sidecar.start()
+  await stage.acknowledge(200)
+  const reading = await blockCheckpoints(sidecar.databaseFile)
+  const before = client.requests.length
+  const endsAt = performance.now() + counts.blockedCheckpointMs
+  const sending = load.run()
+  while (performance.now() < endsAt || walBytes() < walLimit + 16 * mib) await deliverLarge()
+  const largest = walBytes()
+  load.stop()
+  await sending
+  const answers = new Set(client.requests.slice(before).map(({ answer }) => answer))
+  expect([...answers].filter((answer) => answer !== 200 && answer !== 401)).toEqual([])
+  await sidecar.drained()
+
+  await reading[Symbol.asyncDispose]()
+  await until(
+    async () => {
+      await stage.acknowledge(20)
+      return walBytes() <= walLimit
+    },
+    'the log is cut to its limit',
+    30_000,
+  )
+  const { findings } = await stage.examine()
+  expect(findings).toEqual([])
+  console.log(`the log grew to ${Math.round(largest / mib)} MiB`)
+})
+
+test('a kill while checkpoints are blocked, and a start while they still are, lose nothing', async () => {
+  await using stage = await createStage({ seed })
+  const { sidecar, load } = stage
+  await sidecar.start()
+  await stage.acknowledge(200)
+  await using _reading = await blockCheckpoints(sidecar.databaseFile)
+  const acknowledged = load.acknowledgements(300)
+  const sending = load.run()
+  await acknowledged
+  await sidecar.kill()
+  await sending
+  await sidecar.start()
+  const { findings } = await stage.examine()
+  expect(findings).toEqual([])
+})

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** A disk of its own, unmounted at the end. Only as root. */
+export async function aDisk(options: string) {
+  const path = await mkdtemp(join(tmpdir(), 'inbox-disk-'))
+  await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])
+  return {
+    path,
+    file: join(path, 'inbox.db'),
+    remount: (changed: string) => run('mount', ['-o', `remount,${changed}`, path]),
+    /** Makes it as small as what is in use, and a little. */
+    async shrink(): Promise<void> {
+      const { blocks, bfree, bsize } = await statfs(path)
+      await run('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + 512 * 1024}`, path])
+    },
+    /** Takes what is left. */
+    async fill(): Promise<void> {
+      const { bavail, bsize } = await statfs(path)
+      await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize))
+    },
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(path)
+      return bavail * bsize
+    },
+    async [Symbol.asyncDispose]() {
+      await run('umount', ['-l', path])
+      await rm(path, { recursive: true })
+    },
+  }
+}

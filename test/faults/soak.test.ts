@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createRandomStream, type RandomStream } from '../../src/emulator/random.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { counts } from '../counts.ts'
+import { testSecret } from '../support/app.ts'
+import { checkHistory } from '../support/checks.ts'
+import { requeueCrashed } from '../support/dead-letters.ts'
+import { runCli } from '../support/cli.ts'
+import { toDelivery } from '../support/history.ts'
+import { readEffects, readLedger } from '../support/ledger.ts'
+import { eventBytes } from '../support/signed.ts'
+import { canMount, has } from '../support/tools.ts'
+import { until } from '../support/until.ts'
+import { WallClock } from './clock.ts'
+import { aDisk } from './disk.ts'
+import { historyOf } from './power-loss-check.ts'
+import { createStage } from './stage.ts'
+
+const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+
+/** Leaves traces of live runs only: a replay is a generation of its own. Of poison it is spared. */
+const effects = `
+import { appendFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { defineHandler } from 'onchain-inbox'
+
+const write = (event, ctx, step) =>
+  ctx.isReplay || appendFileSync(process.env.EFFECTS, \`\${event.id} \${ctx.attempt} \${process.pid} \${step}\\n\`)
+
+export default defineHandler({
+  type: 'wallet.*',
+  async run(event, ctx) {
+    write(event, ctx, 'begin')
+    await wait(Math.random() * 2)
+    write(event, ctx, 'end')
+  },
+})
+`
+
+const counter = `
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'wallet.*',
+  async run(event, ctx) {
+    if (!ctx.isReplay) ctx.state.set('events', ((await ctx.state.get('events')) ?? 0) + 1)
+  },
+})
+`
+
+const poisoned = `
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'test.poison',
+  retry: { baseMs: 5, capMs: 20, attempts: 3 },
+  run() {
+    throw new Error('poison')
+  },
+})
+`
+
+/** It takes as much memory as is in use. */
+const diskSize = '4g'
+
+/** All that the faults of one soak share. */
+async function aSoak(opened: AsyncDisposableStack) {
+  const disk = canMount() ? opened.use(await aDisk(`size=${diskSize}`)) : undefined
+  const secretOf = (label: string) => `the-secret-${label}-of-the-soak`
+  const stage = opened.use(
+    await createStage({
+      seed,
+      keys: 2_000,
+      handlers: { 'effects.mjs': effects, 'counter.mjs': counter, 'poisoned.mjs': poisoned },
+      env: {
+        INBOX_SECRETS: undefined,
+        INBOX_SECRETS_FILE: './secrets',
+        INBOX_DISK_RESERVE: '0',
+        ...(disk && { INBOX_DATABASE_URL: `sqlite:${disk.file}` }),
+      },
+    }),
+  )
+  const { sidecar } = stage
+  const clock = has('cc') ? await WallClock.create(sidecar.dir) : undefined
+  const writeSecrets = (second: string) =>
+    writeFile(join(sidecar.dir, 'secrets'), JSON.stringify({ main: testSecret, second: secretOf(second) }))
+  await writeSecrets('first')
+  return {
+    ...stage,
+    disk,
+    clock,
+    databaseFile: disk?.file ?? sidecar.databaseFile,
+    writeSecrets,
+    start: () => sidecar.start(clock?.env),
+    poison: [] as string[],
+    backups: 0,
+    post: async (path: string, body: unknown = {}): Promise<void> => {
+      const response = await sidecar.admin(path, { method: 'POST', body: JSON.stringify(body) })
+      expect([response.status, response.ok ? '' : await response.text()], path).toEqual([200, ''])
+    },
+  }
+}
+
+type Soak = Awaited<ReturnType<typeof aSoak>>
+
+/** Each is applied under load, and has healed when it resolves. The load may have ended with the service. */
+const faults: Readonly<Record<string, (soak: Soak, random: RandomStream) => Promise<void>>> = {
+  async kill({ sidecar, start }) {
+    await sidecar.kill()
+    await start()
+  },
+  async 'kill twice'({ sidecar, clock, start }, random) {
+    await sidecar.kill()
+    sidecar.launch(clock?.env)
+    await wait(random.integer(0, 800))
+    await sidecar.kill()
+    await start()
+  },
+  async restart({ sidecar, start }) {
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+    await start()
+  },
+  async 'stand still'({ sidecar }, random) {
+    sidecar.signal('SIGSTOP')
+    await wait(random.integer(100, 2_000))
+    sidecar.signal('SIGCONT')
+  },
+  async 'full disk'({ disk, sidecar, client }, random) {
+    if (disk === undefined) return
+    await disk.shrink()
+    const before = client.requests.length
+    await until(() => client.requests.slice(before).some(({ answer }) => answer === 503), 'deliveries are refused')
+    await wait(random.integer(0, 500))
+    await disk.remount(`size=${diskSize}`)
+    await until(async () => (await fetch(new URL('/readyz', sidecar.url))).status === 200, 'ready again')
+  },
+  async 'clock jump'({ clock }, random) {
+    clock?.set(clock.offsetMs + (random.uniform() < 0.5 ? 1 : -1) * random.integer(60_000, 6 * 3_600_000))
+  },
+  async poison({ client, poison }) {
+    const id = `poison_${poison.length}`
+    poison.push(id)
+    expect(await client.deliver(toDelivery(eventBytes({ id, type: 'test.poison' }), { id }))).toMatchObject({
+      answer: 200,
+    })
+  },
+  async pause({ post }, random) {
+    await post('pause')
+    await wait(random.integer(100, 1_000))
+    await post('resume')
+  },
+  async replay({ post, client }, random) {
+    const ids = client.requests.filter(({ op, answer }) => op === 'deliver' && answer === 200).map(({ id }) => id)
+    await post('replays', { ids: [...new Set(Array.from({ length: 50 }, () => random.pick(ids)))] })
+  },
+  async prune({ post }) {
+    // Bodies are wanted at the end, so nothing is old enough; it is looked for all the same.
+    await post('prune', { older_than_days: 36_500 })
+  },
+  async backup(soak) {
+    const { sidecar, databaseFile } = soak
+    const env = { INBOX_DATABASE_URL: `sqlite:${databaseFile}`, INBOX_SECRETS: 'none-is-needed-here' }
+    const file = join(sidecar.dir, `backup-${(soak.backups += 1)}`)
+    expect(await runCli(['backup', file, '--json'], { cwd: sidecar.dir, env })).toMatchObject({ code: 0 })
+    await rm(file)
+  },
+  async 'other secrets'({ sidecar, writeSecrets }, random) {
+    const since = sidecar.output.lines.length
+    await writeSecrets(String(random.integer(1, 1_000_000)))
+    sidecar.signal('SIGHUP')
+    const again = 'webhook secrets read again'
+    await until(() => sidecar.output.lines.slice(since).some(({ msg }) => msg === again), again)
+  },
+}
+
+test(
+  `a soak of ${counts.soakMs / 1_000} s that rotates ${Object.keys(faults).length} faults under load ends with nothing lost, repeated or out of order (SEED=${seed})`,
+  async () => {
+    const random = createRandomStream(seed, 'soak')
+    await using opened = new AsyncDisposableStack()
+    const soak = await aSoak(opened)
+    const { sidecar, client, load } = soak
+    const rotation: string[] = []
+    let deck: string[] = []
+    const endsAt = performance.now() + counts.soakMs
+
+    await soak.start()
+    await soak.acknowledge(100)
+    while (performance.now() < endsAt) {
+      if (deck.length === 0) deck = shuffled(Object.keys(faults), random)
+      const name = deck.pop() ?? ''
+      rotation.push(name)
+      const acknowledged = load.acknowledgements(random.integer(1, 200))
+      const sending = load.run()
+      await acknowledged
+      await faults[name]?.(soak, random).catch((error: unknown) => {
+        throw new Error(`SEED=${seed}: ${rotation.join(', ')} failed`, { cause: error })
+      })
+      load.stop()
+      await sending
+      await soak.acknowledge(random.integer(1, 100))
+      await wait(counts.soakRestMs)
+    }
+    console.log(`SEED=${seed}: ${rotation.join(', ')}`)
+
+    await load.heal()
+    await sidecar.drained()
+    const isPoison = (id: string) => id.startsWith('poison_')
+    const requeued = await requeueCrashed(sidecar, isPoison)
+    await sidecar.drained()
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+
+    const { stored, work, missingSeqs } = await readLedger(soak.databaseFile)
+    const handled = await readEffects(sidecar.effectsFile)
+    // Poison has no effect, and is the only thing that has none.
+    const poison = stored
+      .filter(({ id }) => isPoison(id))
+      .map(({ id }) => ({ id, attempt: 1, pid: 0, step: 'end' as const }))
+    const found = checkHistory({ ...historyOf(sidecar, client), stored, effects: [...handled, ...poison], requeued })
+    expect(found).toEqual([])
+    expect(missingSeqs).toBe(0)
+    expect(poison.map(({ id }) => id).toSorted()).toEqual(soak.poison.toSorted())
+    expect(work.filter(({ id, state }) => (isPoison(id) ? state !== 'dead' : state !== 'done'))).toEqual([])
+    expect(await countedIn(soak.databaseFile)).toBe(stored.length - poison.length)
+    console.log(`${stored.length} events, ${sidecar.lives.length} lives, ${requeued.size} requeued`)
+  },
+  counts.soakMs + 1_200_000,
+)
+
+/** How many events the handler has counted in its state. */
+async function countedIn(file: string): Promise<number> {
+  const inbox = await createSqliteInbox({ file })
+  try {
+    const [entry] = await inbox.readState('counter', { prefix: 'events', after: null, limit: 1 })
+    return Number(entry?.value)
+  } finally {
+    await inbox.close()
+  }
+}
+
+function shuffled<T>(items: readonly T[], random: RandomStream): T[] {
+  const drawn = items.map((item) => ({ item, at: random.uniform() }))
+  return drawn.toSorted((a, b) => a.at - b.at).map(({ item }) => item)
+}

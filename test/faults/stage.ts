@@ -1,0 +1,81 @@
+import { createRandomStream } from '../../src/emulator/random.ts'
+import { checkHistory } from '../support/checks.ts'
+import { requeueCrashed } from '../support/dead-letters.ts'
+import { RecordingClient } from '../support/history.ts'
+import { effectsHandler, readEffects, readLedger, type Effect, type Ledger } from '../support/ledger.ts'
+import { Load } from '../support/load.ts'
+import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+import { historyOf } from './power-loss-check.ts'
+
+export interface StageOptions extends SidecarOptions {
+  readonly seed: string
+  readonly workers?: number
+  readonly keys?: number
+}
+
+/** What a run left behind, and what of P1 to P9 does not hold for it. */
+export interface Examined {
+  readonly findings: readonly string[]
+  readonly ledger: Ledger
+}
+
+/** A sidecar whose handler leaves traces, and the load on it; nothing is started yet. */
+export async function createStage({ seed, workers = 16, keys = 200, ...options }: StageOptions) {
+  const random = createRandomStream(seed, 'load')
+  const handlers = { 'effects.mjs': effectsHandler({ busyMs: 2 }), ...options.handlers }
+  const sidecar = await Sidecar.create({ ...options, handlers })
+  const client = new RecordingClient({ url: () => sidecar.url })
+  const load = new Load({ client, workers, keys, random: () => random.uniform() })
+
+  /** Sends until so many more were acknowledged, or the service is gone. */
+  async function acknowledge(count: number): Promise<void> {
+    const acknowledged = load.acknowledgements(count)
+    const sending = load.run()
+    await Promise.race([acknowledged, sending])
+    load.stop()
+    await sending
+  }
+
+  /** Resends, waits for all work, stops, reads all, and checks. `effects`: in place of what the handler wrote. */
+  async function examine(effects?: () => readonly Effect[]): Promise<Examined> {
+    await load.heal()
+    await sidecar.drained()
+    const requeued = await requeueCrashed(sidecar)
+    await sidecar.drained()
+    const exit = await sidecar.stop()
+    const ledger = await readLedger(options.env?.['INBOX_DATABASE_URL']?.replace('sqlite:', '') ?? sidecar.databaseFile)
+    const { stored, work, missingSeqs } = ledger
+    const traces = effects?.() ?? (await readEffects(sidecar.effectsFile))
+    const found = checkHistory({ ...historyOf(sidecar, client), stored, effects: traces, requeued })
+    const open = work.filter(({ state }) => state !== 'done')
+    const findings = [
+      ...found.map(({ property, what }) => `${property}: ${what}`),
+      ...open.slice(0, 5).map(({ id, handler, state }) => `P9: the run of ${handler} for ${id} ended as ${state}`),
+      ...(missingSeqs > 0 ? [`P7: ${missingSeqs} numbers of the accept sequence are missing`] : []),
+      ...(exit.code === 0 ? [] : [`P7: the last stop ended with ${exit.code ?? exit.signal}`]),
+    ]
+    return { findings, ledger }
+  }
+
+  return {
+    sidecar,
+    client,
+    load,
+    acknowledge,
+    examine,
+    async [Symbol.asyncDispose]() {
+      load.stop()
+      client[Symbol.dispose]()
+      await sidecar[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Works on all items, several at once. */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>, workers = 16): Promise<void> {
+  const left = [...items].toReversed()
+  const workOff = async () => {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) await work(next)
+  }
+  await Promise.all(Array.from({ length: workers }, workOff))
+}

@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createRandomStream } from '../../src/emulator/random.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { counts } from '../counts.ts'
+import { runCli } from '../support/cli.ts'
+import { checkHistory } from '../support/checks.ts'
+import { requeueCrashed } from '../support/dead-letters.ts'
+import { readEffects, readInbox } from '../support/ledger.ts'
+import { serveCommand } from '../support/sidecar.ts'
+import { until } from '../support/until.ts'
+import { historyOf } from './power-loss-check.ts'
+import { createStage } from './stage.ts'
+// This process is one of the next version as well: it reads what that has written.
+import './upgrade-newer.ts'
+
+const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+const nextVersion = fileURLToPath(new URL('upgrade-newer.ts', import.meta.url))
+const [node = '', ...serve] = serveCommand
+/** `NEXT=--import=…` in the environment of a life makes it a life of the next version. */
+const command = ['sh', '-c', `exec "$0" $NEXT "$@"`, node, ...serve]
+const newer = { NEXT: `--import=${nextVersion}` }
+const older = { NEXT: '' }
+
+test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgradeKills} times: all the work is there, the older version refuses the file, and the copy beside it serves the older one (SEED=${seed})`, async () => {
+  console.log(`SEED=${seed}`)
+  const random = createRandomStream(seed, 'upgrade')
+  await using stage = await createStage({ seed, command })
+  const { sidecar, client, load } = stage
+  const file = sidecar.databaseFile
+  const copy = `${file}.before-0002`
+
+  await sidecar.start(older)
+  await stage.acknowledge(200)
+  await sidecar.drained()
+  expect(await (await sidecar.admin('pause', { method: 'POST' })).json()).toMatchObject({ paused: true })
+  await stage.acknowledge(counts.upgradeBacklog)
+  await load.heal()
+  expect(await (await sidecar.admin('resume', { method: 'POST' })).json()).toMatchObject({ paused: false })
+  await until(async () => (await readEffects(sidecar.effectsFile)).length > 500, 'it is in mid-work')
+  await sidecar.kill()
+
+  const halt = join(sidecar.dir, 'halted')
+  for (let round = 0; round < counts.upgradeKills; round += 1) {
+    const isHalted = round % 2 === 0
+    sidecar.launch({ ...newer, ...(isHalted && { HALT: halt }) })
+    if (isHalted) await until(() => existsSync(halt), 'the migration is in its midst', 60_000)
+    else await wait(random.integer(0, 1_500))
+    await sidecar.kill()
+    await rm(halt, { force: true })
+  }
+  await sidecar.start(newer)
+  await stage.acknowledge(200)
+  await sidecar.kill()
+
+  const before = bytesOf(file)
+  expect(await sidecar.run(older)).toEqual({ code: 1, signal: null })
+  expect(sidecar.output.text).toMatch(/"code":"database_newer","message":".*it has the migration 0002-note/)
+  expect(bytesOf(file)).toEqual(before)
+  const refused = sidecar.lives.at(-1)
+
+  await sidecar.start(newer)
+  await load.heal()
+  await sidecar.drained()
+  const requeued = await requeueCrashed(sidecar)
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+
+  const backlog = client.requests.filter(({ op }) => op === 'deliver').length
+  expect(backlog).toBeGreaterThan(counts.upgradeBacklog)
+  const env = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_SECRETS: 'none-is-needed-here' }
+  const verified = await runCli(['backup', '--verify', copy, '--json'], { cwd: sidecar.dir, env })
+  expect(verified).toMatchObject({ code: 0 })
+  const inCopy = JSON.parse(verified.out) as { readonly events: number; readonly openRuns: number }
+  expect(inCopy.openRuns).toBeGreaterThan(0)
+
+  const { stored, work, missingSeqs } = await readInbox(
+    createLocalSqliteInbox(await openFileStore(file, { clock: systemClock }), { clock: systemClock }),
+  )
+  const effects = await readEffects(sidecar.effectsFile)
+  const history = historyOf(sidecar, client)
+  const lives = history.lives.filter((life) => life !== refused)
+  expect(checkHistory({ ...history, lives, stored, effects, requeued })).toEqual([])
+  expect(missingSeqs).toBe(0)
+  expect(new Set(work.map(({ state }) => state))).toEqual(new Set(['done']))
+  expect(work).toHaveLength(stored.length)
+
+  // Downgrade: the copy in the place of the file; what came since is missing until it is sent again.
+  expect(await runCli(['restore', copy], { cwd: sidecar.dir, env })).toMatchObject({ code: 0 })
+  await sidecar.start(older)
+  const opened = await sidecar.log('database opened')
+  expect(opened['lastSeq']).toBe(inCopy.events)
+  expect(sidecar.output.text).toContain('accepted events are missing from the database')
+  await sidecar.drained()
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+}, 1_800_000)
+
+function bytesOf(file: string): string[] {
+  return ['', '-wal'].map((side) =>
+    existsSync(file + side)
+      ? createHash('sha256')
+          .update(readFileSync(file + side))
+          .digest('hex')
+      : 'none',
+  )
+}
