@@ -374,6 +374,7 @@ export function createRuns(options: RunsOptions) {
   return {
     insertRun,
     insert,
+    supersedeWaiting,
     drop,
     fill,
     settle,
