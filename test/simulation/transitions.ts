@@ -48,10 +48,20 @@ const transitions: readonly (readonly [from: RunState, to: RunState, end: LeaseE
   ['running', 'superseded', 'verdict', all(forgiven, sameFailures)],
   ['running', 'expired', 'verdict', all(uncharged, forgiven, sameFailures)],
   ['running', 'unmatched', 'verdict', all(uncharged, forgiven, sameFailures)],
+  ['waiting', 'dropped', null, ended],
+  ['ready', 'dropped', null, ended],
+  ['suspect', 'dropped', null, ended],
+  ['held', 'dropped', null, ended],
+  ['dead', 'dropped', null, ended],
   ['dead', 'ready', null, requeued],
   ['dead', 'waiting', null, requeued],
   ['held', 'ready', null, requeued],
 ]
+
+/** Whether only the time changed at which a run is due, because the clock was set back. */
+export function wasShifted(before: RunRow, after: RunRow): boolean {
+  return before.state === after.state && moved(before, after) && before.token === after.token
+}
 
 /** What a change of a run means for its lease; undefined if it may not be. */
 export function meaningOf(before: RunRow, after: RunRow): LeaseEnd | null | undefined {
