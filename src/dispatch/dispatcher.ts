@@ -264,13 +264,15 @@ export class Dispatcher {
 
   async #workOff(lane: Lane): Promise<void> {
     while (this.#isTurnOver()) await this.#turn()
-    do {
+    // There may be fewer slots now than when this one was given.
+    while (lane.slots <= lane.concurrency) {
       if (lane.backlog.length > 0 && lane.bucket?.take() === false) break
       const lease = lane.backlog.shift()
       const handler = lease && lane.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break
       await this.#run(lane, handler, lease)
-    } while (!this.#isTurnOver() && lane.slots <= lane.concurrency)
+      if (this.#isTurnOver()) break
+    }
     lane.slots--
     this.#fillSlots(lane)
   }

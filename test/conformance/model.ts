@@ -1,11 +1,35 @@
 import { expect } from 'vitest'
-import { type HandlerRoute, type Lease, type Outcome, type RunState, maxCrashes } from '../../src/inbox/port.ts'
+import {
+  type EventStatus,
+  type HandlerRoute,
+  type Lease,
+  type NewItem,
+  type NewReplay,
+  type Outcome,
+  type RunState,
+  maxCrashes,
+  versionOf,
+} from '../../src/inbox/port.ts'
+import { deriveEventStatus } from '../../src/inbox/status.ts'
+
+export interface ModelEvent {
+  readonly id: string
+  readonly key: string
+  readonly receivedAt: number
+  /** Of one that was pruned. */
+  finalStatus: EventStatus | null
+}
 
 export interface ModelRun {
-  readonly seq: number
   readonly eventId: string
-  readonly key: string
+  readonly key: string | null
   readonly route: HandlerRoute
+  /** The id of a replay; 0: it is live. */
+  readonly generation: number
+  /** The idempotency key, if it is an item. */
+  readonly item: string | null
+  /** Known from its first lease on. */
+  runId: number
   state: RunState
   attempt: number
   failed: number
@@ -15,25 +39,103 @@ export interface ModelRun {
   lease: { readonly lease: Lease; readonly owner: string; readonly wasSuspect: boolean } | null
 }
 
+export interface ModelReplay extends NewReplay {
+  readonly id: number
+  state: 'running' | 'done' | 'cancelled'
+  events: number
+  runs: number
+  skipped: number
+}
+
 /** What an inbox should do, in the plainest words: lists that are searched. */
 export class Model {
-  readonly runs: ModelRun[] = []
+  /** In accept order. */
+  readonly events: ModelEvent[] = []
+  /** In the order in which they were created. */
+  runs: ModelRun[] = []
+  readonly replays: ModelReplay[] = []
+  /** By handler, the versions of what is in its state. */
+  readonly states = new Map<string, Map<string, number>>()
+  /** The handlers of whose runs one was superseded, once for each. */
+  readonly superseded: string[] = []
+  /** Leases that ended, each of which must be stale for ever. */
+  readonly ended: Lease[] = []
+  routes: readonly HandlerRoute[]
   readonly #paused = new Set<string | null>()
   /** Run id and token of every lease that was given. */
   readonly #given = new Set<string>()
-  /** Leases that ended, each of which must be stale for ever. */
-  readonly ended: Lease[] = []
 
-  accept(seq: number, eventId: string, key: string, routes: readonly HandlerRoute[]): void {
-    for (const route of routes) {
-      const fresh = { attempt: 0, failed: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
-      const run: ModelRun = { seq, eventId, key, route, state: 'done', ...fresh }
-      if (route.latestOnly) {
-        for (const older of this.#lane(run)) if (isIdle(older)) older.state = 'superseded'
-      }
-      this.runs.push(run)
-      this.#enter(run)
+  constructor(routes: readonly HandlerRoute[]) {
+    this.routes = routes
+  }
+
+  accept(event: Omit<ModelEvent, 'finalStatus'>): void {
+    this.events.push({ ...event, finalStatus: null })
+    for (const route of this.#handlers()) this.#create(event, { route, generation: 0 })
+  }
+
+  /** A handler that gets the events that are there. */
+  addHandler(route: HandlerRoute): void {
+    this.routes = [...this.routes, route]
+    for (const event of this.events) if (!event.finalStatus) this.#create(event, { route, generation: 0 })
+  }
+
+  startReplay(replay: NewReplay): ModelReplay {
+    const { ids, status, handler } = replay.filter
+    const started = {
+      ...replay,
+      id: this.replays.length + 1,
+      state: 'running' as const,
+      events: 0,
+      runs: 0,
+      skipped: 0,
     }
+    this.replays.push(started)
+    for (const event of this.events) {
+      if (ids && !ids.includes(event.id)) continue
+      if (status && this.statusOf(event) !== status) continue
+      started.events += 1
+      if (event.finalStatus) started.skipped += 1
+      for (const route of this.#handlers()) {
+        if (event.finalStatus || (handler && handler !== route.name)) continue
+        this.#create(event, { route, generation: started.id })
+        started.runs += 1
+      }
+    }
+    return started
+  }
+
+  /** What is left of a replay ends once all its runs have. */
+  endReplays(): void {
+    for (const replay of this.runningReplays()) if (this.openOf(replay) === 0) replay.state = 'done'
+  }
+
+  cancelReplay(replay: ModelReplay): void {
+    replay.state = 'cancelled'
+    const waiting = this.runs.filter(({ generation, item }) => generation === replay.id && item === null)
+    this.#drop(waiting.filter((run) => isIdle(run) || run.state === 'suspect'))
+  }
+
+  runningReplays(): ModelReplay[] {
+    return this.replays.filter(({ state }) => state === 'running')
+  }
+
+  openOf({ id }: ModelReplay): number {
+    return this.runs.filter((run) => run.generation === id && (isActive(run) || isIdle(run)) && run.state !== 'held')
+      .length
+  }
+
+  statusOf({ id, finalStatus }: ModelEvent): EventStatus {
+    return finalStatus ?? deriveEventStatus(this.runs.filter(({ eventId }) => eventId === id))
+  }
+
+  /** Gives how many events were pruned. */
+  prune(receivedBefore: number): number {
+    const old = this.events.filter((event) => !event.finalStatus && event.receivedAt < receivedBefore)
+    const pruned = old.filter(({ id }) => this.runs.every((run) => run.eventId !== id || hasEnded(run)))
+    for (const event of pruned) event.finalStatus = this.statusOf(event)
+    this.runs = this.runs.filter(({ eventId }) => pruned.every(({ id }) => id !== eventId))
+    return pruned.length
   }
 
   pause(handler: string | null, paused: boolean): void {
@@ -58,30 +160,45 @@ export class Model {
     return this.runs.filter((run) => active.includes(run.route.name) && run.state === state && run.dueAt <= now)
   }
 
-  /** Takes note of a lease, and checks that the inbox was right to give it. */
-  start(lease: Lease, owner: string, claimable: readonly ModelRun[]): void {
-    const run = claimable.find(({ eventId, route }) => eventId === lease.event.id && route.name === lease.handler)
+  /** Takes note of the leases of a claim, and checks that the inbox was right to give them. */
+  start(leases: readonly Lease[], owner: string, claimable: readonly ModelRun[]): void {
+    const started = leases.map((lease) => this.#start(lease, owner, claimable))
+    for (const run of started) {
+      const first = claimable.filter(({ route, generation }) => {
+        return route.name === run?.route.name && generation < run.generation
+      })
+      for (const other of first) expect(started, 'live runs and older replays go first').toContain(other)
+    }
+  }
+
+  #start(lease: Lease, owner: string, claimable: readonly ModelRun[]): ModelRun | undefined {
+    const run = claimable.find(({ eventId, route, generation, item }) => {
+      const isSame = eventId === lease.event.id && route.name === lease.handler
+      return isSame && generation === (lease.replay?.id ?? 0) && item === (lease.item?.idempotencyKey ?? null)
+    })
     expect(run?.state, `${lease.event.id} can be claimed`).toMatch(/^(ready|suspect)$/)
-    if (!run) return
-    const lane = this.#lane(run)
-    if (run.route.order === 'key') {
-      expect(
-        lane.filter(({ lease: live }) => live),
-        'live leases of the key',
-      ).toEqual([])
-      if (!run.wasStarted) {
-        const older = lane.filter((other) => other.seq < run.seq && !other.wasStarted && other.state !== 'superseded')
-        expect(older, `older runs that were not started before ${run.eventId}`).toEqual([])
-      }
+    if (!run) return undefined
+    const others = this.#lane(run).filter((other) => other !== run)
+    expect(
+      others.filter(({ lease: live }) => live),
+      'live leases of the key',
+    ).toEqual([])
+    if (!run.wasStarted) {
+      const older = others.filter((other) => this.runs.indexOf(other) < this.runs.indexOf(run))
+      const skipped = older.filter((other) => !other.wasStarted && !hasEnded(other))
+      expect(skipped, `older runs that were not started before ${run.eventId}`).toEqual([])
     }
     const fence = `${lease.runId} ${lease.token}`
     expect(this.#given.has(fence), 'the token was given for this run before').toBe(false)
     this.#given.add(fence)
+    run.runId = lease.runId
     run.lease = { lease, owner, wasSuspect: run.state === 'suspect' }
     run.state = 'running'
     run.wasStarted = true
     run.attempt += 1
-    expect(lease).toMatchObject({ attempt: run.attempt, failed: run.failed, crashed: run.crashed })
+    expect(lease).toMatchObject({ attempt: run.attempt, failed: run.failed, crashed: run.crashed, key: run.key })
+    expect(lease.replay?.newKeys).toBe(this.replays[run.generation - 1]?.newKeys)
+    return run
   }
 
   verdict(run: ModelRun, kind: Outcome['kind'], retryAt: number): void {
@@ -91,16 +208,34 @@ export class Model {
     else if (kind !== 'done' && kind !== 'dead') run.attempt -= 1
     if (kind !== 'retry' && kind !== 'snooze') return this.#finish(run, kind)
     run.dueAt = retryAt
-    const isOutdated = run.route.latestOnly && this.#lane(run).some(({ state }) => state === 'waiting')
+    const lane = this.#lane(run)
+    const isOutdated = isLatestOnly(run) && lane.slice(lane.indexOf(run) + 1).some(({ state }) => state === 'waiting')
     if (isOutdated) this.#finish(run, 'superseded')
-    else run.state = 'ready'
+    else this.#again(run, 'ready')
+  }
+
+  version(handler: string, key: string): number | undefined {
+    return this.states.get(handler)?.get(key)
+  }
+
+  /** What a run wrote and left when it was done. */
+  takeEffect(run: ModelRun, lease: Lease, key: string, isDeleted: boolean, items: readonly NewItem[]): void {
+    const entries = this.states.get(run.route.name) ?? new Map<string, number>()
+    this.states.set(run.route.name, entries)
+    if (isDeleted) entries.delete(key)
+    else entries.set(key, versionOf(lease))
+    for (const { sink, key: itemKey, idempotencyKey } of items) {
+      const route = this.routes.find(({ name }) => name === sink)!
+      const { eventId, generation } = run
+      this.#create({ id: eventId, key: itemKey }, { route, generation, item: idempotencyKey })
+    }
   }
 
   release(run: ModelRun): void {
     const wasSuspect = run.lease?.wasSuspect
     this.#end(run)
     run.attempt -= 1
-    run.state = wasSuspect ? 'suspect' : 'ready'
+    this.#again(run, wasSuspect ? 'suspect' : 'ready')
   }
 
   /** The leases of the owner, or all, end with a crash. Gives how many. */
@@ -109,8 +244,8 @@ export class Model {
     for (const run of lost) {
       this.#end(run)
       run.crashed += 1
-      if (run.crashed >= maxCrashes) this.#finish(run, 'dead')
-      else run.state = 'suspect'
+      if (run.crashed >= maxCrashes && !this.#isCancelled(run)) this.#finish(run, 'dead')
+      else this.#again(run, 'suspect')
     }
     return lost.length
   }
@@ -118,24 +253,79 @@ export class Model {
   requeue(runs: readonly ModelRun[]): void {
     for (const run of runs) {
       Object.assign(run, { attempt: 0, failed: 0, crashed: 0, dueAt: 0 })
-      if (run.state === 'held') run.state = 'ready'
-      else this.#enter(run)
+      if (run.state === 'held') {
+        run.state = 'waiting'
+        this.#promote(run)
+      } else this.#enter(run)
     }
+  }
+
+  dropDead(runs: readonly ModelRun[]): void {
+    this.#drop(runs)
+  }
+
+  /** Gives how many runs were dropped. */
+  dropOpen(handler: string): number {
+    const open = this.runs.filter((run) => run.route.name === handler && (isActive(run) || isIdle(run)))
+    const idle = open.filter(({ state }) => state !== 'running')
+    this.#drop(idle)
+    return idle.length
   }
 
   live(): ModelRun[] {
     return this.runs.filter(({ lease }) => lease)
   }
 
+  #handlers(): readonly HandlerRoute[] {
+    return this.routes.filter(({ types }) => types.length > 0)
+  }
+
+  #create(
+    { id, key }: { readonly id: string; readonly key: string | null },
+    { item = null, ...given }: Pick<ModelRun, 'route' | 'generation'> & { readonly item?: string | null },
+  ): void {
+    const fresh = { runId: 0, attempt: 0, failed: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
+    const runKey = given.route.order === 'key' ? key : null
+    const run: ModelRun = { ...given, eventId: id, key: runKey, item, state: 'done', ...fresh }
+    if (isLatestOnly(run)) for (const older of this.#lane(run)) if (isIdle(older)) this.#supersede(older)
+    this.runs.push(run)
+    this.#enter(run)
+  }
+
+  /** It is to be worked on again, unless its replay was cancelled. */
+  #again(run: ModelRun, state: 'ready' | 'suspect'): void {
+    if (this.#isCancelled(run)) this.#drop([run])
+    else run.state = state
+  }
+
+  #isCancelled({ generation, item }: ModelRun): boolean {
+    return item === null && this.replays[generation - 1]?.state === 'cancelled'
+  }
+
   #enter(run: ModelRun): void {
-    run.state = run.route.order === 'key' && this.#lane(run).some(isActive) ? 'waiting' : 'ready'
+    run.state = this.#lane(run).some(isActive) ? 'waiting' : 'ready'
+  }
+
+  #supersede(run: ModelRun): void {
+    run.state = 'superseded'
+    this.superseded.push(run.route.name)
   }
 
   #finish(run: ModelRun, state: 'done' | 'dead' | 'expired' | 'unmatched' | 'superseded'): void {
-    run.state = state === 'dead' && run.route.onDead === 'hold' ? 'held' : state
+    if (state === 'superseded') this.#supersede(run)
+    else run.state = state === 'dead' && run.route.onDead === 'hold' && run.key !== null ? 'held' : state
+    this.#promote(run)
+  }
+
+  #drop(runs: readonly ModelRun[]): void {
+    for (const run of runs) Object.assign(run, { state: 'dropped', crashed: 0 })
+    for (const run of runs) this.#promote(run)
+  }
+
+  #promote(run: ModelRun): void {
     const lane = this.#lane(run)
-    const next = lane.find((candidate) => candidate.state === 'waiting')
-    if (next && !lane.some(isActive)) next.state = 'ready'
+    const next = run.key === null ? run : lane.find(({ state }) => state === 'waiting')
+    if (next?.state === 'waiting' && !lane.some(isActive)) next.state = 'ready'
   }
 
   #end(run: ModelRun): void {
@@ -143,9 +333,18 @@ export class Model {
     run.lease = null
   }
 
+  /** The runs among which there is an order. */
   #lane(run: ModelRun): ModelRun[] {
-    return this.runs.filter(({ route, key }) => route.name === run.route.name && key === run.key)
+    const { route, key, generation } = run
+    if (key === null) return []
+    return this.runs.filter((other) => {
+      return other.route.name === route.name && other.generation === generation && other.key === key
+    })
   }
+}
+
+function isLatestOnly({ route, generation }: ModelRun): boolean {
+  return generation === 0 && route.latestOnly === true
 }
 
 function isActive({ state }: ModelRun): boolean {
@@ -154,4 +353,8 @@ function isActive({ state }: ModelRun): boolean {
 
 function isIdle({ state }: ModelRun): boolean {
   return state === 'waiting' || state === 'ready'
+}
+
+function hasEnded(run: ModelRun): boolean {
+  return !isActive(run) && !isIdle(run) && run.state !== 'dead'
 }

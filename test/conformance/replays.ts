@@ -253,6 +253,15 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect((await claim).map(({ handler }) => handler).toSorted()).toEqual(['late', 'ordered'])
     })
 
+    test('and wants the latest only gets the latest only', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([ordered, { ...late('beginning'), latestOnly: true }])
+      await stage.clock.advance(100)
+      expect(idsOf(await stage.claim(claimLate(stage))).toSorted()).toEqual(['e2', 'e3'])
+      const { handlers } = await stage.inbox.stats()
+      expect(handlers.find(({ handler }) => handler === 'late')).toMatchObject({ superseded: 2, ready: 0, running: 2 })
+    })
+
     test('does not make others wait for it', async () => {
       await using stage = await Stage.open(harness, [ordered, loose])
       await stage.accept(anEvent('a'))

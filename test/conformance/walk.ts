@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ClaimRequest, HandlerRoute, Outcome } from '../../src/inbox/port.ts'
-import { deriveEventStatus } from '../../src/inbox/status.ts'
-import { Model, type ModelRun } from './model.ts'
+import type { ClaimRequest, EventStatus, HandlerRoute, NewReplay, Outcome } from '../../src/inbox/port.ts'
+import { Model, type ModelReplay, type ModelRun } from './model.ts'
 import { type ConformanceHarness, Stage, anEvent, bytes, loose, noRuns, ordered } from './stage.ts'
 
 const routes: readonly HandlerRoute[] = [
@@ -10,9 +9,19 @@ const routes: readonly HandlerRoute[] = [
   loose,
   { ...ordered, name: 'holding', onDead: 'hold' },
   { ...ordered, name: 'latest', latestOnly: true },
+  { name: 'sink', types: [], order: 'key' },
+]
+/** They come while there are events already. */
+const lateRoutes: readonly HandlerRoute[] = [
+  { ...ordered, name: 'late', from: 'beginning' },
+  { ...ordered, name: 'late latest', from: 'beginning', latestOnly: true },
 ]
 
 const names = routes.map(({ name }) => name)
+const allNames = [...names, ...lateRoutes.map(({ name }) => name)]
+const stateKeys = ['s0', 's1']
+const jobStepMs = 5
+const mostJobSteps = 400
 
 type Step =
   | { readonly do: 'accept'; readonly picks: readonly (readonly [id: number, body: number])[] }
@@ -25,10 +34,24 @@ type Step =
     }
   | { readonly do: 'settle'; readonly pick: number; readonly kind: Outcome['kind']; readonly delayMs: number }
   | { readonly do: 'release' | 'repeat an old report' | 'requeue one'; readonly pick: number }
+  | {
+      readonly do: 'settle with effects'
+      readonly pick: number
+      readonly key: string
+      /** Whether it has read what is there now. */
+      readonly isOutdated: boolean
+      readonly isDeleted: boolean
+      readonly itemKeys: readonly (string | null)[]
+    }
+  | { readonly do: 'drop one' | 'cancel a replay'; readonly pick: number }
+  | { readonly do: 'replay'; readonly replay: NewReplay }
+  | { readonly do: 'prune'; readonly events: number }
+  | { readonly do: 'drop open runs'; readonly handler: string }
+  | { readonly do: 'register late'; readonly route: HandlerRoute }
   | { readonly do: 'reap'; readonly owner: string }
   | { readonly do: 'pause'; readonly handler: string | null; readonly paused: boolean }
   | { readonly do: 'advance' | 'set the clock back'; readonly ms: number }
-  | { readonly do: 'requeue all' | 'crash' }
+  | { readonly do: 'requeue all' | 'drop all' | 'crash' }
 
 function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
   const owner = fc.constantFrom('x', 'y')
@@ -38,9 +61,10 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
     ['loose'],
     ['holding'],
     ['latest'],
+    ['sink'],
     ['ordered', 'loose'],
-    names,
-    names.toReversed(),
+    allNames,
+    allNames.toReversed(),
   )
   const picks = fc.array(fc.tuple(fc.nat(19), fc.integer({ min: 0, max: 9 })), { minLength: 1, maxLength: 5 })
   const suspects = fc.integer({ min: 0, max: 2 }).map((n) => n === 0)
@@ -57,14 +81,39 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
   )
   const delayMs = fc.constantFrom(0, 10, 500)
   const paused = fc.constantFrom(...names, null)
+  const effects = fc.record({
+    do: fc.constant('settle with effects'),
+    pick,
+    key: fc.constantFrom(...stateKeys),
+    isOutdated: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+    isDeleted: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+    itemKeys: fc.array(fc.constantFrom('k0', 'k1', null), { maxLength: 2 }),
+  })
+  const ids = fc.array(
+    fc.nat(20).map((n) => `e${n}`),
+    { minLength: 1, maxLength: 6 },
+  )
+  const filter = fc.oneof<fc.Arbitrary<NewReplay['filter']>[]>(
+    fc.record({ ids }),
+    fc.record({ status: fc.constantFrom<EventStatus>('done', 'dead', 'pending', 'unhandled', 'running') }),
+    fc.record({ handler: fc.constantFrom(...allNames) }),
+    fc.record({ ids, handler: fc.constantFrom(...allNames) }),
+  )
+  const replay = fc.record({ filter, newKeys: fc.boolean(), perSecond: fc.constant(null) })
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('accept'), picks }) },
     { weight: 8, arbitrary: fc.record({ do: fc.constant('claim'), handlers, owner, max, suspects }) },
     { weight: 6, arbitrary: fc.record({ do: fc.constant('settle'), pick, kind, delayMs }) },
+    { weight: 4, arbitrary: effects },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('replay'), replay }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('cancel a replay', 'drop one'), pick }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('prune'), events: fc.integer({ min: 1, max: 20 }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('drop open runs'), handler: fc.constantFrom(...allNames) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('register late'), route: fc.constantFrom(...lateRoutes) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('release'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat an old report'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('requeue one'), pick }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('requeue all') }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('requeue all', 'requeue all', 'drop all') }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('reap'), owner }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(1, 10, 300) }) },
     {
@@ -86,7 +135,10 @@ export function describeWalk(harness: ConformanceHarness): void {
       const walk = async (taken: readonly Step[]) => {
         await using stage = await Stage.open(harness, routes)
         const walker = new Walker(stage)
-        for (const step of taken) await walker.take(step)
+        for (const step of taken) {
+          await walker.take(step)
+          await walker.letJobsEnd()
+        }
         await walker.compare()
         await walker.drain()
         await walker.compare()
@@ -98,9 +150,10 @@ export function describeWalk(harness: ConformanceHarness): void {
 
 class Walker {
   readonly #stage: Stage
-  readonly #model = new Model()
+  readonly #model = new Model(routes)
   /** By event id: the body that was accepted first. */
   readonly #bodies = new Map<string, number>()
+  #items = 0
   /** A reaped owner gets a new name, as a new process would. */
   #generation = 0
 
@@ -124,6 +177,49 @@ class Walker {
         expect(await this.#stage.settle(lease, step.kind, retryAt)).toEqual(['applied'])
         return model.verdict(run, step.kind, retryAt)
       }
+      case 'settle with effects':
+        return this.#settleWithEffects(step)
+      case 'replay': {
+        const started = await inbox.startReplay(step.replay)
+        const expected = model.startReplay(step.replay)
+        return expect(started).toMatchObject({ id: expected.id, lastSeq: model.events.length })
+      }
+      case 'cancel a replay': {
+        const replay = pickFrom(model.replays, step.pick)
+        if (!replay) return
+        expect(await inbox.cancelReplay(replay.id)).toBe(replay.state === 'running')
+        if (replay.state === 'running') model.cancelReplay(replay)
+        return
+      }
+      case 'prune': {
+        const receivedBefore = receivedAtOf(step.events)
+        expect(await inbox.prune({ receivedBefore, maxBytes: null })).toEqual({
+          events: model.prune(receivedBefore),
+          isTooLarge: false,
+        })
+        return
+      }
+      case 'drop one': {
+        const run = pickFrom(this.#dead(), step.pick)
+        if (!run) return
+        expect(await inbox.dropDead([run.runId], 'dropped')).toBe(1)
+        return model.dropDead([run])
+      }
+      case 'drop all': {
+        const dead = this.#dead()
+        expect(await inbox.dropDead('all', 'dropped')).toBe(dead.length)
+        return model.dropDead(dead)
+      }
+      case 'drop open runs': {
+        const isKnown = model.routes.some(({ name }) => name === step.handler)
+        const expected = isKnown ? model.dropOpen(step.handler) : null
+        return expect(await inbox.dropOpenRuns(step.handler, 'dropped')).toBe(expected)
+      }
+      case 'register late':
+        if (model.routes.includes(step.route)) return
+        model.addHandler(step.route)
+        await inbox.register(model.routes)
+        return this.#letBackfillEnd(step.route.name)
       case 'release': {
         const run = pickFrom(model.live(), step.pick)
         if (!run?.lease) return
@@ -147,8 +243,7 @@ class Walker {
       case 'requeue one': {
         const run = pickFrom(this.#dead(), step.pick)
         if (!run) return
-        const { runId } = await this.#stage.run(run.eventId, run.route.name)
-        expect(await inbox.requeueDead([runId])).toBe(1)
+        expect(await inbox.requeueDead([run.runId])).toBe(1)
         return model.requeue([run])
       }
       case 'requeue all': {
@@ -162,40 +257,74 @@ class Walker {
       case 'advance':
         return clock.advance(step.ms)
       case 'set the clock back':
+        // The test clock's timers do not go back with it.
+        if (model.runningReplays().length > 0) return
         // Seen by what is asked next, as by any traffic.
         await inbox.accept([])
         await clock.advance(-step.ms)
         await inbox.accept([])
         return model.shift(step.ms)
       case 'crash':
-        await this.#stage.crash(routes)
+        await this.#stage.crash(model.routes)
         this.#generation += 1
         model.crash(null)
         return
     }
   }
 
-  /** Compares every run, every status and all counts with the model. */
+  /** Waits until replays and backfills have created what they will, and replays that are worked off have ended. */
+  async letJobsEnd(): Promise<void> {
+    const { inbox, clock } = this.#stage
+    const isBehind = async ({ id, state, runs }: ModelReplay) => {
+      const found = await inbox.replay(id)
+      return found?.state !== state || found.runs !== runs || found.scannedSeq < found.lastSeq
+    }
+    const running = this.#model.runningReplays()
+    this.#model.endReplays()
+    for (let n = 0; n < mostJobSteps; n += 1) {
+      const behind = await Promise.all(running.map(isBehind))
+      if (!behind.includes(true)) return
+      await clock.advance(jobStepMs)
+    }
+  }
+
+  async #letBackfillEnd(handler: string): Promise<void> {
+    const expected = JSON.stringify(this.#countsOf(handler))
+    for (let n = 0; n < mostJobSteps; n += 1) {
+      if (JSON.stringify(await this.#stage.stats(handler)) === expected) return
+      await this.#stage.clock.advance(jobStepMs)
+    }
+  }
+
+  /** Compares every run, every status, every state and all counts with the model. */
   async compare(): Promise<void> {
-    const { runs } = this.#model
-    for (const id of this.#bodies.keys()) {
-      const expected = runs.filter(({ eventId }) => eventId === id)
-      const detail = await this.#stage.detail(id)
-      const shown = (run: ModelRun) => [run.route.name, run.state, run.attempt, run.crashed].join(' ')
-      const found = detail.runs.map((run) => [run.handler, run.state, run.attempt, run.crashed].join(' '))
-      expect(found.toSorted(), id).toEqual(expected.map(shown).toSorted())
-      expect(detail.status, id).toBe(deriveEventStatus(expected))
+    const { inbox } = this.#stage
+    const { runs, events, routes: registered, replays, superseded } = this.#model
+    for (const event of events) {
+      const expected = runs.filter(({ eventId }) => eventId === event.id)
+      const detail = await this.#stage.detail(event.id)
+      const shown = expected.map(({ route, generation, state, attempt, crashed }) =>
+        [route.name, generation, state, attempt, crashed].join(' '),
+      )
+      const found = detail.runs.map(({ handler, replay, state, attempt, crashed }) =>
+        [handler, replay ?? 0, state, attempt, crashed].join(' '),
+      )
+      expect(found.toSorted(), event.id).toEqual(shown.toSorted())
+      expect(detail.status, event.id).toBe(this.#model.statusOf(event))
+      expect(detail.raw.length === 0, `${event.id} is pruned`).toBe(event.finalStatus !== null)
     }
-    for (const { name } of routes) {
-      const counts = { ...noRuns }
-      const own = runs.filter(({ route }) => route.name === name)
-      for (const { state } of own) if (isCounted(state)) counts[state] += 1
-      expect(await this.#stage.stats(name)).toEqual(counts)
-      const superseded = own.filter(({ state }) => state === 'superseded').length
-      const row = (await this.#stage.inbox.stats()).handlers.find(({ handler }) => handler === name)
-      expect(row?.superseded ?? 0).toBe(superseded)
+    const stats = await inbox.stats()
+    for (const { name } of registered) {
+      expect(await this.#stage.stats(name), name).toEqual(this.#countsOf(name))
+      const row = stats.handlers.find(({ handler }) => handler === name)
+      expect(row?.superseded ?? 0).toBe(superseded.filter((handler) => handler === name).length)
+      const entries = await inbox.readState(name, { prefix: '', after: null, limit: 9 })
+      const versions = [...(this.#model.states.get(name) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1))
+      expect(entries.map(({ key, version }) => [key, version])).toEqual(versions)
     }
-    expect(await this.#stage.inbox.stats()).toMatchObject({ lastSeq: this.#bodies.size, missingSeqs: 0 })
+    expect(stats).toMatchObject({ lastSeq: events.length, missingSeqs: 0 })
+    const records = (await inbox.replays({ limit: 100 })).data.toReversed()
+    expect(records).toMatchObject(replays.map((replay) => ({ ...replay, openRuns: this.#model.openOf(replay) })))
   }
 
   /** Works until no run is open. */
@@ -212,7 +341,7 @@ class Walker {
     expect(await this.#stage.inbox.requeueDead('all')).toBe(dead.length)
     model.requeue(dead)
     await clock.advance(1_000)
-    const handlers = routes.map(({ name }) => name)
+    const handlers = allNames
     for (let open = this.#open(); open > 0; open = this.#open()) {
       for (const suspects of [false, true]) {
         if (model.claimable(handlers, suspects, clock.now()).length === 0) continue
@@ -222,6 +351,8 @@ class Walker {
       }
       expect(this.#open(), 'runs are stuck').toBeLessThan(open)
     }
+    await this.letJobsEnd()
+    expect(model.runningReplays()).toEqual([])
   }
 
   async #accept(picks: readonly (readonly [id: number, body: number])[]): Promise<void> {
@@ -230,15 +361,19 @@ class Walker {
       // One body in ten is another one.
       const body = pickedBody === 0 ? 0 : 1
       const known = this.#bodies.get(id)
-      if (known !== undefined) return known === body ? 'duplicate' : 'conflict'
+      if (known !== undefined) {
+        const isPruned = this.#model.events.some((event) => event.id === id && event.finalStatus !== null)
+        return isPruned || known === body ? 'duplicate' : 'conflict'
+      }
       this.#bodies.set(id, body)
-      this.#model.accept(this.#bodies.size, id, `k${n % 3}`, routes)
+      this.#model.accept({ id, key: `k${n % 3}`, receivedAt: receivedAtOf(this.#bodies.size) })
       return 'accepted'
     })
-    const receivedAt = this.#stage.clock.now()
-    const batch = picks.map(([n, body]) =>
-      anEvent(`e${n}`, { key: `k${n % 3}`, raw: bytes(body === 0 ? 'another' : 'usual'), receivedAt }),
-    )
+    const batch = picks.map(([n, body]) => {
+      const place = [...this.#bodies.keys()].indexOf(`e${n}`) + 1
+      const raw = bytes(body === 0 ? 'another' : 'usual')
+      return anEvent(`e${n}`, { key: `k${n % 3}`, raw, receivedAt: receivedAtOf(place) })
+    })
     expect(await this.#stage.inbox.accept(batch)).toEqual(expected)
   }
 
@@ -248,7 +383,34 @@ class Walker {
     const leases = await this.#stage.claim({ handlers, owner, max, suspects })
     expect(leases.length).toBeGreaterThanOrEqual(1)
     expect(leases.length).toBeLessThanOrEqual(max)
-    for (const lease of leases) this.#model.start(lease, owner, claimable)
+    this.#model.start(leases, owner, claimable)
+  }
+
+  async #settleWithEffects(step: Extract<Step, { do: 'settle with effects' }>): Promise<void> {
+    const model = this.#model
+    const { key, isOutdated, isDeleted } = step
+    const run = pickFrom(model.live(), step.pick)
+    if (!run?.lease) return
+    const { lease } = run.lease
+    const now = model.version(run.route.name, key)
+    const items = step.itemKeys.map((itemKey) => {
+      this.#items += 1
+      return { sink: 'sink', key: itemKey, payload: '1', idempotencyKey: `i${this.#items}` }
+    })
+    const read = isOutdated ? (now ?? 0) + 1 : now
+    const found = read === undefined ? [] : [{ key, version: read }]
+    const effects = {
+      reads: [{ query: { key }, found }],
+      writes: [{ key, value: isDeleted ? null : '1', expiresAt: null }],
+      items,
+    }
+    const times = { startedAt: this.#stage.clock.now(), endedAt: this.#stage.clock.now() }
+    const { runId, token } = lease
+    const [result] = await this.#stage.inbox.settle([{ runId, token, ...times, kind: 'done', effects }])
+    expect(result).toBe(isOutdated ? 'conflict' : 'applied')
+    if (isOutdated) return model.release(run)
+    model.verdict(run, 'done', 0)
+    model.takeEffect(run, lease, key, isDeleted, items)
   }
 
   async #claimInVain(handlers: readonly string[], suspects: boolean): Promise<void> {
@@ -264,6 +426,13 @@ class Walker {
     return `${owner} ${this.#generation}`
   }
 
+  #countsOf(handler: string): typeof noRuns {
+    const counts = { ...noRuns }
+    const own = this.#model.runs.filter(({ route }) => route.name === handler)
+    for (const { state } of own) if (isCounted(state)) counts[state] += 1
+    return counts
+  }
+
   #dead(): ModelRun[] {
     return this.#model.runs.filter(({ state }) => state === 'dead' || state === 'held')
   }
@@ -271,6 +440,11 @@ class Walker {
   #open(): number {
     return this.#model.runs.filter(({ state }) => state !== 'dead' && isCounted(state)).length
   }
+}
+
+/** In accept order, whatever the clock says: prune stops at the first event that is too young. */
+function receivedAtOf(place: number): number {
+  return Date.UTC(2026, 0, 1) + place
 }
 
 function isCounted(state: string): state is keyof typeof noRuns {

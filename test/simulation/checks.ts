@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3'
-import type { InboxStats } from '../../src/inbox/port.ts'
-import type { Chronicle, RunStory } from './chronicle.ts'
+import type { InboxStats, ReplayFilter } from '../../src/inbox/port.ts'
+import { createRouteTable } from '../../src/inbox/routes.ts'
+import { nameOf, type Chronicle, type Part, type RunStory } from './chronicle.ts'
 import { accountOf, itemsOf, numbersPrefix, sinkName } from './roles.ts'
 import type { Sender } from './sender.ts'
 
+const shortestGapMs = 1_000
 const countedStates = ['waiting', 'ready', 'suspect', 'running', 'held', 'dead'] as const
 
 /** Counts what was committed so far; gives what compares that with what the inbox says. */
@@ -32,10 +34,17 @@ export function compareCounts(chronicle: Chronicle, handlers: readonly string[])
 }
 
 /** Judges what is in the database once everything was acknowledged and worked off. */
-export function judge(chronicle: Chronicle, sender: Sender, db: Database): void {
+export function judge(
+  chronicle: Chronicle,
+  { sender, handlers }: { readonly sender: Sender; readonly handlers: readonly Part[] },
+  db: Database,
+): void {
   judgeEvents(chronicle, sender, db)
   judgeOrder(chronicle, sender)
   judgeRuns(chronicle, db)
+  judgePlaces(chronicle, handlers, db)
+  judgeReplays(chronicle, handlers, db)
+  judgeGaps(chronicle, db)
   judgeState(chronicle, db)
   judgeItems(chronicle)
 }
@@ -48,15 +57,18 @@ function judgeEvents(chronicle: Chronicle, sender: Sender, db: Database): void {
     )
     .all()
   const quarantined = db.prepare<[], { id: string; raw: Buffer }>('SELECT id, raw FROM quarantine').all()
-  stored.forEach(({ seq, id }, index) => {
+  stored.forEach(({ seq, id, raw }, index) => {
     if (seq !== index + 1) chronicle.violate(`P7: the event at place ${index + 1} has the number ${seq}`)
     if (chronicle.events.get(id) !== seq) chronicle.violate(`P7: ${id} has the number ${seq}, but got another`)
+    if ((raw === null) !== chronicle.pruned.has(seq)) chronicle.violate(`P1: the body of ${id} went by itself`)
   })
+  const isPruned = (id: string) => chronicle.pruned.has(chronicle.events.get(id) ?? 0)
   const raws = new Map([...stored, ...quarantined].map(({ id, raw }) => [id, raw?.toString('hex')]))
   for (const id of raws.keys()) {
     if (!sender.bodies.has(id)) chronicle.violate(`P2: ${id} is stored, but nobody sent it`)
   }
   for (const { id } of sender.deliveries) {
+    if (isPruned(id) || chronicle.released.has(id)) continue
     const raw = raws.get(id)
     if (raw === undefined) chronicle.violate(`P1: ${id} was acknowledged and is not stored`)
     else if (!sender.bodies.get(id)?.has(raw)) chronicle.violate(`P1: ${id} is stored with other bytes`)
@@ -78,11 +90,73 @@ function judgeRuns(chronicle: Chronicle, db: Database): void {
   const rows = db
     .prepare<[], { id: number; attempt: number; token: number }>('SELECT id, attempt, token FROM run')
     .all()
-  if (rows.length !== chronicle.runs.size)
-    chronicle.violate(`P7: there are ${rows.length} runs, not ${chronicle.runs.size}`)
+  const kept = [...chronicle.runs.values()].filter(({ isGone }) => !isGone)
+  if (rows.length !== kept.length) chronicle.violate(`P7: there are ${rows.length} runs, not ${kept.length}`)
+  for (const story of kept) {
+    if (chronicle.pruned.has(story.row.seq)) chronicle.violate(`P7: ${nameOf(story)} is there, but its event is pruned`)
+  }
   for (const { id, attempt, token } of rows) {
     const { row } = chronicle.runs.get(id)!
     if (row.attempt !== attempt || row.token !== token) chronicle.violate(`P7: run ${id} was changed by no commit`)
+  }
+}
+
+interface EventPlace {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+}
+
+const everyEvent = 'SELECT seq, id, type FROM event ORDER BY seq'
+
+/** P3: each handler got each event that it takes; one that came late, what was not pruned by then. */
+function judgePlaces(chronicle: Chronicle, handlers: readonly Part[], db: Database): void {
+  const routesOf = createRouteTable(handlers)
+  for (const { seq, id, type } of db.prepare<[], EventPlace>(everyEvent).all()) {
+    for (const { name, from } of routesOf(type)) {
+      const mayLack = from === 'beginning' && chronicle.pruned.has(seq)
+      if (!mayLack && !chronicle.hasRun(seq, name, 0)) chronicle.violate(`P3: ${name} never got ${id}`)
+    }
+  }
+}
+
+/** P3: each replay counts its runs, and has all that it should by its events and its handler. */
+function judgeReplays(chronicle: Chronicle, handlers: readonly Part[], db: Database): void {
+  const routesOf = createRouteTable(handlers.filter(({ from }) => from !== 'beginning'))
+  const events = db.prepare<[], EventPlace>(everyEvent).all()
+  const rows = db
+    .prepare<[], { id: number; filter: string; lastSeq: number; runs: number }>(
+      'SELECT id, filter, last_seq AS lastSeq, runs FROM replay',
+    )
+    .all()
+  for (const { id: replay, filter, lastSeq, runs } of rows) {
+    const created = [...chronicle.runs.values()].filter(
+      ({ row, part }) => row.replay === replay && part.types.length > 0,
+    )
+    if (created.length !== runs) chronicle.violate(`P7: replay ${replay} created ${created.length} runs, not ${runs}`)
+    const { ids, handler, status, from } = JSON.parse(filter) as ReplayFilter
+    if (chronicle.replays.get(replay)?.state !== 'done' || status !== undefined || from !== undefined) continue
+    for (const { seq, id, type } of events) {
+      if (seq > lastSeq || chronicle.pruned.has(seq) || (ids !== undefined && !ids.includes(id))) continue
+      for (const { name } of routesOf(type)) {
+        if (handler !== undefined && handler !== name) continue
+        if (!chronicle.hasRun(seq, name, replay)) chronicle.violate(`P3: replay ${replay} left out ${id} for ${name}`)
+      }
+    }
+  }
+}
+
+/** A gap is not shorter than it must be, and knows of no more events than there are. */
+function judgeGaps(chronicle: Chronicle, db: Database): void {
+  const gaps = db
+    .prepare<[], { from_at: number; to_at: number; arrived: number; last_arrival_at: number | null }>(
+      'SELECT * FROM gap',
+    )
+    .all()
+  for (const { from_at: from, to_at: to, arrived, last_arrival_at: last } of gaps) {
+    if (to - from < shortestGapMs) chronicle.violate(`gaps: one of ${to - from} ms is none`)
+    const isCounted = arrived > 0 === (last !== null) && arrived <= chronicle.events.size
+    if (!isCounted) chronicle.violate(`gaps: ${arrived} of ${chronicle.events.size} events came, the last at ${last}`)
   }
 }
 
@@ -127,21 +201,23 @@ function readState(db: Database): Map<string, string[]> {
 /** P3: each item of what was done is there once, under its key, and was passed on. */
 function judgeItems(chronicle: Chronicle): void {
   const bySource = new Map<number, string[]>()
-  for (const { source, idempotencyKey, deliveries } of chronicle.items.values()) {
+  for (const [runId, { source, idempotencyKey, deliveries }] of chronicle.items) {
     bySource.set(source.runId, [...(bySource.get(source.runId) ?? []), idempotencyKey])
-    if (deliveries === 0) chronicle.violate(`P3: the item ${idempotencyKey} was never passed on`)
+    const isDropped = chronicle.runs.get(runId)?.row.state === 'dropped'
+    if (deliveries === 0 && !isDropped) chronicle.violate(`P3: the item ${idempotencyKey} was never passed on`)
   }
   const ids = new Map([...chronicle.events].map(([id, seq]) => [seq, id]))
   for (const story of chronicle.runs.values()) {
-    const expected = expectedItems(story, ids)
+    const expected = expectedItems(chronicle, story, ids)
     const found = bySource.get(story.row.id) ?? []
     if (found.join() !== expected.join())
       chronicle.violate(`P3: run ${story.row.id} left the items ${found.join()}, expected ${expected.join()}`)
   }
 }
 
-function expectedItems({ row }: RunStory, ids: ReadonlyMap<number, string>): string[] {
+function expectedItems(chronicle: Chronicle, { row }: RunStory, ids: ReadonlyMap<number, string>): string[] {
   const id = ids.get(row.seq)!
   const count = row.state === 'done' && row.handler !== sinkName ? itemsOf(row.handler, id) : 0
-  return Array.from({ length: count }, (_, index) => `${row.handler}:${id}:${index}`)
+  const generation = chronicle.replays.get(row.replay)?.newKeys ? `:replay-${row.replay}` : ''
+  return Array.from({ length: count }, (_, index) => `${row.handler}:${id}${generation}:${index}`)
 }

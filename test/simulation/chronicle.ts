@@ -1,12 +1,10 @@
-import type { Lease, Outcome, RunState, SettleResult } from '../../src/inbox/port.ts'
+import type { HandlerRoute, Lease, Outcome, ReplayState, RunState, SettleResult } from '../../src/inbox/port.ts'
 import type { Change, RunRow } from './journal.ts'
 import type { Life } from './life.ts'
-import { isActive, isOpen, mayBegin, meaningOf, type LeaseEnd } from './transitions.ts'
+import { isActive, isOpen, mayBegin, meaningOf, wasShifted, type LeaseEnd } from './transitions.ts'
 
 /** What the simulation has to know of a handler to judge what becomes of its runs. */
-export interface Part {
-  readonly name: string
-  readonly order: 'key' | 'none'
+export interface Part extends HandlerRoute {
   readonly onDead: 'skip' | 'hold'
 }
 
@@ -22,6 +20,8 @@ export interface Visit {
 export interface RunStory {
   readonly part: Part
   row: RunRow
+  /** Its event was pruned. */
+  isGone: boolean
   /** A requeued dead letter has lost its place in line. */
   wasRequeued: boolean
   readonly visits: Visit[]
@@ -38,6 +38,11 @@ interface Lane {
   lastDone: number
 }
 
+export interface ReplayStory {
+  state: ReplayState
+  readonly newKeys: boolean
+}
+
 export interface ItemStory {
   readonly source: { readonly runId: number; readonly token: number }
   readonly idempotencyKey: string
@@ -48,6 +53,13 @@ export interface ItemStory {
 export class Chronicle {
   readonly events = new Map<string, number>()
   readonly quarantined = new Set<string>()
+  /** Taken out of the quarantine, if only for a while. */
+  readonly released = new Set<string>()
+  /** The numbers of events that were pruned. */
+  readonly pruned = new Set<number>()
+  readonly replays = new Map<number, ReplayStory>()
+  /** Handlers of which somebody dropped open runs. */
+  readonly dropped = new Set<string>()
   /** What was committed by a process to which the commit was reported as in doubt: it must not acknowledge that. */
   readonly doubted = new Map<string, Life>()
   readonly runs = new Map<number, RunStory>()
@@ -57,14 +69,19 @@ export class Chronicle {
   readonly done: number[] = []
   readonly violations: string[] = []
   readonly #parts: ReadonlyMap<string, Part>
+  readonly #now: () => number
+  readonly #open = new Set<RunStory>()
+  /** Event, handler and generation of every run that is no item. */
+  readonly #places = new Set<string>()
   readonly #lanes = new Map<string, Lane>()
   /** By handler, since a run of it was done. */
   readonly #refusals = new Map<string, number>()
   /** Null: all handlers together. */
   readonly #paused = new Set<string | null>()
 
-  constructor(parts: readonly Part[]) {
+  constructor(parts: readonly Part[], now: () => number) {
     this.#parts = new Map(parts.map((part) => [part.name, part]))
+    this.#now = now
   }
 
   violate(what: string): void {
@@ -74,6 +91,7 @@ export class Chronicle {
   /** Takes note of a commit. `inDoubt`: the process that made it was told that it may have failed. */
   committed(changes: readonly Change[], by: Life, inDoubt: boolean): void {
     const touched = new Set<Lane>()
+    const claimed: { readonly story: RunStory; readonly from: RunState }[] = []
     for (const change of changes) {
       switch (change.kind) {
         case 'event':
@@ -84,8 +102,24 @@ export class Chronicle {
           this.quarantined.add(change.id)
           if (inDoubt) this.doubted.set(change.id, by)
           break
+        case 'released':
+          this.quarantined.delete(change.id)
+          this.released.add(change.id)
+          break
+        case 'gone':
+          this.#forget(change.runId)
+          break
+        case 'pruned':
+          this.pruned.add(change.seq)
+          break
+        case 'replay':
+          this.replays.set(change.id, change)
+          break
         case 'run': {
+          const before = this.runs.get(change.run.id)?.row.state
           const lane = this.#change(change.run)
+          if (change.run.state === 'running' && before !== undefined && before !== 'running')
+            claimed.push({ story: this.runs.get(change.run.id)!, from: before })
           if (lane !== undefined) touched.add(lane)
           break
         }
@@ -99,11 +133,13 @@ export class Chronicle {
       }
     }
     for (const lane of touched) this.#checkLane(lane)
+    this.#checkGenerations(claimed)
   }
 
   /** P5: whether what was acknowledged at this moment is durable, and was known to be by who acknowledged it. */
   acknowledged(id: string, by: Life): void {
-    if (!this.events.has(id) && !this.quarantined.has(id)) this.violate(`P5: ${id} was acknowledged before its commit`)
+    if (!this.events.has(id) && !this.quarantined.has(id) && !this.released.has(id))
+      this.violate(`P5: ${id} was acknowledged before its commit`)
     if (this.doubted.get(id) === by) this.violate(`P5: ${id} was acknowledged although its commit was in doubt`)
   }
 
@@ -167,7 +203,7 @@ export class Chronicle {
   }
 
   get open(): RunStory[] {
-    return [...this.runs.values()].filter(({ row }) => isOpen(row.state))
+    return [...this.#open]
   }
 
   get dead(): RunStory[] {
@@ -180,18 +216,30 @@ export class Chronicle {
     return count
   }
 
+  /** Whether a run was created for a handler in a generation. */
+  hasRun(seq: number, handler: string, replay: number): boolean {
+    return this.#places.has(placeOf({ seq, handler, replay }))
+  }
+
   #accept(seq: number, id: string): void {
     if (seq !== this.events.size + 1) this.violate(`P7: ${id} got the number ${seq}, expected ${this.events.size + 1}`)
     this.events.set(id, seq)
   }
 
   #change(row: RunRow): Lane | undefined {
-    if (row.state === 'running' && (this.#paused.has(null) || this.#paused.has(row.handler)))
-      this.violate(`P9: run ${row.id} was handed out although ${row.handler} is paused`)
     const known = this.runs.get(row.id)
+    const isHandedOut = row.state === 'running' && known?.row.state !== 'running'
+    if (isHandedOut && (this.#paused.has(null) || this.#paused.has(row.handler)))
+      this.violate(`P9: run ${row.id} was handed out although ${row.handler} is paused`)
     if (known === undefined) return this.#begin(row)
     const before = known.row
     known.row = row
+    if (isOpen(row.state)) this.#open.add(known)
+    else this.#open.delete(known)
+    if (row.handler !== before.handler || row.key !== before.key || row.replay !== before.replay)
+      this.violate(`P4: ${nameOf({ ...known, row: before })} became ${nameOf(known)}`)
+    if (wasShifted(before, row)) return undefined
+    if (row.state === 'dropped') this.#checkDrop(known, before.state)
     const meaning = meaningOf(before, row)
     if (meaning === undefined)
       this.violate(`P9: ${nameOf(known)} may not change from ${sayRow(before)} to ${sayRow(row)}`)
@@ -207,7 +255,16 @@ export class Chronicle {
       this.violate(`P9: a run of ${row.handler} may not begin as ${sayRow(row)}`)
       return undefined
     }
+    const place = placeOf(row)
+    const isItem = part.types.length === 0
+    if (!isItem && this.#places.has(place)) this.violate(`P3: ${place} has two runs`)
+    if (!isItem) this.#places.add(place)
+    if (this.pruned.has(row.seq))
+      this.violate(`P7: a run of ${row.handler} begins for event ${row.seq}, which is pruned`)
+    if (!isItem && row.replay !== 0 && this.replays.get(row.replay)?.state !== 'running')
+      this.violate(`P7: a run begins for the replay ${row.replay}, which has ended`)
     const fresh = {
+      isGone: false,
       wasRequeued: false,
       visits: [],
       leaseEnds: new Map<number, LeaseEnd>(),
@@ -215,9 +272,39 @@ export class Chronicle {
     }
     const story: RunStory = { part, row, ...fresh }
     this.runs.set(row.id, story)
+    if (isOpen(row.state)) this.#open.add(story)
     const lane = this.#laneOf(story)
     lane?.runs.push(story)
     return lane
+  }
+
+  #forget(runId: number): void {
+    const story = this.runs.get(runId)
+    if (story === undefined) return this.violate(`P7: run ${runId}, which was never committed, is gone`)
+    story.isGone = true
+    const { state } = story.row
+    if (isOpen(state) || state === 'dead') this.violate(`P7: ${nameOf(story)} is gone while it is ${state}`)
+    const runs = this.#laneOf(story)?.runs
+    runs?.splice(runs.indexOf(story), 1)
+  }
+
+  /** Only dead letters, what waited for a cancelled replay, and what somebody wanted to be rid of. */
+  #checkDrop({ row, part }: RunStory, before: RunState): void {
+    const isCancelled = part.types.length > 0 && this.replays.get(row.replay)?.state === 'cancelled'
+    if (before === 'dead' || before === 'held' || isCancelled || this.dropped.has(row.handler)) return
+    this.violate(`P7: ${nameOf({ row })} was dropped though nobody said so`)
+  }
+
+  /** What is live goes first, then older replays. */
+  #checkGenerations(claimed: readonly { readonly story: RunStory; readonly from: RunState }[]): void {
+    for (const { story, from } of claimed) {
+      if (story.row.replay === 0) continue
+      for (const other of this.#open) {
+        const { handler, replay, state, runAt } = other.row
+        if (handler !== story.row.handler || replay >= story.row.replay || state !== from) continue
+        if (runAt <= this.#now()) this.violate(`P4: ${nameOf(story)} was handed out before ${nameOf(other)}`)
+      }
+    }
   }
 
   #endLease(story: RunStory, token: number, end: LeaseEnd): void {
@@ -267,15 +354,19 @@ export class Chronicle {
 
   #laneOf({ part, row }: RunStory): Lane | undefined {
     if (part.order === 'none' || row.key === null) return undefined
-    const name = `${part.name} ${row.key}`
+    const name = `${part.name} ${row.replay} ${row.key}`
     let lane = this.#lanes.get(name)
     if (lane === undefined) this.#lanes.set(name, (lane = { runs: [], lastDone: 0 }))
     return lane
   }
 }
 
-export function nameOf({ row }: RunStory): string {
-  return `run ${row.id} (event ${row.seq} for ${row.handler}, key ${row.key})`
+function placeOf({ seq, handler, replay }: Pick<RunRow, 'seq' | 'handler' | 'replay'>): string {
+  return `event ${seq} for ${handler}, generation ${replay}`
+}
+
+export function nameOf({ row }: Pick<RunStory, 'row'>): string {
+  return `run ${row.id} (${placeOf(row)}, key ${row.key})`
 }
 
 function sayRow({ state, attempt, failed, crashed, token }: RunRow): string {

@@ -1,4 +1,4 @@
-import Sqlite, { type Database } from 'better-sqlite3'
+import Sqlite, { type Database, type PragmaOptions } from 'better-sqlite3'
 import type { Journal } from './journal.ts'
 import { Ended, type Life } from './life.ts'
 import type { Random } from './random.ts'
@@ -161,6 +161,7 @@ export function faultyDatabases({ db, faults, journal, chronicle, trace }: Fault
           all: (...given) => call('read', () => statement.all(...given)),
         }
       },
+      pragma: (text: string, options?: PragmaOptions) => call('read', () => db.pragma(text, options)),
       get inTransaction() {
         return !process.hasEnded && db.inTransaction
       },

@@ -21,10 +21,17 @@ export interface HandlerWorld {
 export function loadHandlers(
   names: readonly string[],
   world: HandlerWorld,
-  at: { readonly thread: Life; readonly process: Life; readonly suspects: boolean },
+  at: {
+    readonly thread: Life
+    readonly process: Life
+    readonly suspects: boolean
+    /** What was set for all threads of the process. */
+    readonly concurrencies: ReadonlyMap<string, number | null>
+  },
 ): ResolvedHandler[] {
   const { random, time, faults, chronicle, trace } = world
-  const { thread, process, suspects } = at
+  const { thread, process, suspects, concurrencies } = at
+  const live = new Map<string, number>()
 
   async function act(role: Role, ctx: RunContext, visit: Visit): Promise<void> {
     const { handler, event } = ctx.lease
@@ -100,6 +107,11 @@ export function loadHandlers(
       trace(
         `${thread.name}: ${handler} begins ${event.id} (run ${ctx.lease.runId}, attempt ${attempt}, token ${token})`,
       )
+      const most = concurrencies.get(handler) ?? roles[handler]?.options.concurrency ?? handlerDefaults.concurrency
+      const beside = live.get(handler) ?? 0
+      live.set(handler, beside + 1)
+      if (handler !== sinkName && beside >= most)
+        chronicle.violate(`P9: ${beside + 1} runs of ${handler} run at once, but only ${most} may`)
       let endedWell = true
       const { signal } = ctx
       try {
@@ -110,6 +122,7 @@ export function loadHandlers(
         throw error
       } finally {
         visit.hasEnded = true
+        live.set(handler, live.get(handler)! - 1)
         visit.endedWell &&= endedWell && !signal.aborted
         if (!thread.hasEnded) trace(`${thread.name}: ${handler} ends ${event.id}${visit.endedWell ? '' : ', not well'}`)
       }

@@ -38,6 +38,10 @@ export class Process {
   readonly #world: ProcessWorld
   readonly #ingest: Ingest
   readonly #threads = new Set<Thread>()
+  readonly #handlerNames: readonly string[]
+  /** By handler, how many of its runs may run at once, where somebody set that. */
+  readonly #concurrencies = new Map<string, number | null>()
+  readonly #store: OpenStore['store']
   #isStopping = false
   #started = 0
 
@@ -45,7 +49,10 @@ export class Process {
     this.#world = world
     this.life = life
     const clock = world.time.clock(life, world.random)
-    this.inbox = createLocalSqliteInbox(openStore(world, life), { clock })
+    this.#handlerNames = [...world.handlerNames]
+    const open = openStore(world, life)
+    this.#store = open.store
+    this.inbox = createLocalSqliteInbox(open, { clock })
     // As the real one does, it exits when the store has failed for good; other things may still happen before that.
     this.inbox.onFailure(() =>
       world.time.after(life, world.random.integer(0, 10), () => this.#die('exits: its store failed')),
@@ -71,9 +78,9 @@ export class Process {
   /** Rejects if it cannot start. */
   static async start(world: ProcessWorld, life: Life): Promise<Process> {
     const process = new Process(world, life)
-    await process.inbox.register(
-      loadHandlers(world.handlerNames, world, { thread: life, process: life, suspects: false }),
-    )
+    const at = { thread: life, process: life, suspects: false, concurrencies: process.#concurrencies }
+    const set = await process.inbox.register(loadHandlers(process.#handlerNames, world, at))
+    for (const [handler, concurrency] of Object.entries(set)) process.#concurrencies.set(handler, concurrency)
     process.#startThread('all')
     process.#lookForSuspects()
     return process
@@ -81,6 +88,22 @@ export class Process {
 
   get isListening(): boolean {
     return !this.life.hasEnded && !this.#isStopping
+  }
+
+  /** Whether a handler was deployed since it was started. */
+  get isOutdated(): boolean {
+    return this.#handlerNames.length < this.#world.handlerNames.length
+  }
+
+  /** Whether the store believes that there is something to hand out. */
+  get hasClaimable(): boolean {
+    return this.#store.hasClaimable()
+  }
+
+  async setConcurrency(handler: string, concurrency: number | null): Promise<void> {
+    await this.inbox.setConcurrency(handler, concurrency)
+    this.#concurrencies.set(handler, concurrency)
+    for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
   }
 
   /** Never resolves if the process ends before it has answered. */
@@ -120,7 +143,8 @@ export class Process {
   #startThread(role: Thread['role']): void {
     if (this.#isStopping || this.life.hasEnded) return
     this.#started += 1
-    const thread = new Thread(this.#world, this, role, this.#started)
+    const handlers = { names: this.#handlerNames, concurrencies: this.#concurrencies }
+    const thread = new Thread(this.#world, this, handlers, { role, number: this.#started })
     this.#threads.add(thread)
     if (role === 'all') {
       void thread.spent.then(() => this.#world.time.after(this.life, threadRestartMs, () => this.#startThread(role)))
@@ -154,7 +178,12 @@ class Thread {
   readonly #emptied = Promise.withResolvers<void>()
   #leftovers = nothingLeft
 
-  constructor(world: ProcessWorld, process: Process, role: Thread['role'], number: number) {
+  constructor(
+    world: ProcessWorld,
+    process: Process,
+    handlers: { readonly names: readonly string[]; readonly concurrencies: ReadonlyMap<string, number | null> },
+    { role, number }: { readonly role: Thread['role']; readonly number: number },
+  ) {
     this.#world = world
     this.#process = process
     this.role = role
@@ -165,9 +194,11 @@ class Thread {
       void this.#giveBack()
     })
     const suspects = role === 'suspects'
+    const { concurrencies } = handlers
+    const at = { thread: this.life, process: process.life, suspects, concurrencies }
     this.#dispatcher = new Dispatcher({
       work: bridge(process.inbox, world, this.life, process.life),
-      handlers: loadHandlers(world.handlerNames, world, { thread: this.life, process: process.life, suspects }),
+      handlers: loadHandlers(handlers.names, world, at),
       concurrency: 6,
       owner: this.#owner,
       suspects,
@@ -182,7 +213,12 @@ class Thread {
       },
       overrunGraceMs,
     })
+    for (const [handler, concurrency] of concurrencies) this.setConcurrency(handler, concurrency)
     this.#dispatcher.start()
+  }
+
+  setConcurrency(handler: string, concurrency: number | null): void {
+    if (!this.life.hasEnded) this.#dispatcher.setConcurrency(handler, concurrency)
   }
 
   /** Resolves when another one should take its place. */

@@ -75,6 +75,18 @@ export const roles: { readonly [name: string]: Role } = {
     account: 'numbers',
     leavesItems: false,
   },
+  late: {
+    options: { from: 'beginning', concurrency: 2 },
+    mood: { work: 10, fail: 1, giveUp: 1 },
+    account: 'log',
+    leavesItems: true,
+  },
+  lateLatest: {
+    options: { from: 'beginning', latestOnly: true },
+    mood: { work: 8, fail: 1, snooze: 1 },
+    account: 'log',
+    leavesItems: false,
+  },
   picky: {
     options: { maxAgeMs: 3_600_000, match: (event) => hashOf(event.id) % 3 !== 0, rate: 100 },
     mood: { work: 8, fail: 1 },
@@ -95,6 +107,9 @@ export const roles: { readonly [name: string]: Role } = {
     leavesItems: true,
   },
 }
+
+/** Handlers that come while others work already, and get all that is stored. */
+export const lateNames: readonly string[] = Object.keys(roles).filter((name) => roles[name]!.options.from !== undefined)
 
 /** Where the items go; not a handler of events. */
 export const sinkName = 'audit'

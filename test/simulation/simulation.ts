@@ -5,7 +5,7 @@ import { compareCounts, judge } from './checks.ts'
 import { Chronicle, nameOf, type Part } from './chronicle.ts'
 import { openDatabase } from './database.ts'
 import { Faults, faultyDatabases } from './faults.ts'
-import { roles, sinkName } from './roles.ts'
+import { lateNames, roles, sinkName } from './roles.ts'
 import { Journal } from './journal.ts'
 import { Life } from './life.ts'
 import { Process, type ProcessWorld } from './process.ts'
@@ -38,7 +38,8 @@ export class Simulation {
   readonly faults: Faults
   readonly chronicle: Chronicle
   readonly sender: Sender
-  readonly handlerNames: readonly string[]
+  /** Of processes that start from now on. */
+  readonly handlerNames: string[]
   /** Of what outlives processes. */
   readonly life = new Life('world')
   process: Process | undefined
@@ -56,7 +57,8 @@ export class Simulation {
     this.time = new VirtualTime((error) => this.chronicle.violate(`nobody caught: ${String(error)}`))
     this.faults = new Faults(random.fork('faults'), trace)
     this.handlerNames = chooseHandlers(this.random)
-    this.chronicle = new Chronicle(partsOf(this.handlerNames))
+    const clock = this.time.clock(this.life, this.random)
+    this.chronicle = new Chronicle(partsOf([...this.handlerNames, ...lateNames]), () => clock.now())
     const { time, faults, chronicle, handlerNames } = this
     const databaseOf = faultyDatabases({ db, faults, journal: new Journal(db), chronicle, trace })
     const common = { time, faults, chronicle, trace, secrets }
@@ -101,7 +103,7 @@ export class Simulation {
     const weights = chooseSteps(this)
     this.#note(`handlers: ${this.handlerNames.join(', ')}`)
     this.#boot()
-    for (let count = this.random.integer(12, 40); count > 0 && !this.#hasFailed; count -= 1) {
+    for (let count = this.random.integer(10, 30); count > 0 && !this.#hasFailed; count -= 1) {
       const name = this.random.weighted(weights)
       this.#note(`step: ${name}`)
       steps[name].take(this)
@@ -112,7 +114,8 @@ export class Simulation {
     await this.#drain()
     if (this.#hasFailed) return
     await this.compareStats()
-    judge(this.chronicle, this.sender, this.#world.db)
+    if (this.process?.hasClaimable) this.chronicle.violate('P7: the store believes that there is work left')
+    judge(this.chronicle, { sender: this.sender, handlers: partsOf(this.handlerNames) }, this.#world.db)
   }
 
   /** Heals everything, and works until nothing is left to do. */
@@ -140,14 +143,28 @@ export class Simulation {
 
   #isDrained(): boolean {
     const { sender, chronicle } = this
-    return sender.isDone && chronicle.open.length === 0 && chronicle.dead.length === 0
+    const isReplaying = [...chronicle.replays.values()].some(({ state }) => state === 'running')
+    if (!sender.isDone || chronicle.open.length > 0 || chronicle.dead.length > 0 || isReplaying) return false
+    return this.#countBackfilled() === this.handlerNames.length
+  }
+
+  /** How many handlers of events have got what there was before them. */
+  #countBackfilled(): number {
+    const names = this.handlerNames.map((name) => `'${name}'`).join(', ')
+    const text = `SELECT count(*) AS count FROM handler WHERE backfill_seq IS NULL AND name IN (${names})`
+    return this.#world.db.prepare<[], { count: number }>(text).get()!.count
   }
 
   #sayLeft(): string {
     const { sender, chronicle } = this
     const unacknowledged = sender.deliveries.filter(({ isAcknowledged }) => !isAcknowledged).map(({ id }) => id)
     const open = chronicle.open.map((story) => `${nameOf(story)} is ${story.row.state}`)
-    return `P7: it does not come to an end; not acknowledged: ${unacknowledged.join(', ')}; open: ${open.slice(0, 5).join(', ')}`
+    const replays = [...chronicle.replays].filter(([, { state }]) => state === 'running').map(([id]) => id)
+    return (
+      `P7: it does not come to an end; not acknowledged: ${unacknowledged.join(', ')}; ` +
+      `open: ${open.slice(0, 5).join(', ')}; replays: ${replays.join(', ')}; ` +
+      `${this.#countBackfilled()} of ${this.handlerNames.length} handlers have what was before them`
+    )
   }
 
   get #hasFailed(): boolean {
@@ -170,6 +187,7 @@ export class Simulation {
     if (life.hasEnded) return
     this.process = process
     this.#note(`${life.name} is ready`)
+    if (process.isOutdated) void process.stop()
   }
 
   #note(text: string): void {
@@ -192,15 +210,15 @@ export class Simulation {
 }
 
 function chooseHandlers(random: Random): string[] {
-  const names = Object.keys(roles)
+  const names = Object.keys(roles).filter((name) => !lateNames.includes(name))
   const chosen = new Set(Array.from({ length: random.integer(1, mostHandlers) }, () => random.pick(names)))
   return [...chosen].toSorted()
 }
 
 function partsOf(handlerNames: readonly string[]): Part[] {
   const handlers = handlerNames.map((name): Part => {
-    const { order = 'key', onDead = 'skip' } = roles[name]!.options
-    return { name, order, onDead }
+    const { types = ['*'], order = 'key', onDead = 'skip', from = 'now' } = roles[name]!.options
+    return { name, types, order, onDead, from }
   })
-  return [...handlers, { name: sinkName, order: 'key', onDead: 'skip' }]
+  return [...handlers, { name: sinkName, types: [], order: 'key', onDead: 'skip' }]
 }

@@ -1,3 +1,5 @@
+import type { ReplayFilter } from '../../src/inbox/port.ts'
+import { lateNames, sinkName } from './roles.ts'
 import type { Simulation } from './simulation.ts'
 
 interface Step {
@@ -57,6 +59,87 @@ export const steps = {
       if (dead.length === 0) return
       const { row } = simulation.random.pick(dead)
       ask(simulation, (inbox) => inbox.requeueDead([row.id]))
+    },
+  },
+  replay: {
+    weight: 3,
+    take(simulation) {
+      const { random, chronicle, handlerNames } = simulation
+      const known = ['nobody', ...chronicle.events.keys()]
+      const ids = Array.from({ length: random.integer(1, 5) }, () => random.pick(known))
+      const filter = random.pick<ReplayFilter>([
+        { ids },
+        { handler: random.pick(handlerNames) },
+        { ids, handler: random.pick(handlerNames) },
+        { status: random.pick(['done', 'dead', 'pending', 'expired']) },
+        { from: 0 },
+      ])
+      const replay = { filter, perSecond: random.pick([null, null, 5, 100]), newKeys: random.chance(0.3) }
+      ask(simulation, (inbox) => inbox.startReplay(replay))
+    },
+  },
+  'cancel a replay': {
+    weight: 2,
+    take(simulation) {
+      const replays = [...simulation.chronicle.replays]
+      const running = replays.filter(([, { state }]) => state === 'running')
+      if (replays.length === 0) return
+      const [id] = simulation.random.pick(running.length > 0 ? running : replays)
+      ask(simulation, (inbox) => inbox.cancelReplay(id))
+    },
+  },
+  prune: {
+    weight: 2,
+    take(simulation) {
+      const { random, time, life } = simulation
+      const receivedBefore = time.clock(life, random).now() - random.pick([0, 200, 1_000])
+      const limits = random.chance(0.7) ? { receivedBefore, maxBytes: null } : { receivedBefore: null, maxBytes: 1 }
+      ask(simulation, (inbox) => inbox.prune(limits))
+    },
+  },
+  'drop dead letters': {
+    weight: 1,
+    take(simulation) {
+      const { dead } = simulation.chronicle
+      if (dead.length === 0) return
+      const { row } = simulation.random.pick(dead)
+      const which = simulation.random.chance(0.3) ? 'all' : [row.id]
+      ask(simulation, (inbox) => inbox.dropDead(which, 'nobody needs it'))
+    },
+  },
+  'drop open runs': {
+    weight: 1,
+    take(simulation) {
+      const { random, chronicle, handlerNames } = simulation
+      const handler = random.pick([...handlerNames, sinkName])
+      chronicle.dropped.add(handler)
+      ask(simulation, (inbox) => inbox.dropOpenRuns(handler, 'nobody needs it'))
+    },
+  },
+  'drop garbage': {
+    weight: 1,
+    take(simulation) {
+      const ids = [...simulation.chronicle.quarantined]
+      if (ids.length === 0) return
+      const id = simulation.random.pick(ids)
+      ask(simulation, (inbox) => inbox.dropQuarantined(id, 'garbage'))
+    },
+  },
+  'set the concurrency': {
+    weight: 2,
+    take({ random, handlerNames, process }) {
+      const handler = random.pick(handlerNames)
+      const concurrency = random.pick([null, 1, 2, 6])
+      if (process?.isListening) void process.setConcurrency(handler, concurrency).catch(() => {})
+    },
+  },
+  'deploy a handler': {
+    weight: 1,
+    take({ random, handlerNames, process }) {
+      const name = random.pick(lateNames)
+      if (handlerNames.includes(name)) return
+      handlerNames.push(name)
+      void process?.stop()
     },
   },
   'kill the process': { weight: 2, take: ({ process }) => process?.life.end() },

@@ -10,6 +10,7 @@ const charged: Rule = (before, after) => after.attempt === before.attempt
 const uncharged: Rule = (before, after) => after.attempt === before.attempt - 1
 const sameCrashes: Rule = (before, after) => after.crashed === before.crashed
 const sameFailures: Rule = (before, after) => after.failed === before.failed
+const replayed: Rule = (before) => before.replay !== 0
 const forgiven: Rule = (_, after) => after.crashed === 0
 const failedOnce: Rule = (before, after) => after.failed === before.failed + 1
 const crashedOnce: Rule = (before, after) => after.crashed === before.crashed + 1
@@ -48,10 +49,26 @@ const transitions: readonly (readonly [from: RunState, to: RunState, end: LeaseE
   ['running', 'superseded', 'verdict', all(forgiven, sameFailures)],
   ['running', 'expired', 'verdict', all(uncharged, forgiven, sameFailures)],
   ['running', 'unmatched', 'verdict', all(uncharged, forgiven, sameFailures)],
+  // Its replay was cancelled: what would be tried again is not.
+  ['running', 'dropped', 'verdict', all(replayed, charged, forgiven)],
+  ['running', 'dropped', 'given back', all(replayed, uncharged, forgiven, sameFailures)],
+  ['running', 'dropped', 'crash', all(replayed, charged, forgiven, sameFailures)],
+  ['waiting', 'dropped', null, ended],
+  ['ready', 'dropped', null, ended],
+  ['suspect', 'dropped', null, ended],
+  ['held', 'dropped', null, ended],
+  ['dead', 'dropped', null, ended],
   ['dead', 'ready', null, requeued],
   ['dead', 'waiting', null, requeued],
   ['held', 'ready', null, requeued],
+  // Behind an older dead letter of its key that was requeued first.
+  ['held', 'waiting', null, requeued],
 ]
+
+/** Whether only the time changed at which a run is due, because the clock was set back. */
+export function wasShifted(before: RunRow, after: RunRow): boolean {
+  return before.state === after.state && moved(before, after) && before.token === after.token
+}
 
 /** What a change of a run means for its lease; undefined if it may not be. */
 export function meaningOf(before: RunRow, after: RunRow): LeaseEnd | null | undefined {

@@ -55,6 +55,24 @@ describe('the dispatcher', () => {
     expect([narrow.most, most]).toEqual([3, 10])
   })
 
+  it('keeps to a lower concurrency also with runs that waited for the limit for all when it was set', async () => {
+    const [first, second] = [gatedHandler(), gatedHandler()]
+    const handlers = [
+      { run: first.run, concurrency: 2 },
+      { run: second.run, concurrency: 2 },
+    ]
+    const stage = await stageDispatcher({ handlers, concurrency: 2 })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(2))
+    expect([first.running.size, second.running.size]).toEqual([2, 0])
+    stage.dispatcher.setConcurrency('h2', 1)
+    await stage.until(() => {
+      for (const gate of [first, second]) for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 4
+    })
+    expect(second.most).toBe(1)
+  })
+
   it('fills the slots of a handler that has very many', async () => {
     const gate = gatedHandler()
     const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 600 }], concurrency: 1_000 })

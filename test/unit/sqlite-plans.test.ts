@@ -73,6 +73,7 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   setConcurrencies: ['SCAN handler'],
   insertAudit: [],
   dropRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  dropUntried: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   claimableCount: ['SEARCH run USING COVERING INDEX run_claimable (state>? AND state<?)'],
   allOpenOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   newestOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],

@@ -23,7 +23,7 @@ export interface ReplaysOptions {
   readonly clock: Clock
   readonly memo: Memo
   readonly handlers: HandlerTable
-  readonly runs: Pick<Runs, 'insert' | 'drop'>
+  readonly runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>
 }
 
 /** Events looked at in one step, and read at once: often few of them are enough. */
@@ -113,7 +113,9 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
 
   function insert(route: HandlerRoute, { seq, id, key }: ScannedEvent, replayId: number): void {
     const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => sql.rawOf.get(seq)?.raw })
-    runs.insert({ handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }, seq)
+    const place = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
+    if (replayId === live && route.latestOnly) runs.supersedeWaiting(place)
+    runs.insert(place, seq)
   }
 
   function openRuns(id: number): number {

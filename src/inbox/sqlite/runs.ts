@@ -221,7 +221,7 @@ export function createRuns(options: RunsOptions) {
           break
         case 'snooze':
           if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
-          else if (!dropCancelled(outcome.runId, entry)) {
+          else if (!dropCancelled(outcome.runId, entry, sql.dropUntried)) {
             sql.snoozeRun.run(dueAt(outcome, clock.now()), outcome.runId)
             open(entry.handlerId)
           }
@@ -260,9 +260,9 @@ export function createRuns(options: RunsOptions) {
    * Ends a run of a cancelled replay that would be tried again; true if it is one. What a run left in the outbox goes on: it
    * belongs to what is done.
    */
-  function dropCancelled(runId: number, place: Place): boolean {
+  function dropCancelled(runId: number, place: Place, drop = sql.dropRun): boolean {
     if (place.replayId === live || !isCancelled(place.replayId) || sql.isItem.get(runId) !== undefined) return false
-    sql.dropRun.run(clock.now(), runId)
+    drop.run(clock.now(), runId)
     promote(place)
     return true
   }
@@ -319,7 +319,7 @@ export function createRuns(options: RunsOptions) {
 
   /** As if it had never been claimed. */
   function giveBack(runId: number, entry: LeaseEntry): void {
-    if (dropCancelled(runId, entry)) return
+    if (dropCancelled(runId, entry, sql.dropUntried)) return
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
     open(entry.handlerId)
   }
@@ -416,6 +416,7 @@ export function createRuns(options: RunsOptions) {
   return {
     insertRun,
     insert,
+    supersedeWaiting,
     drop,
     fill,
     settle,

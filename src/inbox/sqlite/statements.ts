@@ -194,6 +194,7 @@ const texts = {
   setConcurrencies: `SELECT name, concurrency FROM handler WHERE concurrency IS NOT NULL`,
   insertAudit: `INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
+  dropUntried: `UPDATE run SET state = ${state.dropped}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
   setMeta: `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 } as const
@@ -313,6 +314,7 @@ export function prepareStatements(db: Database) {
     setConcurrencies: read<[], { name: string; concurrency: number }>(t.setConcurrencies),
     insertAudit: write<[number, string, string]>(t.insertAudit),
     dropRun: write<[number, number]>(t.dropRun),
+    dropUntried: write<[number, number]>(t.dropUntried),
     meta: read<[string], { value: number }>(t.meta),
     insertHandler: write<[string]>(t.insertHandler),
     setMeta: write<[string, number]>(t.setMeta),
