@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { Jobs, mostAhead, type StepResult } from './jobs.ts'
 import { checkReplayFilter, matchesFilter } from './replay-filter.ts'
+import { createMatcher, patternsOf } from './routes.ts'
 import type { MemoryRun } from './memory-runs.ts'
 import type { EventStatus, HandlerRoute, LeasedReplay, NewEvent, NewReplay, ReplayRecord, ReplayState } from './port.ts'
 
@@ -15,6 +16,7 @@ export interface MemoryReplaysOptions {
   /** In accept order. */
   readonly events: readonly ReplayedEvent[]
   readonly statusOf: (seq: number) => EventStatus
+  readonly routes: () => readonly HandlerRoute[]
   /** Of the handlers that are registered now. */
   readonly routesOf: (type: string) => readonly HandlerRoute[]
   readonly createRun: (entry: ReplayedEvent, route: HandlerRoute, replay: LeasedReplay | null) => void
@@ -85,12 +87,14 @@ export class MemoryReplays {
 
   count(filter: NewReplay['filter']): { events: number; skipped: number } {
     checkReplayFilter(filter)
-    const found = this.#options.events.filter((entry) => this.#matches(filter, entry))
+    const isTaken = createMatcher(patternsOf(filter.handler, this.#options.routes()))
+    const found = this.#options.events.filter((entry) => isTaken(entry.event.type) && this.#matches(filter, entry))
     return { events: found.length, skipped: found.filter(isPruned).length }
   }
 
   start(replay: NewReplay): ReplayRecord {
     checkReplayFilter(replay.filter)
+    patternsOf(replay.filter.handler, this.#options.routes())
     const { clock, events } = this.#options
     const entry: Entry = {
       ...replay,
@@ -139,16 +143,18 @@ export class MemoryReplays {
     for (; entry.nextSeq <= entry.lastSeq && created < room; entry.nextSeq++) {
       const found = this.#options.events[entry.nextSeq - 1]
       if (found === undefined || !this.#matches(entry.filter, found)) continue
+      const { handler } = entry.filter
+      const routes = this.#options
+        .routesOf(found.event.type)
+        .filter(({ name }) => handler === undefined || handler === name)
+      if (handler !== undefined && routes.length === 0) continue
       entry.events += 1
       if (isPruned(found)) {
         entry.skipped += 1
         continue
       }
-      for (const route of this.#options.routesOf(found.event.type)) {
-        if (entry.filter.handler !== undefined && entry.filter.handler !== route.name) continue
-        this.#options.createRun(found, route, { id, newKeys: entry.newKeys })
-        created += 1
-      }
+      for (const route of routes) this.#options.createRun(found, route, { id, newKeys: entry.newKeys })
+      created += routes.length
     }
     entry.runs += created
     return { created, next: 'more' }

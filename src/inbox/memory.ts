@@ -63,6 +63,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     clock,
     events,
     statusOf: (seq) => statusOf(events[seq - 1] ?? { finalStatus: null, runs: [] }),
+    routes: () => routes,
     routesOf: (type) => routesOf(type),
     openRuns: () => runs.open,
     drop: (run) => runs.drop(run),

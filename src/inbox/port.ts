@@ -539,11 +539,12 @@ export interface ViewPort {
   requeueDead(which: 'all' | readonly number[]): Promise<number>
   /** Prunes in small steps, then gives space back. Gives how many events were pruned. `noted`: somebody asked for it. */
   prune(limits: PruneLimits, noted?: 'noted'): Promise<PruneOutcome>
-  /** How many events a replay would find, and how many of these have no body any more. */
+  /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
   /**
    * Starts a replay; its runs are created bit by bit, a bounded number ahead of what is worked off, also after a restart. Throws
-   * `bad_request` where nothing is given to choose events by.
+   * `bad_request` where nothing is given to choose events by, `not_found` for a handler that is not registered. With a handler,
+   * only events of the types that it takes are found.
    */
   startReplay(replay: NewReplay): Promise<ReplayRecord>
   /** Newest first. */

@@ -1,3 +1,4 @@
+import { InboxError } from '../errors.ts'
 import type { HandlerRoute } from './port.ts'
 
 /** Gives the routes that match an event type, in the order they were registered; none matches twice. */
@@ -27,7 +28,23 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   }
 }
 
-function createMatcher(patterns: readonly string[]): (type: string) => boolean {
+/**
+ * The patterns of the types that a handler takes; without a name, or as long as no handlers are registered, those of every
+ * type. Throws `not_found` where no handler of that name is registered.
+ */
+export function patternsOf(
+  handler: string | undefined,
+  routes: readonly HandlerRoute[] | undefined,
+): readonly string[] {
+  if (handler === undefined || routes === undefined) return ['*']
+  const route = routes.find(({ name }) => name === handler)
+  if (route !== undefined) return route.types
+  const names = routes.map(({ name }) => name).join(', ') || 'none, for none is loaded'
+  throw new InboxError('not_found', `there is no handler ${JSON.stringify(handler)}: expected one of ${names}`)
+}
+
+/** Whether a type is among those that patterns stand for. */
+export function createMatcher(patterns: readonly string[]): (type: string) => boolean {
   if (patterns.includes('*')) return () => true
   const exact = new Set(patterns)
   const prefixes = patterns.filter((pattern) => pattern.endsWith('.*')).map((pattern) => pattern.slice(0, -1))

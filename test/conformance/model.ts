@@ -91,13 +91,15 @@ export class Model {
       skipped: 0,
     }
     this.replays.push(started)
+    const routes = this.#handlers().filter(({ name }) => handler === undefined || handler === name)
     for (const event of this.events) {
+      if (routes.length === 0) continue
       if (ids && !ids.includes(event.id)) continue
       if (status && this.statusOf(event) !== status) continue
       started.events += 1
       if (event.finalStatus) started.skipped += 1
-      for (const route of this.#handlers()) {
-        if (event.finalStatus || (handler && handler !== route.name)) continue
+      for (const route of routes) {
+        if (event.finalStatus) continue
         this.#create(event, { route, generation: started.id })
         started.runs += 1
       }

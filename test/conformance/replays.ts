@@ -90,6 +90,30 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect((await stage.inbox.replays({ limit: 9 })).data).toEqual([])
     })
 
+    test('by one handler finds only events of the types that it takes', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([ordered, { ...ordered, name: 'listings', types: ['token.*'] }])
+      const filter = { handler: 'listings', from: 0 }
+      expect(await stage.inbox.countReplay(filter)).toEqual({ events: 2, skipped: 0 })
+      expect(await stage.inbox.countReplay({ ids: ['e0', 'e2'], handler: 'listings' })).toMatchObject({ events: 1 })
+      await stage.inbox.startReplay(replayOf(filter))
+      const leases = await stage.claim({ handlers: ['listings'] })
+      expect(idsOf(leases)).toEqual(['e2', 'e3'])
+      await stage.done(...leases)
+      expect(await ended(stage, 1)).toMatchObject({ state: 'done', events: 2, runs: 2, skipped: 0 })
+    })
+
+    test('by a handler that is not there is refused with the names of those that are', async () => {
+      await using stage = await handled()
+      const refused = expect.objectContaining({
+        code: 'not_found',
+        message: 'there is no handler "typo": expected one of ordered',
+      })
+      await expect(stage.inbox.startReplay(replayOf({ handler: 'typo' }))).rejects.toEqual(refused)
+      await expect(stage.inbox.countReplay({ handler: 'typo' })).rejects.toEqual(refused)
+      expect((await stage.inbox.replays({ limit: 9 })).data).toEqual([])
+    })
+
     test('is a generation of its own: history stays, leases say so, and it keeps its own order', async () => {
       await using stage = await handled()
       await stage.inbox.startReplay(replayOf({ network: 'solana' }, { newKeys: true }))

@@ -180,7 +180,12 @@ class Walker {
       case 'settle with effects':
         return this.#settleWithEffects(step)
       case 'replay': {
-        const started = await inbox.startReplay(step.replay)
+        const { handler } = step.replay.filter
+        const starting = inbox.startReplay(step.replay)
+        if (handler !== undefined && model.routes.every(({ name }) => name !== handler)) {
+          return expect(starting).rejects.toMatchObject({ code: 'not_found' })
+        }
+        const started = await starting
         const expected = model.startReplay(step.replay)
         return expect(started).toMatchObject({ id: expected.id, lastSeq: model.events.length })
       }

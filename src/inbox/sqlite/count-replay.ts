@@ -4,6 +4,8 @@ import type { ReplayFilter } from '../port.ts'
 /** A part of the accept sequence to count in. */
 export interface CountPart {
   readonly filter: ReplayFilter
+  /** Of the types to count. */
+  readonly patterns: readonly string[]
   readonly fromSeq: number
 }
 
@@ -16,13 +18,13 @@ export interface ReplayCount {
 
 /** Counts what a filter finds, part after part. */
 export async function countAll(
-  filter: ReplayFilter,
+  { filter, patterns }: Omit<CountPart, 'fromSeq'>,
   count: (part: CountPart) => Promise<ReplayCount>,
 ): Promise<{ readonly events: number; readonly skipped: number }> {
   checkReplayFilter(filter)
   let [events, skipped] = [0, 0]
   for (let fromSeq: number | null = 1; fromSeq !== null;) {
-    const part: ReplayCount = await count({ filter, fromSeq })
+    const part: ReplayCount = await count({ filter, patterns, fromSeq })
     events += part.events
     skipped += part.skipped
     fromSeq = part.nextSeq

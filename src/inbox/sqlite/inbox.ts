@@ -1,11 +1,12 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../errors.ts'
 import { siblingModule } from '../../sibling-module.ts'
-import type { AcceptPort, AcceptResult, Inbox, ReplayRecord, ViewPort } from '../port.ts'
+import type { AcceptPort, AcceptResult, HandlerRoute, Inbox, ReplayRecord, ViewPort } from '../port.ts'
 import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, type Packed } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
+import { patternsOf } from '../routes.ts'
 import type { Acts } from './acts.ts'
 import type { Synchronous } from './connection.ts'
 import { countAll, type ReplayCount } from './count-replay.ts'
@@ -128,10 +129,18 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
   const accept: AcceptPort['accept'] = async (batch) =>
     unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch)))
 
+  const work = callWork(writer)
+  let routes: readonly HandlerRoute[] | undefined
+
   return {
     evidence,
     accept,
-    ...callWork(writer),
+    ...work,
+    async register(given) {
+      const concurrencies = await work.register(given)
+      routes = given
+      return concurrencies
+    },
     setPaused: act('setPaused'),
     setConcurrency: act('setConcurrency'),
     requeueDead: act('requeueDead'),
@@ -145,11 +154,15 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     audit: view('audit'),
     async startReplay(replay) {
       checkReplayFilter(replay.filter)
+      patternsOf(replay.filter.handler, routes)
       return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain(replay)))
     },
     startServing: () => writer.call<void>('startServing', plain(undefined)),
     cancelReplay: (id) => writer.call<boolean>('cancelReplay', plain(id)),
-    countReplay: (filter) => countAll(filter, (part) => read<ReplayCount>('countReplay', part)),
+    countReplay: async (filter) =>
+      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) =>
+        read<ReplayCount>('countReplay', part),
+      ),
     replays: view('replays'),
     replay: view('replay'),
     events: view('events'),

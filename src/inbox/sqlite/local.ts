@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import type { InboxError } from '../../errors.ts'
-import type { Inbox, NewReplay } from '../port.ts'
+import type { HandlerRoute, Inbox, NewReplay } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
+import { patternsOf } from '../routes.ts'
 import { countAll } from './count-replay.ts'
 import { Jobs, type JobSource } from '../jobs.ts'
 import type { OpenStore } from './open.ts'
@@ -95,6 +96,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   const jobs = new Jobs(jobsOf(writer, open.store), options.clock)
   const side = createWriteSide(writer, jobs)
   let closed: Promise<void> | undefined
+  let routes: readonly HandlerRoute[] | undefined
 
   async function closeAll(): Promise<void> {
     jobs.stop()
@@ -106,11 +108,18 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   jobs.poke()
   return {
     ...side,
+    async register(given) {
+      const concurrencies = await side.register(given)
+      routes = given
+      return concurrencies
+    },
     async startReplay(replay) {
       checkReplayFilter(replay.filter)
+      patternsOf(replay.filter.handler, routes)
       return views.replayStarted(await side.startReplay(replay))
     },
-    countReplay: async (filter) => countAll(filter, async (part) => views.countReplay(part)),
+    countReplay: async (filter) =>
+      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, async (part) => views.countReplay(part)),
     deadLetter: async (runId) => views.deadLetter(runId),
     gaps: async () => views.gaps(),
     audit: async (query) => views.audit(query),

@@ -68,21 +68,27 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     let [next, events, created, skipped] = [row.lastSeq + 1, 0, 0, 0]
     for (const event of candidates(filter, row)) {
       next = event.seq + 1
-      if (!matches(filter, event)) continue
+      const routes = routesFor(filter, event)
+      if (routes === null || !matches(filter, event)) continue
       events++
       if (sql.hasBody.get(event.seq) === undefined) {
         skipped++
         continue
       }
-      for (const route of handlers.routesOf(event.type)) {
-        if (filter.handler !== undefined && filter.handler !== route.name) continue
-        insert(route, event, row.id)
-        created++
-      }
+      for (const route of routes) insert(route, event, row.id)
+      created += routes.length
       if (created >= room) break
     }
     sql.moveReplay.run(next, events, created, skipped, row.id)
     return { created, next: 'more' }
+  }
+
+  /** The handlers that are to handle an event; null where it is not one of the handler that was asked for. */
+  function routesFor({ handler }: ReplayFilter, { type }: ScannedEvent): readonly HandlerRoute[] | null {
+    const routes = handlers.routesOf(type)
+    if (handler === undefined) return routes
+    const found = routes.filter(({ name }) => name === handler)
+    return found.length === 0 ? null : found
   }
 
   /** Events to look at, in accept order. */

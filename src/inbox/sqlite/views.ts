@@ -25,6 +25,7 @@ import {
   type ViewPort,
 } from '../port.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
+import { createMatcher } from '../routes.ts'
 import { deriveEventStatus } from '../status.ts'
 import type { Acts } from './acts.ts'
 import type { CountPart, ReplayCount } from './count-replay.ts'
@@ -323,14 +324,18 @@ export function createViews(db: Database): SqliteViews {
   }
 
   /** Counts in one part of the accept sequence, so that other views have their turn between the parts. */
-  function countReplay({ filter, fromSeq }: CountPart): ReplayCount {
+  function countReplay({ filter, patterns, fromSeq }: CountPart): ReplayCount {
     const rows =
       filter.ids === undefined
         ? eventsFrom.all(fromSeq, maxScannedPerPage)
         : [...new Set(filter.ids)].flatMap((id) => eventById.get(id) ?? [])
+    const isTaken = createMatcher(patterns)
     const found = rows.filter((row) => {
       const { id, type, received_at: receivedAt, key } = row
-      return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status: () => statusOf(row) })
+      return (
+        isTaken(type) &&
+        matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status: () => statusOf(row) })
+      )
     })
     const last = filter.ids === undefined ? rows.at(-1)?.seq : undefined
     return {
