@@ -11,7 +11,7 @@ import { sourcesOf } from './dispatch/sources.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
-import { createDiskGuard, type DiskGuard } from './disk-guard.ts'
+import { createDiskGuard } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
 import { openInbox, reportLeftBehind, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
@@ -87,8 +87,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     options.onFailure(error)
   })
 
-  const disk = await guardDisk(options)
-  if (disk) opened.defer(() => disk.close())
+  const { database, diskReserveBytes: reserveBytes } = config
+  const disk = await createDiskGuard({ database, reserveBytes, clock, log })
+  opened.defer(() => disk.close())
   const retention = startRetention({
     inbox,
     days: config.retention.days,
@@ -130,7 +131,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     ackTimeoutMs: config.ackTimeoutMs,
     onBatch: (size) => metrics.committed(size),
   })
-  const pressure = createPressure(commits.pending, config.bodyLimitBytes, () => disk?.isLow() ?? false)
+  const pressure = createPressure(commits.pending, config.bodyLimitBytes, () => disk.isLow())
   opened.defer(() => pressure.close())
 
   const adminToken = await resolveAdminToken(config)
@@ -197,10 +198,4 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
-}
-
-async function guardDisk({ config, clock, log }: AppOptions): Promise<DiskGuard | undefined> {
-  const { database, diskReserveBytes: reserveBytes } = config
-  if (database.kind !== 'sqlite' || reserveBytes === 0) return undefined
-  return createDiskGuard({ file: database.file, reserveBytes, clock, log })
 }

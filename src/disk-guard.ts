@@ -1,13 +1,14 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
+import type { DatabaseSetting } from './config/values.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
 
 export interface DiskGuardOptions {
-  /** The database; looked at is the disk of its folder. */
-  readonly file: string
-  /** So much is to stay free. */
+  /** Looked at is the disk of its folder. */
+  readonly database: DatabaseSetting
+  /** So much is to stay free; 0: all of the disk may be used. */
   readonly reserveBytes: number
   readonly clock: Clock
   readonly log: Logger
@@ -22,8 +23,10 @@ export interface DiskGuard {
 /** Often enough for a disk that takes 100 MB in a second. */
 const lookMs = 250
 
-/** Begins to look; resolves after the first look. */
-export async function createDiskGuard({ file, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
+/** Begins to look; resolves after the first look. Where nothing is to be guarded, it is never low. */
+export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
+  if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, close() {} }
+  const { file } = database
   let isLow = false
   let isClosed = false
   let timer: Timer | undefined

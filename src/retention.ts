@@ -27,10 +27,7 @@ export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionO
       const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
       const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
       if (isTooLarge && !wasTooLarge) {
-        log.warn(
-          { maxBytes },
-          'the database is larger than INBOX_RETENTION_BYTES, and nothing is left that may be pruned',
-        )
+        log.warn({ maxBytes }, 'the database is larger than it is to be, and nothing is left that may be pruned')
       }
       wasTooLarge = isTooLarge
       if (events > 0) log.info({ events }, 'old events were pruned: their bodies are gone, their ids stay')

@@ -32,6 +32,12 @@ export interface EmbeddedInboxOptions {
   readonly ackTimeoutMs?: number
   /** How long a stop may wait for what is under way, in milliseconds. Default 20,000. */
   readonly shutdownMs?: number
+  /** Bodies of events that were handled are kept for so many days; 0: for ever. Default 30. */
+  readonly retentionDays?: number
+  /** Beyond this size of the database bodies of the oldest are pruned earlier: bytes, or text such as `20gb`. Default: no limit. */
+  readonly retentionBytes?: number | string
+  /** With less than this free on its disk, deliveries are answered 503: bytes, or text such as `256mb`; 0: never. Default `256mb`. */
+  readonly diskReserve?: number | string
   /** The header that carries the signature. Default `X-Service-Signature`. */
   readonly signatureHeader?: string
   /** What is answered to authentic bodies that are no usable event: 200 (default) or 422. */
@@ -53,6 +59,9 @@ export interface EmbeddedInboxSettings {
   readonly bodyLimitBytes: number
   readonly ackTimeoutMs: number
   readonly shutdownMs: number
+  readonly retentionDays: number
+  readonly retentionBytes: number | undefined
+  readonly diskReserveBytes: number
   readonly signatureHeader: string
   readonly unusableStatus: 200 | 422
   readonly trustedProxies: readonly string[]
@@ -69,6 +78,9 @@ const settingOf = {
   bodyLimit: 'INBOX_BODY_LIMIT',
   ackTimeoutMs: 'INBOX_ACK_TIMEOUT_MS',
   shutdownMs: 'INBOX_SHUTDOWN_MS',
+  retentionDays: 'INBOX_RETENTION_DAYS',
+  retentionBytes: 'INBOX_RETENTION_BYTES',
+  diskReserve: 'INBOX_DISK_RESERVE',
   signatureHeader: 'INBOX_SIGNATURE_HEADER',
   unusableStatus: 'INBOX_UNUSABLE_STATUS',
   trustedProxies: 'INBOX_TRUSTED_PROXIES',
@@ -96,7 +108,7 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
       details: { problems },
     })
   }
-  const { database, bodyLimit, secrets, secretsFile, ...others } = values
+  const { database, bodyLimit, diskReserve, secrets, secretsFile, ...others } = values
   const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
   return Object.freeze<EmbeddedInboxSettings>({
     ...others,
@@ -104,6 +116,7 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
     secrets: () => readSecrets(secrets, secretsFile),
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
     bodyLimitBytes: bodyLimit,
+    diskReserveBytes: diskReserve,
     log: log === false ? silentLogger : log,
     clock,
   })

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
+import { createDiskGuard } from '../disk-guard.ts'
 import { startInProcess } from '../dispatch/in-process.ts'
 import { InboxError } from '../errors.ts'
 import type { Inbox, WorkPort } from '../inbox/port.ts'
@@ -12,6 +13,7 @@ import { createIngest } from '../receiver/ingest.ts'
 import { createPressure } from '../receiver/pressure.ts'
 import { receive, type ReceiverObserver } from '../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../receiver/reject-log.ts'
+import { startRetention } from '../retention.ts'
 import { createSecretsSource } from '../secrets.ts'
 import { tellEnded, tellStored, type Telling } from './events.ts'
 import type { EmbeddedInboxSettings } from './options.ts'
@@ -47,6 +49,12 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const inbox = await open()
   opened.defer(() => inbox.close())
 
+  const { database, diskReserveBytes: reserveBytes } = settings
+  const disk = await createDiskGuard({ database, reserveBytes, clock, log })
+  opened.defer(() => disk.close())
+  const { retentionDays: days, retentionBytes: maxBytes } = settings
+  const retention = startRetention({ inbox, days, maxBytes, clock, log })
+  opened.defer(() => retention.close())
   const runner = await startInProcess({
     work: untilFailure(inbox, () => failure !== undefined),
     handlers: settings.handlers,
@@ -83,7 +91,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     ackTimeoutMs: settings.ackTimeoutMs,
     onBatch() {},
   })
-  const pressure = createPressure(commits.pending, settings.bodyLimitBytes)
+  const pressure = createPressure(commits.pending, settings.bodyLimitBytes, () => disk.isLow())
   opened.defer(() => pressure.close())
   const observer = observeRequests(telling)
   const receiveOptions = {

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
-import { systemClock } from '../../src/clock.ts'
+import { createTestClock, systemClock } from '../../src/clock.ts'
 import { embedInbox } from '../../src/library/create-inbox.ts'
 import { parseOptions } from '../../src/library/options.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
@@ -256,6 +256,34 @@ describe('options', () => {
     await expect(inbox.start()).rejects.toMatchObject({ code: 'database_in_use' })
     await other.close()
     await inbox.start()
+  })
+
+  test('diskReserve: with less free than that, deliveries are answered 503', async () => {
+    await using dir = await createTempDir()
+    const database = `sqlite:${join(dir.path, 'inbox.db')}`
+    await using stage = await mounted({ database, diskReserve: '1000tb' }, atWebhooks)
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({
+      status: 503,
+      body: refusal('store_full'),
+    })
+  })
+
+  test('retentionDays: bodies of handled events are pruned after so long, and their ids are known for ever', async () => {
+    const clock = createTestClock()
+    const store = createMemoryInbox({ clock })
+    const handlers = [defineHandler({ name: 'h', type: '*', run() {} })]
+    const inbox = embedInbox(parseOptions({ ...defaults, clock, handlers, retentionDays: 2 }), async () => store)
+    await inbox.start()
+    await using stage = await serve(inbox, atWebhooks)
+    const handled = once(inbox.events, 'handled')
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
+    await handled
+    const dayMs = 24 * 3_600_000
+    await clock.advance(2 * dayMs)
+    expect((await store.event('a'))?.raw.length).toBeGreaterThan(0)
+    await clock.advance(60_001)
+    expect((await store.event('a'))?.raw).toHaveLength(0)
+    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
   })
 })
 

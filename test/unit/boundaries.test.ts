@@ -114,7 +114,7 @@ const rules: readonly Rule[] = [
   {
     area: 'library',
     files: ['src/library/'],
-    may: [...leaves, ...parts, 'open-inbox', 'receiver', 'dispatch'],
+    may: [...leaves, ...parts, 'upkeep', 'open-inbox', 'receiver', 'dispatch'],
   },
   {
     area: 'cli',
