@@ -43,7 +43,7 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
       return { inbox, workPort: async () => openWorkPort(inbox) }
     }
     case 'sqlite': {
-      const inbox = await createSqliteInbox({ file: database.file })
+      const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text) })
       reportEvidence(inbox, database.file, log)
       return { inbox, workPort: () => inbox.workPort() }
     }

@@ -34,14 +34,19 @@ export class Jobs {
   readonly #clock: Clock
   readonly #buckets = new Map<number, TokenBucket>()
   readonly #waits = new Map<string, number>()
+  readonly #onError: (job: string, error: unknown) => void
+  /** The jobs of which it was told that they fail. */
+  readonly #failing = new Set<string>()
   #isWorking = false
   #isWanted = false
   #isStopped = false
   #timer: Timer | undefined
 
-  constructor(source: JobSource, clock: Clock) {
+  /** `onError` is told once of a job that fails, until it has gone well again. */
+  constructor(source: JobSource, clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
     this.#source = source
     this.#clock = clock
+    this.#onError = onError
   }
 
   /** To be called when there may be something to do. */
@@ -62,7 +67,7 @@ export class Jobs {
     let delayMs: number | null = 0
     while (delayMs === 0 && !this.#isStopped) {
       this.#isWanted = false
-      delayMs = await this.#round().catch(() => failedWaitMs)
+      delayMs = await this.#guard('replays', () => this.#round())
       if (this.#isWanted) delayMs = 0
     }
     this.#isWorking = false
@@ -76,12 +81,25 @@ export class Jobs {
       if (ms !== null) delayMs = Math.min(delayMs ?? Infinity, ms)
     }
     for (const handlerId of this.#source.backfilling()) {
-      sooner(await this.#backfill(handlerId).catch(() => failedWaitMs))
+      sooner(await this.#guard(`backfill ${handlerId}`, () => this.#backfill(handlerId)))
     }
     for (const { id, perSecond } of this.#source.running()) {
-      sooner(await this.#stepReplay(id, perSecond).catch(() => failedWaitMs))
+      sooner(await this.#guard(`replay ${id}`, () => this.#stepReplay(id, perSecond)))
     }
     return delayMs
+  }
+
+  /** How long to wait after a job; one that fails does not keep the others from going on. */
+  async #guard(job: string, work: () => Promise<number | null>): Promise<number | null> {
+    try {
+      const delayMs = await work()
+      this.#failing.delete(job)
+      return delayMs
+    } catch (error) {
+      if (!this.#failing.has(job) && !this.#isStopped) this.#onError(job, error)
+      this.#failing.add(job)
+      return failedWaitMs
+    }
   }
 
   async #backfill(handlerId: number): Promise<number | null> {

@@ -1,15 +1,17 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'
-import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { createSqliteInbox, type SqliteInboxOptions } from '../../src/inbox/sqlite/inbox.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
 
 const body = Buffer.from(JSON.stringify({ padding: 'x'.repeat(480) }))
 const keys = 50_000
@@ -32,7 +34,7 @@ async function fillBacklog(file: string, runs: number): Promise<void> {
   }
 }
 
-async function anInbox(file: string, options: { synchronous?: 'full' | 'normal' } = {}) {
+async function anInbox(file: string, options: Omit<SqliteInboxOptions, 'file'> = {}) {
   const inbox = await createSqliteInbox({ file, ...options })
   return { ...inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
@@ -46,6 +48,29 @@ describe('the inbox in its threads', () => {
     await full.close()
     await using normal = await anInbox(file, { synchronous: 'normal' })
     expect(normal.evidence.synchronous).toBe(1)
+  })
+
+  test('tells once that a replay fails, and goes on with the others', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const { store, ...opened } = await openFileStore(file, { clock: systemClock })
+    store.transact([], () => {
+      store.register([ordered])
+      store.accept([anEvent('a')])
+      store.replays.start({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
+      store.replays.start({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
+    })
+    opened.committed()
+    opened.close()
+    const db = new Database(file)
+    db.exec(`UPDATE replay SET filter = 'not what was written' WHERE id = 1`)
+    db.close()
+    const warnings: string[] = []
+    await using inbox = await anInbox(file, { onWarning: (text) => void warnings.push(text) })
+    await inbox.register([ordered])
+    await until(async () => (await inbox.replay(2))?.runs === 1, 'the other replay goes on')
+    await until(() => warnings.length > 0, 'a warning')
+    expect(warnings).toEqual([expect.stringMatching(/^replay 1 fails and is tried again: Unexpected token/)])
   })
 
   test('ends when its writer thread dies: told once, calls that wait and later ones reject, views still answer', async () => {

@@ -18,6 +18,8 @@ export interface SqliteInboxOptions {
   readonly file: string
   /** Anything but `full` is for showing what it loses. */
   readonly synchronous?: Synchronous
+  /** Is told of what goes wrong in the background. */
+  readonly onWarning?: (text: string) => void
 }
 
 export interface SqliteInbox extends Inbox {
@@ -42,7 +44,7 @@ const plain = (value: unknown): Packed => ({ value, transfer: [] })
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
-  const { file, synchronous = 'full' } = options
+  const { file, synchronous = 'full', onWarning } = options
   const failureListeners: ((error: Error) => void)[] = []
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
@@ -69,6 +71,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       if ('ready' in message) resolve(message.ready)
       else if ('refused' in message) reject(fromWireError(message.refused))
       else if ('health' in message) health = message.health
+      else if ('warning' in message) onWarning?.(message.warning)
       else if ('failure' in message) fail(fromWireError(message.failure))
     })
     writerThread.on('error', (error) => {
@@ -221,4 +224,5 @@ type WriterMessage =
   | { readonly ready: Evidence }
   | { readonly refused: { readonly code: string; readonly message: string } }
   | { readonly health: WriterHealth }
+  | { readonly warning: string }
   | { readonly failure: { readonly code: string; readonly message: string } }

@@ -1,5 +1,6 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
+import { messageOf } from '../../errors.ts'
 import { workOperations } from '../remote-work.ts'
 import { answerCalls, toWireError, type Packed } from '../rpc.ts'
 import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
@@ -50,7 +51,9 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     onFailure: (error) => main.postMessage({ failure: toWireError(error) }),
     onCommit: () => open.committed(),
   })
-  const jobs = new Jobs(jobsOf(writer, open.store), clock)
+  const jobs = new Jobs(jobsOf(writer, open.store), clock, (job, error) => {
+    main.postMessage({ warning: `${job} fails and is tried again: ${messageOf(error)}` })
+  })
   const side = createWriteSide(writer, jobs)
   const operations = {
     ...workOperations(side),
