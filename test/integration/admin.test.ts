@@ -226,6 +226,7 @@ test('a request to requeue that is not understood changes nothing', async () => 
     { run_ids: [] },
     { run_ids: ['1'] },
     { run_ids: [0.5] },
+    { run_ids: Array.from({ length: 20_000 }, (_, i) => i + 1) },
     [],
   ]
   for (const body of wrong) await post(app, path).send(body).expect(400)
@@ -235,7 +236,7 @@ test('a request to requeue that is not understood changes nothing', async () => 
   await post(app, path).set('Content-Type', 'application/x-www-form-urlencoded').send('all=true').expect(415)
   await post(app, path).set('Content-Encoding', 'gzip').send({ all: true }).expect(415)
   await post(app, path)
-    .send({ run_ids: Array.from({ length: 20_000 }, (_, i) => i + 1) })
+    .send({ run_ids: Array.from({ length: 200_000 }, (_, i) => i + 1) })
     .expect(413)
   expect((await inbox.stats()).handlers[0]).toMatchObject({ dead: 1 })
 })

@@ -104,7 +104,7 @@ test('with no process on the file, events are read from it', async () => {
   const shown = await run(['events', 'show', 'evt_1'])
   expect(shown.code).toBe(0)
   expect(shown.out).toMatch(/^status +dead$/m)
-  expect(shown.out).toMatch(new RegExp(`^${runs[0]} +trades +dead +1 +-$`, 'm'))
+  expect(shown.out).toMatch(new RegExp(`^${runs[0]} +trades +dead +1 +- +-$`, 'm'))
   expect(shown.out).toContain('TerminalError: no \\u001b[31m pair')
   expect(shown.out).toContain('"amount": 1')
 
