@@ -14,10 +14,17 @@ export async function aDisk(options: string) {
     path,
     file: join(path, 'inbox.db'),
     remount: (changed: string) => run('mount', ['-o', `remount,${changed}`, path]),
-    /** Makes it as small as what is in use, and a little. */
+    /** Makes it as small as what is in use, and a little; which is refused if more is in use by then. */
     async shrink(): Promise<void> {
-      const { blocks, bfree, bsize } = await statfs(path)
-      await run('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + 512 * 1024}`, path])
+      for (let tries = 1; ; tries += 1) {
+        const { blocks, bfree, bsize } = await statfs(path)
+        try {
+          await run('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + 512 * 1024}`, path])
+          return
+        } catch (error) {
+          if (tries === 20) throw error
+        }
+      }
     },
     /** Takes what is left. */
     async fill(): Promise<void> {

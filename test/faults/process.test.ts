@@ -8,6 +8,7 @@ import { RecordingClient, toDelivery, type Delivery } from '../support/history.t
 import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
+import { until } from '../support/until.ts'
 import { eventBytes } from '../support/signed.ts'
 
 const effects = { 'effects.mjs': effectsHandler({ busyMs: 4 }) }
@@ -107,9 +108,9 @@ test('SIGSTOP for longer than clients and the watch over the handlers wait, then
   const sending = load.run()
   await acknowledged
   sidecar.signal('SIGSTOP')
+  await until(() => client.requests.some(({ answer }) => answer === 'timeout'), 'a request that times out')
   load.stop()
   await sending
-  expect(client.requests.filter(({ answer }) => answer === 'timeout')).not.toEqual([])
 
   sidecar.signal('SIGCONT')
   await load.heal()
