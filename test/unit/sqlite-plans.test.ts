@@ -31,7 +31,6 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   moveBackfill: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
   eventsFrom: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   eventById: ['SEARCH event USING INDEX event_id (id=?)'],
-  storedEvent: ['SEARCH e USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH b USING INTEGER PRIMARY KEY (rowid=?)'],
   rawOf: ['SEARCH body USING INTEGER PRIMARY KEY (rowid=?)'],
   hasBody: ['SEARCH body USING INTEGER PRIMARY KEY (rowid=?)'],
   progressOf: ['SEARCH run USING INDEX run_event (event_seq=?)'],

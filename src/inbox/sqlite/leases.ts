@@ -1,3 +1,5 @@
+import type { StoredEvent } from '../port.ts'
+
 /** Where a run stands in line: of one place at most one is worked on, unless it has no key. */
 export interface Place {
   readonly handlerId: number
@@ -10,7 +12,8 @@ export interface Place {
 export interface LeaseEntry extends Place {
   readonly token: number
   readonly owner: string
-  readonly eventSeq: number
+  /** For what the run leaves in the outbox. */
+  readonly event: StoredEvent
   readonly attempt: number
   readonly crashed: number
   /** False only if it is known that no run waits behind this one. */

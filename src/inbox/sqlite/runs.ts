@@ -79,7 +79,7 @@ export function createRuns(options: RunsOptions) {
     sql.insertRun.run(runId, seq, handlerId, replayId, key, state.running, now, 1, 1, now)
     const [token, attempt, crashed] = [1, 1, 0]
     const { owner } = claim
-    leases.hold(runId, { ...place, token, owner, eventSeq: seq, attempt, crashed, mayHaveFollowers: false })
+    leases.hold(runId, { ...place, token, owner, event: given.event, attempt, crashed, mayHaveFollowers: false })
     claim.leases.push({ ...given, runId, token, attempt, failed: 0, crashed, key, replay: null })
     return runId
   }
@@ -119,20 +119,15 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** An item becomes a run of its sink, of the same generation as the run that left it. */
-  function insertItem({ eventSeq, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
+  function insertItem({ event, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
     const place = { handlerId: handlers.ensure(sink), replayId, key }
     const isBehind = isBusy(place)
     // What is live goes first: so what is of a replay has to be claimed.
     const claim = isBehind || replayId !== live ? undefined : waitingClaim(place.handlerId, sink)
-    const event = claim && sql.storedEvent.get(eventSeq)
     const runId =
-      claim === undefined || event === undefined
-        ? insert(place, eventSeq, isBehind)
-        : handOver(claim, place, {
-            handler: sink,
-            event: { ...event, key: event.key ?? event.id },
-            item: { payload, idempotencyKey },
-          })
+      claim === undefined
+        ? insert(place, event.seq, isBehind)
+        : handOver(claim, place, { handler: sink, event, item: { payload, idempotencyKey } })
     sql.insertItem.run(runId, payload, idempotencyKey)
   }
 
@@ -184,10 +179,11 @@ export function createRuns(options: RunsOptions) {
         continue
       }
       const { owner } = claim
-      const { crashed, seq: eventSeq } = row
-      leases.hold(row.runId, { ...place, token, owner, eventSeq, attempt, crashed, mayHaveFollowers: true })
+      const { crashed } = row
       const replay = replayId === live ? null : replayOf(replayId)
-      claim.leases.push(toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay }))
+      const lease = toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay })
+      leases.hold(row.runId, { ...place, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
+      claim.leases.push(lease)
     }
     return buried
   }

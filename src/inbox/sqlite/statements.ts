@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { runStates, type RunState, type StateEntry, type StoredEvent } from '../port.ts'
+import { runStates, type RunState, type StateEntry } from '../port.ts'
 import type { Place } from './leases.ts'
 
 /** A statement that changes rows. */
@@ -157,8 +157,6 @@ const texts = {
 
   eventsFrom: `SELECT seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus FROM event WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
   eventById: `SELECT seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus FROM event INDEXED BY event_id WHERE id = ?`,
-  storedEvent: `SELECT e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
-       e.secret_label AS secretLabel, b.raw FROM event e JOIN body b ON b.seq = e.seq WHERE e.seq = ?`,
   rawOf: `SELECT raw FROM body WHERE seq = ?`,
   hasBody: `SELECT 1 AS found FROM body WHERE seq = ?`,
   progressOf: `SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?`,
@@ -284,7 +282,6 @@ export function prepareStatements(db: Database) {
     moveBackfill: write<[number | null, number]>(t.moveBackfill),
     eventsFrom: read<[number, number, number], ScannedEvent>(t.eventsFrom),
     eventById: read<[string], ScannedEvent>(t.eventById),
-    storedEvent: read<[number], Omit<StoredEvent, 'key'> & { key: string | null; raw: Buffer }>(t.storedEvent),
     rawOf: read<[number], { raw: Buffer }>(t.rawOf),
     hasBody: read<[number], { found: number }>(t.hasBody),
     progressOf: read<[number], { state: number; attempt: number }>(t.progressOf),
