@@ -12,6 +12,8 @@ export interface Evidence {
   readonly output: string
   /** Were dead letters for a while: no order is kept for them, and their attempts were counted anew. */
   readonly requeued?: ReadonlySet<string>
+  /** Bodies may be gone because somebody has pruned. */
+  readonly pruned?: boolean
   /** Texts that must be nowhere in the output. */
   readonly secrets: readonly string[]
 }
@@ -44,12 +46,14 @@ export function checkHistory(evidence: Evidence): Finding[] {
 }
 
 /** P1: every acknowledged id is stored, with the bytes that were sent. */
-function* noAcknowledgedLoss({ requests, stored }: Evidence): Iterable<Finding> {
+function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<Finding> {
   const digests = new Map(stored.map(({ id, digest }) => [id, digest]))
   for (const request of firstAcknowledgements(requests).values()) {
     const digest = digests.get(request.id)
     if (digest === undefined) yield { property: 'P1', what: `${request.id} was acknowledged and is not stored` }
-    else if (digest !== request.digest) yield { property: 'P1', what: `${request.id} is stored with other bytes` }
+    else if (digest === null) {
+      if (!pruned) yield { property: 'P1', what: `${request.id} is stored without its bytes` }
+    } else if (digest !== request.digest) yield { property: 'P1', what: `${request.id} is stored with other bytes` }
   }
 }
 
@@ -57,7 +61,8 @@ function* noAcknowledgedLoss({ requests, stored }: Evidence): Iterable<Finding> 
 function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   const signed = new Set(requests.filter(({ op }) => op === 'deliver').map(({ digest }) => digest))
   for (const { id, digest } of stored) {
-    if (!signed.has(digest)) yield { property: 'P2', what: `${id} is stored with bytes that nobody signed` }
+    if (digest !== null && !signed.has(digest))
+      yield { property: 'P2', what: `${id} is stored with bytes that nobody signed` }
   }
   for (const { op, id, answer } of requests) {
     if (typeof answer !== 'number') continue

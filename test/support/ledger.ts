@@ -7,7 +7,8 @@ import { digestOf } from './history.ts'
 /** An event as it was found in a store. */
 export interface StoredCopy {
   readonly id: string
-  readonly digest: string
+  /** Of its body; null: that was pruned. */
+  readonly digest: string | null
   /** Place in the accept sequence. */
   readonly seq: number
 }
@@ -46,7 +47,7 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
       for (const detail of details) {
         if (detail === null) continue
         const { id, seq, raw } = detail
-        stored.push({ id, seq, digest: digestOf(raw) })
+        stored.push({ id, seq, digest: raw.length === 0 ? null : digestOf(raw) })
         for (const { handler, state, attempt, attempts } of detail.runs) {
           const crashed = attempts.filter(({ outcome }) => outcome === 'crashed').length
           work.push({ id, handler, state, attempt, crashed })
