@@ -4,6 +4,7 @@ import type { RunError } from '../inbox/port.ts'
 const maxName = 200
 const maxMessage = 2_000
 const maxStack = 8_000
+const mostCauses = 3
 
 /**
  * What a handler threw, as text of limited length. Never throws: user code can throw anything, also an error whose name is a
@@ -11,7 +12,7 @@ const maxStack = 8_000
  */
 export function toRunError(thrown: unknown): RunError {
   try {
-    const message = text(messageOf(thrown), maxMessage) ?? ''
+    const message = text(withCauses(thrown), maxMessage) ?? ''
     if (!(thrown instanceof Error)) return { name: 'handler_failed', message }
     const name = text(thrown instanceof InboxError ? thrown.code : thrown.name, maxName) ?? 'Error'
     const stack = text(thrown.stack, maxStack)
@@ -19,6 +20,27 @@ export function toRunError(thrown: unknown): RunError {
   } catch {
     return { name: 'handler_failed', message: 'something was thrown that cannot be read' }
   }
+}
+
+/** `fetch failed` says nothing without what it was caused by. */
+function withCauses(thrown: unknown): string {
+  const said = [messageOf(thrown)]
+  let cause = causeOf(thrown)
+  for (let depth = 0; depth < mostCauses && cause !== undefined; depth++, cause = causeOf(cause)) {
+    const words = wordsOf(cause)
+    if (words !== '' && !said.some((before) => before.includes(words))) said.push(words)
+  }
+  return said.join(': ')
+}
+
+function causeOf(thrown: unknown): unknown {
+  return thrown instanceof Error ? (thrown.cause ?? undefined) : undefined
+}
+
+function wordsOf(cause: unknown): string {
+  // An address that was tried by several ways says it by its code only.
+  if (cause instanceof Error && cause.message === '' && 'code' in cause) return String(cause.code)
+  return messageOf(cause)
 }
 
 function text(value: unknown, maxLength: number): string | undefined {

@@ -63,6 +63,17 @@ describe('an attempt', () => {
     ])
   })
 
+  it('says what the error was caused by', async () => {
+    const deep = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+    const failed = new TypeError('fetch failed', { cause: new Error('no answer', { cause: deep }) })
+    expect((await errorOf(fail(failed))).message).toBe('fetch failed: no answer: ECONNREFUSED')
+    const endless = new Error('a')
+    endless.cause = endless
+    expect((await errorOf(fail(endless))).message).toBe('a')
+    const refused = () => fetch('http://127.0.0.1:9').then(() => {})
+    expect((await errorOf(refused)).message).toMatch(/^fetch failed: .*\b(ECONNREFUSED|bad port)\b/)
+  })
+
   it('is repeated by the policy when the handler throws, at once or later', async () => {
     for (const run of [fail(new TypeError('boom')), () => Promise.reject(new TypeError('boom'))]) {
       const { startedAt, attempt } = attemptOf(run)
