@@ -153,6 +153,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       readEvent: readAsEvent,
       now: () => clock.now(),
       onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
+      onRecall: (handler) => runner.recall(handler),
     }),
   })
   opened.defer(() => admin.close(0))

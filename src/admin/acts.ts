@@ -76,6 +76,8 @@ export interface ActOptions {
   readonly now: () => number
   /** Called when a handler is to run more or fewer at once. */
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
+  /** Called when runs that were handed out are not to start any more, of one handler or, with null, of any. */
+  readonly onRecall?: (handler: string | null) => void
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -84,7 +86,7 @@ const pageSize = 200
 const mostListed = 100
 const dayMs = 24 * 3_600_000
 
-export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: ActOptions): OperatorActs {
+export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRecall }: ActOptions): OperatorActs {
   const noHandler = () => new InboxError('not_found', 'there is no handler of this name, and never was')
 
   async function retryOne(id: string, found: Mutable<RetriedJson>): Promise<boolean> {
@@ -121,8 +123,9 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: Act
       return { dropped: await inbox.dropDead('all' in which ? 'all' : which.run_ids, which.reason) }
     },
     async setPaused(handler, paused) {
-      if (await inbox.setPaused(handler, paused)) return { handler, paused }
-      throw noHandler()
+      if (!(await inbox.setPaused(handler, paused))) throw noHandler()
+      if (paused) onRecall?.(handler)
+      return { handler, paused }
     },
     async changeHandler(handler, body) {
       const { concurrency } = parseBody(handlerBody, body)
@@ -170,6 +173,7 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency }: Act
     async cancelReplay(id) {
       const replay = await findReplay(inbox, id)
       await inbox.cancelReplay(replay.id)
+      onRecall?.(null)
       return toReplayJson(await findReplay(inbox, id))
     },
   }

@@ -48,7 +48,12 @@ export function startAttempt(options: AttemptOptions): Attempt {
   let hasEnded = false
   let hasOverrun = false
   let graceTimer: Timer | undefined
-  const timer = clock.after(handler.timeoutMs, () => stop('timeout'))
+  let timer = clock.after(handler.timeoutMs, () => stop('timeout'))
+  context.restartTimeout = () => {
+    if (stopped !== undefined || hasEnded) return
+    timer.cancel()
+    timer = clock.after(handler.timeoutMs, () => stop('timeout'))
+  }
 
   function stop(reason: StopReason): void {
     if (stopped !== undefined) return

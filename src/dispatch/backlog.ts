@@ -17,4 +17,10 @@ export class Backlog {
   shift(): Lease | undefined {
     return this.#live.shift() ?? this.#replayed.shift()
   }
+
+  /** Takes out all but the first `kept`. */
+  cut(kept: number): Lease[] {
+    const replayed = this.#replayed.splice(Math.max(0, kept - this.#live.length))
+    return [...this.#live.splice(kept), ...replayed]
+  }
 }

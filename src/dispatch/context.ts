@@ -29,6 +29,8 @@ export class RunContext implements HandlerContext {
   #reason: Error | undefined
   #snoozeMs: number | undefined
   #isOver = false
+  /** Lets the time that the attempt may take begin anew: it has only waited so far. */
+  restartTimeout: () => void = () => {}
 
   constructor(options: ContextOptions) {
     const { handler, event, attempt, item, replay } = options.lease

@@ -125,6 +125,8 @@ export interface ResolvedHandler {
   readonly order: 'key' | 'none'
   readonly keyPaths?: readonly string[] | undefined
   readonly concurrency: number
+  /** How many runs go together: the items of one `send`. */
+  readonly batch: number
   readonly rate?: number | undefined
   readonly priority: number
   readonly timeoutMs: number
@@ -137,6 +139,8 @@ export interface ResolvedHandler {
   readonly isolate: boolean
   readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
+  /** Told how many of it may be at work at once, where somebody has changed that. */
+  readonly onConcurrency?: ((concurrency: number) => void) | undefined
   /** Where it was defined. */
   readonly file: string
 }
@@ -151,6 +155,7 @@ export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): Han
 export const handlerDefaults = Object.freeze({
   order: 'key',
   concurrency: 8,
+  batch: 1,
   priority: 0,
   timeoutMs: 30_000,
   onDead: 'skip',

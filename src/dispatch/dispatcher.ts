@@ -64,6 +64,8 @@ interface Lane {
   /** Absent: as fast as it goes. */
   readonly bucket: TokenBucket | undefined
   readonly rate: number
+  /** Whether many of its runs may need no token, because they are looked at only. */
+  readonly isSelective: boolean
   /** Armed while runs wait for nothing but a token. */
   tokenTimer: Timer | undefined
   readonly claims: Set<Promise<void>>
@@ -76,6 +78,10 @@ interface Lane {
   /** Slots that work on the backlog, or wait for their turn to. */
   slots: number
   averageMs: number
+  /** How many runs have ended. */
+  ended: number
+  /** Armed while runs wait for others to end. */
+  paceTimer: Timer | undefined
 }
 
 /**
@@ -84,6 +90,10 @@ interface Lane {
  */
 const prefetchMs = 50
 const maxPrefetch = 512
+/** Where no run of a handler has ended for so long, its runs take at least that. */
+const paceMs = 1_000
+/** What is claimed in all: where bodies are large, little ahead. */
+const mostHeldBytes = 32 * 1024 * 1024
 /** While one claim brings its runs here, the next one waits at the store already. */
 const maxClaims = 2
 /** How long runs may follow each other before timers, messages and the slots of other lanes have their turn. */
@@ -99,7 +109,6 @@ export class Dispatcher {
   readonly #all: PQueue
   readonly #lanes: readonly Lane[]
   readonly #attempts = new Set<Attempt>()
-  readonly #unstarted = new Map<Lease, Lane>()
   readonly #failureLog: FailureLog
   #sinks: KnownSinks
   /** By handler. */
@@ -107,6 +116,7 @@ export class Dispatcher {
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** By attempts whose handlers still run although they are over. */
   readonly #leftovers = new Map<Attempt, Leftover>()
+  #heldBytes = 0
   /** Resolved once nothing is held any more after `stop`. */
   readonly #idle = Promise.withResolvers<void>()
   #stopping = false
@@ -121,10 +131,11 @@ export class Dispatcher {
       const [first] = options.suspects ? [] : handlers
       return {
         handlers: new Map(handlers.map((handler) => [handler.name, handler])),
-        concurrency: first?.concurrency ?? 1,
+        concurrency: first === undefined ? 1 : first.concurrency * first.batch,
         priority: first?.priority ?? 0,
         bucket: first?.rate === undefined ? undefined : new TokenBucket(first.rate, options.clock),
         rate: first?.rate ?? Infinity,
+        isSelective: first?.match !== undefined || first?.maxAgeMs !== undefined,
         tokenTimer: undefined,
         claims: new Set(),
         requested: 0,
@@ -132,6 +143,8 @@ export class Dispatcher {
         backlog: new Backlog(),
         slots: 0,
         averageMs: prefetchMs,
+        ended: 0,
+        paceTimer: undefined,
       }
     })
     this.#failureLog = createFailureLog(options)
@@ -149,10 +162,24 @@ export class Dispatcher {
     for (const lane of this.#lanes) {
       const own = lane.handlers.get(handler)
       if (own === undefined) continue
-      lane.concurrency = concurrency ?? own.concurrency
+      lane.concurrency = (concurrency ?? own.concurrency) * own.batch
+      own.onConcurrency?.(concurrency ?? own.concurrency)
       this.#fillSlots(lane)
       this.#pull(lane)
     }
+  }
+
+  /**
+   * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it may not be what
+   * is to run any more. What may still be run is claimed again.
+   */
+  async recall(handler: string | null): Promise<void> {
+    const lanes = this.#lanes.filter((lane) => handler === null || lane.handlers.has(handler))
+    await Promise.all(lanes.map((lane) => this.#cut(lane, 0)))
+    // What had been claimed before may have been on its way here.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    await Promise.all(lanes.map((lane) => this.#cut(lane, 0)))
+    for (const lane of lanes) this.#pull(lane)
   }
 
   /** From now on runs can leave something for these; until this is called, for those among its own handlers. */
@@ -187,10 +214,7 @@ export class Dispatcher {
       () => Promise.all(this.#lanes.flatMap((lane) => [...lane.claims])),
       () => {},
     )
-    const unstarted = [...this.#unstarted]
-    this.#unstarted.clear()
-    await this.#release(unstarted.map(([lease]) => lease))
-    for (const [, lane] of unstarted) this.#free(lane)
+    await Promise.all(this.#lanes.map((lane) => this.#cut(lane, 0)))
     await this.#idleWithin(graceMs)
     for (const attempt of this.#attempts) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
@@ -203,6 +227,7 @@ export class Dispatcher {
     if (lane.handlers.size === 0) return
     const target = this.#target(lane)
     while (!this.#stopping && lane.claims.size < maxClaims) {
+      if (lane.held > 0 && this.#heldBytes >= mostHeldBytes) return
       const free = target - lane.held - lane.requested
       // In portions, so that fast handlers do not claim one run at a time.
       if (free < Math.max(1, Math.floor(target / 4))) return
@@ -216,7 +241,8 @@ export class Dispatcher {
     if (this.#options.suspects) return 1
     const inTime = Math.round((lane.concurrency * prefetchMs) / Math.max(lane.averageMs, 0.05))
     const ahead = Math.max(2 * lane.concurrency, Math.min(maxPrefetch, inTime))
-    return Math.min(ahead, Math.max(1, Math.ceil(lane.rate)))
+    const least = lane.isSelective ? 2 * lane.concurrency : 1
+    return Math.min(ahead, Math.max(least, Math.ceil(lane.rate)))
   }
 
   async #claim(lane: Lane, max: number): Promise<void> {
@@ -224,7 +250,7 @@ export class Dispatcher {
     lane.requested += max
     try {
       const leases = await work.claim({ handlers: [...lane.handlers.keys()], max, owner, suspects })
-      for (const lease of leases) this.#enqueue(lane, lease)
+      for (const lease of leases) this.#take(lane, lease)
       // None: the store is closing, or this owner was given up.
       if (leases.length > 0) setImmediate(() => this.#pull(lane))
     } catch (error) {
@@ -236,15 +262,35 @@ export class Dispatcher {
     }
   }
 
-  #enqueue(lane: Lane, lease: Lease): void {
-    lane.held++
-    this.#unstarted.set(lease, lane)
+  #take(lane: Lane, lease: Lease): void {
+    this.#hold(lane, lease)
     lane.backlog.push(lease)
+    this.#keepPace(lane)
+  }
+
+  /** Looks now and then, while runs wait, whether those before them are as fast as when these were claimed. */
+  #keepPace(lane: Lane): void {
+    if (lane.paceTimer !== undefined || lane.backlog.length === 0) return
+    const { ended } = lane
+    lane.paceTimer = this.#options.clock.after(paceMs, () => {
+      lane.paceTimer = undefined
+      if (lane.ended === ended) lane.averageMs = Math.max(lane.averageMs, paceMs)
+      // Where it is only a little too much, it is soon worked off.
+      if (lane.backlog.length > 2 * this.#target(lane)) void this.#cut(lane, this.#target(lane))
+      this.#keepPace(lane)
+    })
+  }
+
+  /** Gives back all that has not started but the first `kept`. */
+  async #cut(lane: Lane, kept: number): Promise<void> {
+    const leases = lane.backlog.cut(kept)
+    await this.#release(leases)
+    for (const lease of leases) this.#free(lane, lease)
   }
 
   /** Gives the backlog as many slots as there are runs for, and as the handler may have. */
   #fillSlots(lane: Lane): void {
-    if (this.#lacksTokens(lane)) return
+    if (this.#stopping || this.#lacksTokens(lane)) return
     for (let waiting = lane.backlog.length; waiting > 0 && lane.slots < lane.concurrency; waiting--) {
       lane.slots++
       void this.#all.add(() => this.#workOff(lane), { priority: lane.priority })
@@ -265,7 +311,7 @@ export class Dispatcher {
   async #workOff(lane: Lane): Promise<void> {
     while (this.#isTurnOver()) await this.#turn()
     // There may be fewer slots now than when this one was given.
-    while (lane.slots <= lane.concurrency) {
+    while (!this.#stopping && lane.slots <= lane.concurrency) {
       if (lane.backlog.length > 0 && lane.bucket?.take() === false) break
       const lease = lane.backlog.shift()
       const handler = lease && lane.handlers.get(lease.handler)
@@ -294,7 +340,6 @@ export class Dispatcher {
 
   /** Resolves when the handler has really ended. */
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
-    if (this.#stopping || !this.#unstarted.delete(lease)) return // Given back by `stop`.
     const { clock, log, overrunGraceMs } = this.#options
     const { observer } = this.#options
     const state = this.#stateOf(handler.name)
@@ -308,8 +353,12 @@ export class Dispatcher {
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
+    lane.ended++
     observer.ended(handler.name)
     if (!isOver) return
+    // What was looked at only does not count for the rate.
+    if (outcome !== 'interrupted' && (outcome.kind === 'unmatched' || outcome.kind === 'expired'))
+      lane.bucket?.spend(-1)
     if (outcome === 'interrupted') void this.#giveBack(lane, lease)
     else void this.#report(lane, lease, outcome)
   }
@@ -320,18 +369,18 @@ export class Dispatcher {
    */
   async #outlast(lane: Lane, attempt: Attempt, leftover: Leftover): Promise<boolean> {
     this.#leftovers.set(attempt, leftover)
-    this.#free(lane)
+    this.#free(lane, leftover.lease)
     if (!this.#stopping) this.#options.observer.stuck(leftover.lease.handler)
     await attempt.ended
     if (this.#stopping) return false
     this.#leftovers.delete(attempt)
-    lane.held++
+    this.#hold(lane, leftover.lease)
     return true
   }
 
   async #giveBack(lane: Lane, lease: Lease): Promise<void> {
     await this.#release([lease])
-    this.#free(lane)
+    this.#free(lane, lease)
   }
 
   async #report(lane: Lane, lease: Lease, outcome: Outcome): Promise<void> {
@@ -343,7 +392,7 @@ export class Dispatcher {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
       this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
     }
-    this.#free(lane)
+    this.#free(lane, lease)
     this.#pull(lane)
   }
 
@@ -393,8 +442,14 @@ export class Dispatcher {
     })
   }
 
-  #free(lane: Lane): void {
+  #hold(lane: Lane, lease: Lease): void {
+    lane.held++
+    this.#heldBytes += bytesOf(lease)
+  }
+
+  #free(lane: Lane, lease: Lease): void {
     lane.held--
+    this.#heldBytes -= bytesOf(lease)
     if (this.#stopping && this.isIdle) this.#idle.resolve()
   }
 
@@ -405,4 +460,8 @@ export class Dispatcher {
     await Promise.race([this.#idle.promise, late.promise])
     timer.cancel()
   }
+}
+
+function bytesOf({ event, item }: Lease): number {
+  return event.raw.length + (item?.payload.length ?? 0)
 }

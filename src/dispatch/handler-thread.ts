@@ -178,6 +178,11 @@ export class HandlerThread {
     this.#post({ kind: 'concurrency', handler, concurrency })
   }
 
+  /** Gives back what it has not started, of one handler or, with null, of all. */
+  recall(handler: string | null): void {
+    this.#post({ kind: 'recall', handler })
+  }
+
   /** Ends it now; what was in flight counts as crashed. */
   kill(): Promise<void> {
     return (this.#closing ??= this.#close(nothingLeft))

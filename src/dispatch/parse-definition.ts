@@ -1,8 +1,15 @@
 import { z } from 'zod'
 import { InboxError } from '../errors.ts'
-import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
+import type { RunContext } from './context.ts'
+import {
+  handlerDefaults,
+  type HandlerDefinition,
+  type HandlerEvent,
+  type ResolvedHandler,
+  type RetryPolicy,
+} from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
-import { createSinkRun } from './sink-run.ts'
+import { Sending } from './sink-run.ts'
 
 const longestTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
@@ -101,6 +108,7 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
   return Object.freeze({
     ...options,
     kind: 'handler',
+    batch: handlerDefaults.batch,
     types: [...new Set(type)],
     keyPaths: key,
     retry: policy ?? options.retry,
@@ -135,16 +143,16 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
   const { policy, rest } = takePolicy(named)
   const result = sinkSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
-  const { type = [], send, batch, concurrency, ...options } = result.data
+  const { type = [], send, ...options } = result.data
+  const sending = new Sending(send.bind(value), options)
   return Object.freeze({
     ...options,
     kind: 'sink',
     types: [...new Set(type)],
     retry: policy ?? options.retry,
     latestOnly: false,
-    // So many runs make up so many full batches.
-    concurrency: concurrency * batch,
-    run: createSinkRun(send.bind(value), { batch, concurrency }),
+    run: (event: HandlerEvent<'*'>, ctx: RunContext) => sending.run(event, ctx),
+    onConcurrency: (concurrency: number) => sending.setConcurrency(concurrency),
     file: where,
   })
 }

@@ -23,9 +23,9 @@ export class Pulse {
     Atomics.add(this.#cells, 0, 1)
   }
 
-  /** Told before an attempt starts, because it may block the loop at once. */
-  starting(timeoutMs: number): void {
-    if (timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
+  /** Told before an attempt starts, because it may block the loop at once. `isOnly`: no other runs. */
+  starting(timeoutMs: number, isOnly: boolean): void {
+    if (isOnly || timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
   }
 
   get beats(): number {

@@ -52,13 +52,13 @@ export interface RunnerData {
 }
 
 /** A handler as told to the main thread: everything but its code. */
-export interface HandlerInfo extends Omit<ResolvedHandler, 'run' | 'match' | 'retry'> {
+export interface HandlerInfo extends Omit<ResolvedHandler, 'run' | 'match' | 'retry' | 'onConcurrency'> {
   /** Null: a function decides. */
   readonly retry: Readonly<Required<RetryOptions>> | null
 }
 
 export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
-  const { run: _run, match: _match, retry, ...info } = handler
+  const { run: _run, match: _match, onConcurrency: _told, retry, ...info } = handler
   return { ...info, retry: typeof retry === 'function' ? null : retry }
 }
 
@@ -109,3 +109,4 @@ export type ToRunner =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
+  | { readonly kind: 'recall'; readonly handler: string | null }

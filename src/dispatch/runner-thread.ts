@@ -51,7 +51,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     log,
     observer: {
       starting({ name, timeoutMs }) {
-        pulse.starting(timeoutMs)
+        pulse.starting(timeoutMs, dispatcher.running === 0)
         atWork.starting(name)
       },
       yielded: () => atWork.yielded(),
@@ -87,6 +87,9 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
         break
       case 'concurrency':
         dispatcher.setConcurrency(message.handler, message.concurrency)
+        break
+      case 'recall':
+        void dispatcher.recall(message.handler)
         break
       case 'stop':
         void stop(message.graceMs, message.abortGraceMs)

@@ -23,6 +23,11 @@ export interface Runner {
   readonly handlers: readonly HandlerInfo[]
   /** From now on so many runs of a handler may run at once; null: as it says itself. */
   setConcurrency(handler: string, concurrency: number | null): void
+  /**
+   * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it was paused or its
+   * replay cancelled.
+   */
+  recall(handler: string | null): void
   /** To be called when the secrets have changed. */
   refreshSecrets(): void
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
@@ -219,6 +224,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     },
     setConcurrency(handler, concurrency) {
       for (const group of groups) group.setConcurrency(handler, concurrency)
+    },
+    recall(handler) {
+      for (const group of groups) group.recall(handler)
     },
     refreshSecrets() {
       for (const group of groups) group.useSecrets(options.secrets?.() ?? [])

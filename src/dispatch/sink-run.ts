@@ -13,27 +13,50 @@ interface Waiting {
  * A sink as a handler: each item is a run of its own, with its own retries and its own place in line. What is there when a
  * `send` may begin goes into it together, up to `batch`; nothing waits for more to come.
  */
-export function createSinkRun(
-  send: SinkDefinition['send'],
-  options: { readonly batch: number; readonly concurrency: number },
-): (event: HandlerEvent<'*'>, ctx: RunContext) => Promise<void> {
-  const waiting: Waiting[] = []
-  let sending = 0
+export class Sending {
+  readonly #send: SinkDefinition['send']
+  readonly #batch: number
+  readonly #waiting: Waiting[] = []
+  #concurrency: number
+  #sends = 0
 
-  function next(): void {
-    while (sending < options.concurrency && waiting.length > 0) {
-      sending++
-      void sendBatch(waiting.splice(0, options.batch))
+  constructor(send: SinkDefinition['send'], options: { readonly batch: number; readonly concurrency: number }) {
+    this.#send = send
+    this.#batch = options.batch
+    this.#concurrency = options.concurrency
+  }
+
+  /** From now on so many `send`s at once. */
+  setConcurrency(concurrency: number): void {
+    this.#concurrency = concurrency
+    this.#next()
+  }
+
+  /** Resolves when the item was sent. */
+  run(event: HandlerEvent<'*'>, ctx: RunContext): Promise<void> {
+    const sent = Promise.withResolvers<void>()
+    this.#waiting.push({ item: toItem(event, ctx), ctx, sent })
+    // At the end of this turn, when all that was claimed together is here.
+    if (this.#batch === 1) this.#next()
+    else setImmediate(() => this.#next())
+    return sent.promise
+  }
+
+  #next(): void {
+    while (this.#sends < this.#concurrency && this.#waiting.length > 0) {
+      this.#sends++
+      void this.#sendTogether(this.#waiting.splice(0, this.#batch))
     }
   }
 
-  async function sendBatch(batch: readonly Waiting[]): Promise<void> {
+  async #sendTogether(batch: readonly Waiting[]): Promise<void> {
     // One that was given up while it waited is not sent for nothing.
     const wanted = batch.filter(({ ctx }) => !ctx.signal.aborted)
+    for (const { ctx } of wanted) ctx.restartTimeout()
     try {
       const [first] = wanted
       if (first !== undefined) {
-        await send(
+        await this.#send(
           wanted.map(({ item }) => item),
           contextOf(wanted, first),
         )
@@ -42,17 +65,8 @@ export function createSinkRun(
     } catch (error) {
       for (const { sent } of batch) sent.reject(error)
     }
-    sending--
-    next()
-  }
-
-  return (event, ctx) => {
-    const sent = Promise.withResolvers<void>()
-    waiting.push({ item: toItem(event, ctx), ctx, sent })
-    // At the end of this turn, when all that was claimed together is here.
-    if (options.batch === 1) next()
-    else setImmediate(next)
-    return sent.promise
+    this.#sends--
+    this.#next()
   }
 }
 

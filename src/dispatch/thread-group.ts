@@ -147,6 +147,11 @@ export class ThreadGroup {
     for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
   }
 
+  /** Gives back what has not started, of one handler or, with null, of all. */
+  recall(handler: string | null): void {
+    for (const thread of this.#threads) thread.recall(handler)
+  }
+
   /** Keeps a thread for suspects as long as there are any. One call is at work, the others only make it look again. */
   async workOffSuspects(): Promise<void> {
     this.#suspectsWanted = true

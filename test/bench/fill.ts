@@ -16,7 +16,7 @@ export async function fillStore(
   store.transact([], () => store.register([{ name: 'filled', types: ['*'], order: 'key' }]))
   for (let from = 0; from < count; from += batchSize) {
     const batch = Array.from({ length: Math.min(batchSize, count - from) }, (_, index) => makeEvent(from + index))
-    const claim = { handlers: ['filled'], max: batchSize, owner: 'fill', suspects: false, leases: [] }
+    const claim = { handlers: ['filled'], max: batchSize, owner: 'fill', suspects: false, leases: [], bytes: 0 }
     const claims = options.runs === 'done' ? [claim] : []
     store.transact(claims, () => store.accept(batch))
     const settled = claims.flatMap(({ leases }: { leases: readonly { runId: number; token: number }[] }) =>

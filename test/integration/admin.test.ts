@@ -293,6 +293,7 @@ test('handlers are listed with their settings and their runs, those that are gon
     types: ['token.*'],
     order: 'key',
     concurrency: 8,
+    batch: 1,
     priority: 0,
     timeoutMs: 30_000,
     onDead: 'skip',

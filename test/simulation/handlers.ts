@@ -1,6 +1,6 @@
 import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
-import { createSinkRun } from '../../src/dispatch/sink-run.ts'
+import { Sending } from '../../src/dispatch/sink-run.ts'
 import { RetryableError, TerminalError } from '../../src/errors.ts'
 import type { Chronicle, Visit } from './chronicle.ts'
 import type { Faults } from './faults.ts'
@@ -129,16 +129,13 @@ export function loadHandlers(
     }
   }
 
-  const passOn = createSinkRun(
-    async (items) => {
-      await sleep(random.integer(0, 5))
-      if (!faults.isHealed && random.chance(0.05)) throw new Error('the sink is down')
-      for (const { id, idempotencyKey } of items) chronicle.delivered(Number(id), idempotencyKey)
-      if (faults.point('after an item was passed on', thread, process)) await sleep(1)
-      if (!faults.isHealed && random.chance(0.05)) await sleep(random.integer(50, 200))
-    },
-    { batch: 3, concurrency: 2 },
-  )
+  const sending = new Sending(async (items) => {
+    await sleep(random.integer(0, 5))
+    if (!faults.isHealed && random.chance(0.05)) throw new Error('the sink is down')
+    for (const { id, idempotencyKey } of items) chronicle.delivered(Number(id), idempotencyKey)
+    if (faults.point('after an item was passed on', thread, process)) await sleep(1)
+    if (!faults.isHealed && random.chance(0.05)) await sleep(random.integer(50, 200))
+  }, sinkOptions)
 
   const common = { ...handlerDefaults, types: ['*'], retry, file: 'handlers.ts' }
   return [
@@ -153,7 +150,8 @@ export function loadHandlers(
       kind: 'sink',
       name: sinkName,
       types: [],
-      run: (event, ctx) => watched(() => passOn(event, ctx))(event, ctx),
+      run: (event, ctx) => watched(() => sending.run(event, ctx))(event, ctx),
+      onConcurrency: (concurrency) => sending.setConcurrency(concurrency),
     },
   ]
 }

@@ -106,6 +106,10 @@ export class Process {
     for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
   }
 
+  recall(handler: string | null): void {
+    for (const thread of this.#threads) thread.recall(handler)
+  }
+
   /** Never resolves if the process ends before it has answered. */
   deliver(raw: Uint8Array, signature: string | undefined): Promise<Answer> {
     return new Promise((resolve) => {
@@ -219,6 +223,10 @@ class Thread {
 
   setConcurrency(handler: string, concurrency: number | null): void {
     if (!this.life.hasEnded) this.#dispatcher.setConcurrency(handler, concurrency)
+  }
+
+  recall(handler: string | null): void {
+    if (!this.life.hasEnded) void this.#dispatcher.recall(handler)
   }
 
   /** Resolves when another one should take its place. */

@@ -114,7 +114,7 @@ export const lateNames: readonly string[] = Object.keys(roles).filter((name) => 
 /** Where the items go; not a handler of events. */
 export const sinkName = 'audit'
 
-export const sinkOptions = { retry, concurrency: 4, timeoutMs: 100 }
+export const sinkOptions = { retry, concurrency: 2, batch: 3, timeoutMs: 100 }
 
 /** How many items a run leaves when it is done. */
 export function itemsOf(handler: string, eventId: string): number {

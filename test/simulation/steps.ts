@@ -1,4 +1,5 @@
 import type { ReplayFilter } from '../../src/inbox/port.ts'
+import type { Process } from './process.ts'
 import { lateNames, sinkName } from './roles.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -9,12 +10,9 @@ interface Step {
 }
 
 /** Something that an operator asks of whoever listens; refused or unanswered, it may or may not have happened. */
-function ask(
-  simulation: Simulation,
-  work: (inbox: NonNullable<Simulation['process']>['inbox']) => Promise<unknown>,
-): void {
+function ask(simulation: Simulation, work: (inbox: Process['inbox'], process: Process) => Promise<unknown>): void {
   const { process } = simulation
-  if (process !== undefined && !process.life.hasEnded) work(process.inbox).catch(() => {})
+  if (process !== undefined && !process.life.hasEnded) work(process.inbox, process).catch(() => {})
 }
 
 /**
@@ -41,7 +39,10 @@ export const steps = {
     weight: 2,
     take(simulation) {
       const which = simulation.random.pick([...simulation.handlerNames, null])
-      ask(simulation, (inbox) => inbox.setPaused(which, true))
+      ask(simulation, async (inbox, process) => {
+        await inbox.setPaused(which, true)
+        process.recall(which)
+      })
     },
   },
   resume: {
@@ -85,7 +86,10 @@ export const steps = {
       const running = replays.filter(([, { state }]) => state === 'running')
       if (replays.length === 0) return
       const [id] = simulation.random.pick(running.length > 0 ? running : replays)
-      ask(simulation, (inbox) => inbox.cancelReplay(id))
+      ask(simulation, async (inbox, process) => {
+        await inbox.cancelReplay(id)
+        process.recall(null)
+      })
     },
   },
   prune: {

@@ -33,6 +33,7 @@ describe('parseDefinition', () => {
       order: 'key',
       keyPaths: undefined,
       concurrency: 8,
+      batch: 1,
       priority: 0,
       timeoutMs: 30_000,
       retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },

@@ -9,6 +9,13 @@ import { eventBytes } from '../support/signed.ts'
 
 export type TestHandler = Partial<ResolvedHandler> & Pick<ResolvedHandler, 'run'>
 
+interface TestEvent {
+  readonly id: string
+  readonly address?: string
+  /** Makes its body large. */
+  readonly padding?: string
+}
+
 export interface StageOptions {
   readonly handlers: readonly TestHandler[]
   readonly concurrency?: number
@@ -69,11 +76,11 @@ export async function stageDispatcher(options: StageOptions) {
       await clock.advance(until - clock.now())
     },
     /** Accepts new events; those with the same address share a key. */
-    async accept(...events: readonly { readonly id: string; readonly address?: string }[]): Promise<void> {
+    async accept(...events: readonly TestEvent[]): Promise<void> {
       await inbox.accept(
-        events.map(({ id, address }) => ({
+        events.map(({ id, address, padding }) => ({
           ...anEvent(id, address === undefined ? {} : { network: 'ethereum', address }),
-          raw: eventBytes({ id }),
+          raw: eventBytes({ id, ...(padding !== undefined && { data: { padding } }) }),
         })),
       )
       await turns()

@@ -116,6 +116,119 @@ describe('the dispatcher', () => {
     expect(most).toBeGreaterThan(limit / 2)
   })
 
+  it('gives back what has not started when a handler is paused, and goes on with it when it is resumed', async () => {
+    const gate = gatedHandler()
+    const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 4 }, { run: () => {} }] })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(20))
+    await stage.inbox.setPaused('h1', true)
+    await stage.dispatcher.recall('h1')
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 24
+    })
+    await stage.turns()
+    expect(gate.started).toHaveLength(4)
+    expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
+    await stage.inbox.setPaused('h1', false)
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 40
+    })
+    expect(await stage.run('evt_20')).toMatchObject({ state: 'done', attempt: 1 })
+  })
+
+  it('gives back what a claim was bringing while a handler was paused', async () => {
+    const claimed = Promise.withResolvers<void>()
+    const gate = gatedHandler()
+    const stage = await stageDispatcher({
+      handlers: [{ run: gate.run, concurrency: 4 }],
+      work: (inbox) => ({
+        async claim(request) {
+          const leases = await inbox.claim(request)
+          await claimed.promise
+          return leases
+        },
+      }),
+    })
+    await stage.accept(...numbered(20))
+    stage.dispatcher.start()
+    await stage.turns()
+    await stage.inbox.setPaused('h1', true)
+    const recalled = stage.dispatcher.recall('h1')
+    claimed.resolve()
+    await recalled
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 4
+    })
+    await stage.turns()
+    expect(gate.started).toHaveLength(4)
+    expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
+  })
+
+  it('gives back most of what it has claimed ahead when a fast handler turns slow', async () => {
+    const gate = gatedHandler()
+    let isSlow = false
+    const run = (event: { id: string }) => (isSlow ? gate.run(event) : undefined)
+    const stage = await stageDispatcher({ handlers: [{ run: async (event) => run(event), concurrency: 4 }] })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(2_000))
+    await stage.until(() => stage.settled.length === 2_000)
+    isSlow = true
+    await stage.accept(...Array.from({ length: 600 }, (_, n) => ({ id: `slow_${n}` })))
+    const running = async () => (await stage.inbox.stats()).handlers[0]?.running
+    expect(await running()).toBeGreaterThan(100)
+    await stage.pass(2_000)
+    expect(await running()).toBeLessThanOrEqual(16)
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 2_600
+    })
+  })
+
+  it('claims little ahead where bodies are large', async () => {
+    const gates = [gatedHandler(), gatedHandler(), gatedHandler()]
+    const stage = await stageDispatcher({
+      handlers: gates.map(({ run }) => ({ run, concurrency: 200 })),
+      concurrency: 600,
+    })
+    stage.dispatcher.start()
+    const padding = 'x'.repeat(1_000_000)
+    for (let n = 0; n < 20; n++) await stage.accept(...numbered(10).map(({ id }) => ({ id: `${n}_${id}`, padding })))
+    const { handlers } = await stage.inbox.stats()
+    expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBeLessThan(100)
+    await stage.until(() => {
+      for (const gate of gates) for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 600
+    })
+  })
+
+  it('starts what is live before what was claimed of a replay', async () => {
+    const gate = gatedHandler()
+    const order: string[] = []
+    const run = async (event: { id: string }, ctx: { isReplay: boolean }) => {
+      order.push(`${ctx.isReplay ? 'replayed' : 'live'} ${event.id}`)
+      await gate.run(event)
+    }
+    const stage = await stageDispatcher({ handlers: [{ run, order: 'none', concurrency: 1 }] })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 1
+    })
+    await stage.inbox.startReplay({ filter: { ids: ['evt_1'] }, perSecond: null, newKeys: false })
+    await stage.inbox.startReplay({ filter: { ids: ['evt_1'] }, perSecond: null, newKeys: true })
+    await stage.until(() => order.length === 2)
+    await stage.accept({ id: 'evt_2' })
+    await stage.until(() => {
+      for (const end of gate.running.values()) end.resolve()
+      return stage.settled.length === 4
+    })
+    expect(order).toEqual(['live evt_1', 'replayed evt_1', 'live evt_2', 'replayed evt_1'])
+  })
+
   it('lets timers and messages have their turn while handlers that never wait work off a backlog', async () => {
     let turn = 0
     let immediate = setImmediate(function count() {

@@ -169,6 +169,17 @@ describe('rate', () => {
     expect(handlers[0]!.running).toBeLessThanOrEqual(6)
   })
 
+  test.each([
+    ['does not match', { match: ({ id }: { id: string }) => id === 'evt_60' }],
+    ['is too old', { maxAgeMs: 1 }],
+  ])('an event that %s takes nothing of it', async (_what, options) => {
+    const stage = await stageDispatcher({ handlers: [{ rate: 1, run: () => {}, ...options }] })
+    await stage.accept(...numbered(60))
+    await stage.clock.advance(10)
+    stage.dispatcher.start()
+    await stage.until(() => stage.settled.length === 60)
+  })
+
   test('a bucket is full at first, refills with time, and never holds more than a second of it', async () => {
     const clock = createTestClock()
     const bucket = new TokenBucket(0.5, clock)

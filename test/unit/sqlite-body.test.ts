@@ -40,6 +40,20 @@ test('a run whose body is gone becomes a dead letter that says so, and its key g
   expect(data).toMatchObject([{ eventId: 'a', attempt: 1, error }])
 })
 
+test('a claim gets few of them where they are large, at least one, and the others the next time', async () => {
+  await using stage = await anInboxWith()
+  const large = Array.from({ length: 40 }, (_, n) =>
+    anEvent(`e${n}`, { key: `k${n}`, raw: bytes('x'.repeat(1_000_000)) }),
+  )
+  const first = stage.claim(100)
+  await stage.inbox.accept(large)
+  const counts = [(await first).length]
+  for (let left = 40 - counts[0]!; left > 0; left -= counts.at(-1)!) counts.push((await stage.claim(100)).length)
+  expect(counts).toEqual(Array.from({ length: 8 }, () => 5))
+  await stage.inbox.accept([anEvent('huge', { raw: bytes('x'.repeat(5_000_000)) })])
+  expect(idsOf(await stage.claim(100))).toEqual(['huge'])
+})
+
 test.each(['body', 'event'] as const)('runs whose %s is gone keep no claim waiting, and none spins', async (table) => {
   await using stage = await anInboxWith('a', 'b', 'c', 'd')
   for (const seq of [1, 2, 3]) stage.lose(table, seq)

@@ -133,7 +133,7 @@ afterAll(() => open.close())
 
 function fill(): void {
   const { store } = open
-  const claim = { handlers: ['ordered'], max: 1_000, owner: 'worker', suspects: false, leases: [] }
+  const claim = { handlers: ['ordered'], max: 1_000, owner: 'worker', suspects: false, leases: [], bytes: 0 }
   store.transact([claim], () => {
     store.register([ordered])
     for (let n = 0; n < distinctKeys; n += 1) store.accept([anEvent(`e${n}`, { key: `solana:${n}` })])

@@ -42,6 +42,9 @@ const bodyMissing: RunError = {
   message: 'its event, or the body of it, is not in the database any more: the file was damaged, or changed by hand',
 }
 const maxFillRounds = 100
+/** How many bodies are read at once for a claim, and after how many bytes of them it has enough. */
+const fillCount = 32
+const mostClaimBytes = 4 * 1024 * 1024
 /** Usually there is one at most; more only where a handler was made `latestOnly` with a backlog. */
 const maxSuperseded = 500
 const maxErrorMessage = 2_000
@@ -80,14 +83,14 @@ export function createRuns(options: RunsOptions) {
     const [token, attempt, crashed] = [1, 1, 0]
     const { owner } = claim
     leases.hold(runId, { ...place, token, owner, event: given.event, attempt, crashed, mayHaveFollowers: false })
-    claim.leases.push({ ...given, runId, token, attempt, failed: 0, crashed, key, replay: null })
+    give(claim, { ...given, runId, token, attempt, failed: 0, crashed, key, replay: null })
     return runId
   }
 
   function waitingClaim(handlerId: number, handler: string): WaitingClaim | undefined {
     if (handlers.isPaused(handlerId)) return undefined
     return claims().find((claim) => {
-      return !claim.suspects && claim.leases.length < claim.max && claim.handlers.includes(handler)
+      return !claim.suspects && !isFull(claim) && claim.handlers.includes(handler)
     })
   }
 
@@ -147,25 +150,27 @@ export function createRuns(options: RunsOptions) {
     if (handlers.isPaused(handlerId)) return
     const from = claim.suspects ? state.suspect : state.ready
     let generation: number | undefined = live
-    while (generation !== undefined && claim.leases.length < claim.max) {
+    while (generation !== undefined && !isFull(claim)) {
       // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
       const place = { handlerId, replayId: generation, from }
-      for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler) > 0; round++);
+      for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler); round++);
       generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
     }
   }
 
-  /** Gives how many runs had to be buried instead of handed out. */
+  /** Hands out a few runs; true if there may be more. */
   function fillOnce(
     claim: WaitingClaim,
     { handlerId, replayId, from }: Omit<Place, 'key'> & { readonly from: number },
     handler: string,
-  ): number {
-    const limit = claim.max - claim.leases.length
-    if (limit <= 0) return 0
+  ): boolean {
+    if (isFull(claim)) return false
+    const limit = Math.min(fillCount, claim.max - claim.leases.length)
     const now = clock.now()
-    let buried = 0
-    for (const row of sql.claimable.all(from, handlerId, replayId, now, limit)) {
+    const rows = sql.claimable.all(from, handlerId, replayId, now, limit)
+    let mayBeMore = rows.length === limit
+    for (const row of rows) {
+      if (isFull(claim)) return false
       sql.claimRun.run(now, row.runId)
       const attempt = row.attempt + 1
       const token = row.token + 1
@@ -175,7 +180,7 @@ export function createRuns(options: RunsOptions) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
         sql.finishRun.run(deadState(place), now, now, row.runId)
         promote(place)
-        buried++
+        mayBeMore = true
         continue
       }
       const { owner } = claim
@@ -183,9 +188,9 @@ export function createRuns(options: RunsOptions) {
       const replay = replayId === live ? null : replayOf(replayId)
       const lease = toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay })
       leases.hold(row.runId, { ...place, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
-      claim.leases.push(lease)
+      give(claim, lease)
     }
-    return buried
+    return mayBeMore
   }
 
   function settle(outcomes: readonly Outcome[]): SettleResult[] {
@@ -451,4 +456,13 @@ function toLease(
         ? null
         : { payload: row.payload, idempotencyKey: row.idempotencyKey },
   }
+}
+
+function isFull({ leases, max, bytes }: WaitingClaim): boolean {
+  return leases.length >= max || bytes >= mostClaimBytes
+}
+
+function give(claim: WaitingClaim, lease: Lease): void {
+  claim.leases.push(lease)
+  claim.bytes += lease.event.raw.length + (lease.item?.payload.length ?? 0)
 }

@@ -27,6 +27,8 @@ import { prepareStatements, state } from './statements.ts'
 /** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
 export interface WaitingClaim extends ClaimRequest {
   readonly leases: Lease[]
+  /** Of their bodies. */
+  bytes: number
 }
 
 /** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
@@ -103,7 +105,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       Object.assign(memo, memoBefore)
       undo.rollBack()
       gaps.forget()
-      for (const claim of claims) claim.leases.length = 0
+      for (const claim of claims) {
+        claim.leases.length = 0
+        claim.bytes = 0
+      }
       throw error
     } finally {
       waiting = []

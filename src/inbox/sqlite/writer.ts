@@ -96,7 +96,7 @@ export class Writer {
   claim(request: ClaimRequest): Promise<readonly Lease[]> {
     if (this.#stopped || this.#retired.has(request.owner) || request.max < 1) return Promise.resolve([])
     return new Promise((resolve) => {
-      this.#claims.push({ ...request, leases: [], resolve })
+      this.#claims.push({ ...request, leases: [], bytes: 0, resolve })
       if (!this.#options.store.hasClaimable()) return // The transaction that creates work serves it.
       this.#newClaims = true
       if (!this.#lingers()) this.#schedule(false)
