@@ -1,5 +1,6 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { until } from './until.ts'
 
 export interface AppRequest {
@@ -13,6 +14,8 @@ export type AppAnswer = {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Goes on writing its body until the connection is closed. */
+  readonly endless?: true
 }
 
 /** An app that events are forwarded to: it writes down what it gets, and answers as it is told. */
@@ -55,11 +58,18 @@ export class AppServer implements AsyncDisposable {
     const request = { method, path: url, headers, body: Buffer.concat(chunks) }
     this.requests.push(request)
     const answer = await this.answer(request)
-    if (answer !== null) response.writeHead(answer.status, answer.headers).end(answer.body)
+    if (answer === null) return
+    response.writeHead(answer.status, answer.headers)
+    if (answer.endless) Readable.from(endlessBytes()).pipe(response)
+    else response.end(answer.body)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
   }
+}
+
+function* endlessBytes(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(1_024, 'x')
 }
