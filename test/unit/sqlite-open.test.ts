@@ -1,5 +1,14 @@
 import Sqlite from 'better-sqlite3'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -100,6 +109,19 @@ describe('a second opening of the same file', () => {
     using _first = await open(file)
     rmSync(`${file}.pid`)
     await expect(open(file)).rejects.toMatchObject({ message: expect.stringContaining('in use by another process') })
+  })
+
+  test('is refused also by another name of it: a link to it, or to its folder', async () => {
+    const file = await aFile()
+    const folder = join(file, '..')
+    symlinkSync(file, `${file}.link`)
+    symlinkSync(folder, `${folder}-link`)
+    const names = [file, `${file}.link`, join(`${folder}-link`, 'inbox.db')]
+    for (const name of names) {
+      using _first = await open(name)
+      for (const other of names) await expect(open(other)).rejects.toMatchObject({ code: 'database_in_use' })
+    }
+    expect(existsSync(`${file}.link.seq`)).toBe(false)
   })
 
   test('leaves the first one locked', async () => {

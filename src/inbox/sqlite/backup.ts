@@ -77,10 +77,11 @@ export function verifyBackup(file: string): BackupReport {
  */
 export async function restoreDatabase(
   backup: string,
-  file: string,
+  given: string,
   now: number,
 ): Promise<{ report: BackupReport; kept: string | null }> {
-  const lock = lockDatabase(file)
+  const lock = lockDatabase(given)
+  const { file } = lock
   const restoring = `${file}.restoring`
   try {
     const report = verifyBackup(backup)

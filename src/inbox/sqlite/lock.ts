@@ -1,18 +1,24 @@
 import Sqlite from 'better-sqlite3'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { InboxError } from '../../errors.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
+
+export interface DatabaseLock {
+  /** The database file by its one name: without symbolic links, through which it has others. */
+  readonly file: string
+  release(): void
+}
 
 /**
  * Makes sure that one process at a time works on a database file. The lock is a write lock on an empty SQLite file beside
  * it, so the operating system ends it with the process, however that dies. Throws `database_in_use`, or what keeps the
  * folder from being written.
  */
-export function lockDatabase(file: string): { release(): void } {
-  const lockFile = `${file}.lock`
+export function lockDatabase(given: string): DatabaseLock {
+  const file = realFile(given)
   const holderFile = `${file}.pid`
-  const lock = openLockFile(file, lockFile)
+  const lock = openLockFile(file)
   try {
     lock.exec('BEGIN IMMEDIATE')
   } catch (error) {
@@ -30,16 +36,26 @@ export function lockDatabase(file: string): { release(): void } {
     // Only the message of the next one needs it: a full disk here must not keep this one from starting.
   }
   return {
+    file,
     release() {
       if (lock.open) lock.close()
     },
   }
 }
 
-function openLockFile(file: string, lockFile: string): Sqlite.Database {
+/** Makes the folder, too, where it is not there. */
+function realFile(file: string): string {
   try {
     mkdirSync(dirname(file), { recursive: true })
-    return new Sqlite(lockFile, { timeout: 0 })
+    return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
+  } catch (error) {
+    throw toOpenError(file, error)
+  }
+}
+
+function openLockFile(file: string): Sqlite.Database {
+  try {
+    return new Sqlite(`${file}.lock`, { timeout: 0 })
   } catch (error) {
     throw toOpenError(file, error)
   }

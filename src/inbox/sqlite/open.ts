@@ -60,8 +60,8 @@ export async function openFileStore(
   }
 
   try {
-    db = await openWriterConnection(file, options)
-    mark = openHighWaterMark(file)
+    db = await openWriterConnection(lock.file, options)
+    mark = openHighWaterMark(lock.file)
     return openedStore(db, mark, options.clock, closeAll)
   } catch (error) {
     closeAll()
