@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import { readdirSync } from 'node:fs'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -53,6 +54,27 @@ describe('a backup', () => {
       [Symbol.asyncDispose]: () => copy.inbox.close(),
     }
     expect(await copy.inbox.stats()).toMatchObject({ lastSeq: report.lastSeq, missingSeqs: 0 })
+  })
+
+  test('goes on where it was when it is written to meanwhile, and has nothing of that', async () => {
+    await using it = await stage()
+    const raw = new Uint8Array(1_000_000).fill(120)
+    await it.inbox.accept(Array.from({ length: 20 }, (_, n) => anEvent(`large${n}`, { raw })))
+    const other = new Sqlite(it.at('inbox.db'))
+    const write = other.prepare(
+      `INSERT INTO quarantine (id, reason, received_at, secret_label, count, raw) VALUES (?, '', 0, '', 1, x'')`,
+    )
+    const shown: number[] = []
+    await backupDatabase(it.at('inbox.db'), it.at('copy.db'), (done) => {
+      shown.push(done)
+      if (shown.length < 100) write.run(`id ${shown.length}`)
+    })
+    other.close()
+    expect(shown.length).toBeGreaterThan(2)
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+    const copy = new Sqlite(it.at('copy.db'), { readonly: true })
+    expect(copy.prepare('SELECT count(*) FROM quarantine').pluck().get()).toBe(0)
+    copy.close()
   })
 
   test('does not overwrite anything, and leaves nothing behind where it fails', async () => {

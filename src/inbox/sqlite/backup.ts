@@ -1,5 +1,16 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../errors.ts'
 import { openReaderConnection } from './connection.ts'
@@ -116,10 +127,9 @@ async function copyDatabase(file: string, to: string, onProgress: OnProgress = (
   }
   chmodSync(to, 0o600)
   beOneFile(to)
-  fsyncPath(to)
 }
 
-/** So that nobody who looks at the copy has to make a log beside it. */
+/** So that nobody who looks at the copy has to make a log beside it. SQLite has fsync'd it then. */
 function beOneFile(file: string): void {
   const db = new Sqlite(file)
   try {
@@ -129,13 +139,23 @@ function beOneFile(file: string): void {
   }
 }
 
-/** The log of the old file would be taken for one of the new: its commits go into the file, if that can be, or it goes along. */
+/**
+ * Gives the old file a second name; the first stays until the new file takes it, so that there is a database at every moment. The
+ * log of the old file would be taken for one of the new: its commits go into the file, if that can be, or it goes along.
+ */
 function keepAside(file: string, kept: string): void {
   foldIn(file)
+  try {
+    linkSync(file, kept)
+  } catch {
+    // Not every file system has hard links.
+    copyFileSync(file, kept, constants.COPYFILE_EXCL)
+    fsyncPath(kept)
+  }
   for (const side of ['-wal', '-shm']) {
     if (existsSync(`${file}${side}`)) renameSync(`${file}${side}`, `${kept}${side}`)
   }
-  renameSync(file, kept)
+  fsyncPath(dirname(file))
 }
 
 function foldIn(file: string): void {

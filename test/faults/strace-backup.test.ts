@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { backupDatabase, verifyBackup } from '../../src/inbox/sqlite/backup.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { cliFile } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { canTrace } from '../support/tools.ts'
+import { straceCommand } from './strace.ts'
+
+/** A database as a crash leaves it, with 30 events, some of them in its log, and a backup of it with 10. */
+async function stage() {
+  const dir = await createTempDir()
+  const at = (name: string) => join(dir.path, name)
+  const inbox = await createSqliteInbox({ file: at('live.db') })
+  const accept = (from: number) => inbox.accept(Array.from({ length: 10 }, (_, n) => anEvent(`e${from + n}`)))
+  await accept(0)
+  await backupDatabase(at('live.db'), at('backup.db'))
+  await accept(10)
+  await accept(20)
+  return {
+    at,
+    /** A folder with that database in it. */
+    async crashed(name: string): Promise<string> {
+      await mkdir(at(name))
+      for (const side of ['', '-wal']) await copyFile(at(`live.db${side}`), join(at(name), `inbox.db${side}`))
+      return join(at(name), 'inbox.db')
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox.close()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Runs a command on a database, behind words such as those of strace. Gives the exit code, null if a signal ended it. */
+function run(before: readonly string[], command: readonly string[], file: string): Promise<number | null> {
+  const [program = '', ...args] = [...before, process.execPath, cliFile, ...command]
+  const env = { PATH: process.env['PATH'], INBOX_DATABASE_URL: `sqlite:${file}` }
+  const child = spawn(program, args, { env, stdio: 'ignore' })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code))
+  })
+}
+
+describe.skipIf(!canTrace())('what a command does with its files (needs strace)', () => {
+  test.each(['link', 'rename'])(
+    'a restore that is killed before any %s leaves a whole database, the old one or the new',
+    async (call) => {
+      await using it = await stage()
+      const found: number[] = []
+      for (let when = 1, code: number | null = null; code !== 0; when += 1) {
+        const file = await it.crashed(`killed-${when}`)
+        const killed = straceCommand(`/^${call}(at2?)?$:signal=KILL:when=${when}`, [])
+        code = await run(killed, ['restore', it.at('backup.db')], file)
+        found.push(verifyBackup(file).events)
+      }
+      expect(found.filter((events) => events !== 30 && events !== 10)).toEqual([])
+      expect([found[0], found.at(-1)]).toEqual([30, 10])
+    },
+    120_000,
+  )
+
+  test('a restore keeps the old database also where the file system has no hard links', async () => {
+    await using it = await stage()
+    const file = await it.crashed('unlinked')
+    const refused = straceCommand('/^link(at)?$:error=EPERM', [])
+    expect(await run(refused, ['restore', it.at('backup.db')], file)).toBe(0)
+    const names = (await readdir(it.at('unlinked'))).filter((name) => name.startsWith('inbox.db.replaced-'))
+    const found = [file, ...names.map((name) => it.at(`unlinked/${name}`))].map((name) => verifyBackup(name).events)
+    expect(found).toEqual([10, 30])
+  })
+
+  test('a backup is durable before it gets its name, and its name is before it is reported', async () => {
+    await using it = await stage()
+    const trace = it.at('trace')
+    const traced = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=/^(pwrite64|write|fsync|fdatasync|rename)']
+    expect(await run(traced, ['backup', it.at('copy.db')], it.at('live.db'))).toBe(0)
+    const folder = it.at('').replace(/\/$/, '')
+    const steps = (await readFile(trace, 'utf8')).split('\n').flatMap((line) => {
+      if (/ p?write(64)?\(\d+<[^>]*copy\.db\.partial>/.test(line)) return 'write'
+      if (/ f(data)?sync\(\d+<[^>]*copy\.db\.partial>\) = 0/.test(line)) return 'sync'
+      if (/ rename[^(]*\(.*copy\.db\.partial"/.test(line)) return 'rename'
+      return line.includes(`sync(`) && line.includes(`<${folder}>) = 0`) ? 'sync of the folder' : []
+    })
+    const named = steps.indexOf('rename')
+    expect(steps.slice(steps.lastIndexOf('write'), named)).toContain('sync')
+    expect(steps.slice(named)).toEqual(['rename', 'sync of the folder'])
+  })
+})
