@@ -13,7 +13,7 @@ import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
 import { createDiskGuard } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
-import { openInbox, reportLeftBehind, startServing } from './open-inbox.ts'
+import { openInbox, reportWaiting, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
@@ -115,7 +115,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     watch: options.watch ?? false,
     onReloaded(handlers) {
       options.onReloaded?.(handlers)
-      reportLeftBehind(inbox, handlers, log).catch(() => {})
+      reportWaiting(inbox, handlers, log).catch(() => {})
     },
     onSettled: (counts) => metrics.attemptsSettled(counts),
     onReplaced: () => metrics.runnerReplaced(),
@@ -123,7 +123,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => runner.stop(graceMs(runShare)))
   secrets.onChange(() => runner.refreshSecrets())
   // Not waited for: it counts the backlog.
-  reportLeftBehind(inbox, runner.handlers, log).catch(() => {})
+  reportWaiting(inbox, runner.handlers, log).catch(() => {})
 
   const commits = createGroupCommit({
     accept: (batch) => inbox.accept(batch),

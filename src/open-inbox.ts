@@ -3,14 +3,13 @@ import type { Clock } from './clock.ts'
 import type { DatabaseSetting } from './config/values.ts'
 import { InboxError, messageOf } from './errors.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
-import type { Inbox } from './inbox/port.ts'
+import type { GapRecord, Inbox } from './inbox/port.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
-import { outlookAfter } from './ladder.ts'
 import type { Logger } from './log.ts'
 
-/** Runs of a handler that was renamed or removed wait for ever, unless somebody is told. */
-export async function reportLeftBehind(
+/** Runs of a handler that was renamed, removed or paused wait for ever, unless somebody is told. */
+export async function reportWaiting(
   inbox: Pick<Inbox, 'stats'>,
   handlers: readonly { readonly name: string }[],
   log: Logger,
@@ -21,6 +20,11 @@ export async function reportLeftBehind(
     .map(({ handler, waiting, ready, suspect }) => ({ handler, openRuns: waiting + ready + suspect }))
     .filter(({ handler, openRuns }) => openRuns > 0 && !loaded.has(handler))
   if (leftBehind.length > 0) log.warn({ handlers: leftBehind }, 'open runs belong to handlers that are not loaded')
+  const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
+  if (stats.paused || paused.length > 0) {
+    const waiting = { all: stats.paused, handlers: paused }
+    log.warn(waiting, 'handlers are paused: their runs wait until somebody resumes them')
+  }
 }
 
 export interface OpenInboxOptions {
@@ -53,25 +57,37 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
 /** So long a stop is worth a warning: the sender may have tried in vain. */
 const longGapMs = 60_000
 
-/** To be called when deliveries are going to be taken: says for how long they were not, and what the sender makes of that. */
+/**
+ * To be called when deliveries are going to be taken: says for how long they were not, and what the sender makes of that; and, at each
+ * start until somebody has acknowledged it, what it does not try again.
+ */
 export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
   await inbox.startServing()
-  const [gap] = await inbox.gaps()
-  if (gap === undefined || clock.now() - gap.to > longGapMs) return
-  const { retriedUntil, lost } = outlookAfter(gap)
+  const gaps = await inbox.gaps()
+  for (const gap of gaps.toReversed()) {
+    if (needsReplay(gap)) log.error(fieldsOf(gap), gap.kind === 'restored' ? wasRestored : wasOutTooLong)
+  }
+  const [last] = gaps
+  if (last === undefined || needsReplay(last) || clock.now() - last.to > longGapMs) return
+  const level = last.to - last.from > longGapMs ? 'warn' : 'info'
+  log[level](fieldsOf(last), 'out of service; the sender tries again what it could not deliver')
+}
+
+const wasOutTooLong = 'out of service for so long that the sender gave events up: replay them by hand'
+const wasRestored = 'restored from a backup: what was accepted after that was made is gone: replay it by hand'
+
+function needsReplay({ lost, acknowledgedAt }: GapRecord): boolean {
+  return lost !== null && acknowledgedAt === null
+}
+
+function fieldsOf({ from, to, retriedUntil, lost }: GapRecord) {
   const time = (ms: number) => new Date(ms).toISOString()
-  const fields = {
-    from: time(gap.from),
-    to: time(gap.to),
-    retriedUntil: time(retriedUntil),
+  return {
+    from: time(from),
+    to: time(to),
+    ...(retriedUntil !== null && { retriedUntil: time(retriedUntil) }),
     ...(lost && { lostFrom: time(lost.from), lostTo: time(lost.to) }),
   }
-  if (lost !== null) log.error(fields, 'out of service for so long that the sender gave events up: replay them by hand')
-  else
-    log[gap.to - gap.from > longGapMs ? 'warn' : 'info'](
-      fields,
-      'out of service; the sender tries again what it could not deliver',
-    )
 }
 
 /** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */

@@ -37,11 +37,19 @@ export interface OperatorActs {
   cancelReplay(id: string): Promise<ReplayJson>
   /** Takes `older_than_days`, `max_bytes` or both; gives how many events were pruned. */
   prune(body: unknown): Promise<PrunedJson>
+  /** Says that what is missing or lost is dealt with. */
+  acknowledgeGaps(): Promise<AcknowledgedJson>
 }
 
 export interface PausedJson {
   readonly handler: string | null
   readonly paused: boolean
+}
+
+/** How many missing events, and times out of service with lost ones, there had been. */
+export interface AcknowledgedJson {
+  readonly missing_sequence_numbers: number
+  readonly gaps: number
 }
 
 /** `too_large`: it is larger than was asked for, and nothing is left that may be pruned. */
@@ -164,6 +172,10 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
       const receivedBefore = days === null ? null : now() - days * dayMs
       const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes }, 'noted')
       return { events, too_large: isTooLarge }
+    },
+    async acknowledgeGaps() {
+      const { missingSeqs, gaps } = await inbox.acknowledgeGaps()
+      return { missing_sequence_numbers: missingSeqs, gaps }
     },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)

@@ -14,7 +14,6 @@ import {
   type RunError,
   type RunRecord,
 } from '../inbox/port.ts'
-import { outlookAfter } from '../ladder.ts'
 import { safeText } from '../log.ts'
 import { parseExactJson } from './exact-json.ts'
 
@@ -131,7 +130,7 @@ export function toReplayJson(replay: ReplayRecord) {
     per_second: replay.perSecond,
     new_keys: replay.newKeys,
     created_at: isoTime(replay.createdAt),
-    ended_at: replay.endedAt === null ? null : isoTime(replay.endedAt),
+    ended_at: isoTimeOrNull(replay.endedAt),
     progress: replay.lastSeq === 0 ? 1 : replay.scannedSeq / replay.lastSeq,
     events: replay.events,
     runs: replay.runs,
@@ -144,15 +143,17 @@ export type GapJson = ReturnType<typeof toGapJson>
 
 /** A time in which nothing was received, with what the sender makes of it. `lost`: what needs a replay by hand. */
 export function toGapJson(gap: GapRecord) {
-  const { retriedUntil, lost } = outlookAfter(gap)
   return {
     from: isoTime(gap.from),
     to: isoTime(gap.to),
-    clean_stop: gap.cleanStop,
-    retried_until: isoTime(retriedUntil),
-    lost: lost && { from: isoTime(lost.from), to: isoTime(lost.to) },
+    kind: gap.kind,
+    clean_stop: gap.kind === 'stopped',
+    retried_until: isoTimeOrNull(gap.retriedUntil),
+    lost: gap.lost && { from: isoTime(gap.lost.from), to: isoTime(gap.lost.to) },
     arrived: gap.arrived,
-    last_arrival_at: gap.lastArrivalAt === null ? null : isoTime(gap.lastArrivalAt),
+    arrived_lost: gap.arrivedLost,
+    last_arrival_at: isoTimeOrNull(gap.lastArrivalAt),
+    acknowledged_at: isoTimeOrNull(gap.acknowledgedAt),
   }
 }
 
@@ -207,4 +208,8 @@ export function toBuffer(bytes: Uint8Array): Buffer {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString()
+}
+
+function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
 }

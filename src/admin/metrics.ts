@@ -132,7 +132,10 @@ function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: 
   const oldestAge = gauge('inbox_oldest_open_run_age_seconds', 'Time since the event of the oldest open run came')
   const quarantined = gauge('inbox_quarantined_bodies', 'Authentic bodies that are no usable event')
   const conflicts = gauge('inbox_conflicts', 'Deliveries that reused an id with another body')
-  const missing = gauge('inbox_missing_sequence_numbers', 'Gaps in the accept sequence, found at the last start')
+  const missing = gauge(
+    'inbox_missing_sequence_numbers',
+    'Accepted events that were missing at a start, until that is acknowledged',
+  )
   const storedBytes = gauge('inbox_store_bytes', 'How much is stored, without the space that is free in the file')
   const lastSeq = gauge('inbox_last_accept_sequence', 'The highest accept sequence number')
 

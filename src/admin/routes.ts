@@ -114,6 +114,12 @@ export const routes: readonly Route[] = [
     logged: 'old events were pruned by the admin API',
     answer: (access, { body }) => access.prune(body),
   },
+  {
+    method: 'post',
+    path: '/gaps/acknowledge',
+    logged: 'what is missing or lost was acknowledged by the admin API',
+    answer: (access) => access.acknowledgeGaps(),
+  },
   { method: 'get', path: '/health', answer: (access) => access.showHealth() },
   { method: 'get', path: '/audit', answer: (access, { query }) => access.listAudit(query) },
 ]

@@ -51,12 +51,17 @@ export interface EventAccess extends OperatorActs {
   showHealth(): Promise<HealthJson>
 }
 
-/** What needs looking at. `gaps`: the last times in which nothing could be received, newest first. */
+/**
+ * What needs looking at. `paused`: whether all handlers are paused together. `gaps`: the last times in which nothing could be
+ * received, and all with lost events that nobody acknowledged, newest first.
+ */
 export interface HealthJson {
   readonly missing_sequence_numbers: number
   readonly dead_letters: number
   readonly quarantined: number
   readonly oldest_open_at: string | null
+  readonly paused: boolean
+  readonly paused_handlers: readonly string[]
   readonly gaps: readonly GapJson[]
 }
 
@@ -130,6 +135,8 @@ async function showHealth(inbox: Pick<ViewPort, 'stats' | 'gaps'>): Promise<Heal
     dead_letters: stats.handlers.reduce((sum, { dead, held }) => sum + dead + held, 0),
     quarantined: stats.quarantined,
     oldest_open_at: stats.oldestOpenAt === null ? null : new Date(stats.oldestOpenAt).toISOString(),
+    paused: stats.paused,
+    paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
     gaps: gaps.map(toGapJson),
   }
 }

@@ -47,6 +47,7 @@ export function createAdminClient(options: AdminClientOptions): EventAccess {
     cancelReplay: (id) => getJson(`replays/${segment(id)}/cancel`, {}),
     showHealth: () => getJson('health'),
     prune: (body) => getJson('prune', body),
+    acknowledgeGaps: () => getJson('gaps/acknowledge', {}),
     listAudit: (query) => getJson(`audit${search(query)}`),
     listHandlers: () => getJson('handlers'),
     changeHandler: (handler, body) => getJson(`handlers/${segment(handler)}`, body, 'PATCH'),

@@ -72,7 +72,7 @@ async function restore(file: string, options: BackupOptions): Promise<void> {
   const { report: found, kept } = await restoreDatabase(resolve(file), await databaseFile(options), systemClock.now())
   printResult({ ...found, kept }, options, () => {
     const old = kept === null ? '' : `\nwhat was there is kept as ${kept}`
-    return `restored ${found.file}${old}\n\n${render(found)}\n\nAt its start the log says which events are missing since then.`
+    return `restored ${found.file}${old}\n\n${render(found)}\n\nWhat was accepted since then is gone: onchain-inbox doctor says what to replay.`
   })
 }
 

@@ -293,6 +293,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       assertOpen()
     },
     gaps: async () => [],
+    acknowledgeGaps: async () => ({ missingSeqs: 0, gaps: 0 }),
     async audit({ limit, cursor }) {
       assertOpen()
       const oldestFirst = audit.map((record) => ({ seq: record.id, record }))

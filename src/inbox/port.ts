@@ -394,15 +394,32 @@ export interface QuarantinedBody {
   readonly raw: Uint8Array
 }
 
-/** A time in which no deliveries were taken. */
+/** A time in which no deliveries were taken, or, if it was restored, of which none are there. */
 export interface GapRecord {
-  /** To within some seconds, if the process before did not stop properly: milliseconds since 1970. */
+  /** To within some seconds, unless it was stopped: milliseconds since 1970. */
   readonly from: number
   readonly to: number
-  readonly cleanStop: boolean
-  /** Events that came later and had been created in that time, and when the last of them came. */
+  /**
+   * `stopped` in good order · `killed`, or crashed · `stood_still`: suspended, or unable to write, or its clock was set forward ·
+   * `restored` from a backup that knows nothing of this time
+   */
+  readonly kind: 'stopped' | 'killed' | 'stood_still' | 'restored'
+  /** By then the sender has tried again what it tried in this time, and tries again at all. Null if it was restored. */
+  readonly retriedUntil: number | null
+  /** What was first sent from `from` until before `to`, in this time or in one before it, does not come again by itself. */
+  readonly lost: { readonly from: number; readonly to: number } | null
+  /** Events that came later and had been created in that time; how many of them when lost ones were; and when the last one came. */
   readonly arrived: number
+  readonly arrivedLost: number
   readonly lastArrivalAt: number | null
+  /** When somebody said that what was lost is dealt with. */
+  readonly acknowledgedAt: number | null
+}
+
+/** How many missing events, and gaps with lost ones, there had been that nobody had acknowledged. */
+export interface Acknowledged {
+  readonly missingSeqs: number
+  readonly gaps: number
 }
 
 /** Which events may be pruned: of those that have ended, without a dead letter. */
@@ -435,6 +452,7 @@ export interface AuditRecord {
     | 'prune'
     | 'replay.start'
     | 'replay.cancel'
+    | 'gaps.acknowledge'
   readonly detail: Readonly<Record<string, unknown>>
 }
 
@@ -469,7 +487,7 @@ export interface InboxStats {
   readonly oldestOpenAt: number | null
   /** How much is stored, in bytes; null where that is not known. */
   readonly sizeBytes: number | null
-  /** Evidence found at the last start: accept-sequence numbers that should be there and are not. */
+  /** Evidence found at the last start: accept-sequence numbers that should be there and are not, as far as nobody acknowledged it. */
   readonly missingSeqs: number
 }
 
@@ -565,8 +583,10 @@ export interface ViewPort {
   retryQuarantined(id: string, event: NewEvent): Promise<AcceptResult | null>
   /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
   dropQuarantined(id: string, reason: string): Promise<boolean>
-  /** The last times in which nothing could be received, newest first. */
+  /** The last times in which nothing could be received, and all with lost events that nobody acknowledged, newest first. */
   gaps(): Promise<readonly GapRecord[]>
+  /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
+  acknowledgeGaps(): Promise<Acknowledged>
   /** What was done by these calls, newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>

@@ -7,7 +7,7 @@ import { InboxError } from '../errors.ts'
 import type { Inbox, WorkPort } from '../inbox/port.ts'
 import { createLogLimit } from '../log-limit.ts'
 import type { Logger } from '../log.ts'
-import { reportLeftBehind, startServing } from '../open-inbox.ts'
+import { reportWaiting, startServing } from '../open-inbox.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
 import { createIngest } from '../receiver/ingest.ts'
 import { createPressure } from '../receiver/pressure.ts'
@@ -79,7 +79,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     void runner.stop(0)
   })
   // Not waited for: it counts the backlog.
-  reportLeftBehind(inbox, settings.handlers, log).catch(() => {})
+  reportWaiting(inbox, settings.handlers, log).catch(() => {})
 
   const commits = createGroupCommit({
     async accept(batch) {

@@ -108,6 +108,33 @@ export function describeActs(harness: ConformanceHarness): void {
     })
   })
 
+  describe('what is missing or lost', () => {
+    test('is not acknowledged where there is nothing of the kind', async () => {
+      await using stage = await Stage.open(harness)
+      expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
+      expect(await actions(stage)).toEqual([])
+    })
+
+    if (harness.reopen) {
+      test('is acknowledged once, also across restarts', async () => {
+        await using stage = await Stage.open(harness)
+        await stage.inbox.startServing()
+        await stage.reopen()
+        await stage.clock.advance(24 * 3_600_000)
+        await stage.inbox.startServing()
+        expect(await stage.inbox.gaps()).toMatchObject([{ lost: { from: expect.any(Number) }, acknowledgedAt: null }])
+        expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 1 })
+        const acknowledgedAt = stage.clock.now()
+        await stage.reopen()
+        expect(await stage.inbox.gaps()).toMatchObject([{ acknowledgedAt }])
+        expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
+        expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([
+          { action: 'gaps.acknowledge', at: acknowledgedAt, detail: { missingSeqs: 0, gaps: 1 } },
+        ])
+      })
+    }
+  })
+
   test('the audit has what was done, newest first, page by page, and nothing of what changed nothing', async () => {
     await using stage = await Stage.open(harness)
     await stage.accept(anEvent('a'))

@@ -9,6 +9,7 @@ import { runCli, type CliResult } from '../support/cli.ts'
 import { isAcknowledged } from '../support/history.ts'
 import { readLedger } from '../support/ledger.ts'
 import { lossesOf } from './power-loss-check.ts'
+import { testToken } from '../support/sidecar.ts'
 import { createStage, inParallel } from './stage.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
@@ -43,7 +44,11 @@ test(`${counts.backups} backups under load and kills are whole; the last one res
   const cli = (...args: string[]) =>
     runCli([...args, '--json'], {
       cwd: sidecar.dir,
-      env: { INBOX_DATABASE_URL: `sqlite:${sidecar.databaseFile}`, INBOX_SECRETS: 'none-is-needed-here' },
+      env: {
+        INBOX_DATABASE_URL: `sqlite:${sidecar.databaseFile}`,
+        INBOX_SECRETS: 'none-is-needed-here',
+        INBOX_ADMIN_TOKEN: testToken,
+      },
     })
   const made: Report[] = []
 
@@ -80,17 +85,22 @@ test(`${counts.backups} backups under load and kills are whole; the last one res
   await sidecar.log(
     'accepted events are missing from the database: it was damaged, or replaced by an older copy; restore a backup, or have the sender replay',
   )
+  await sidecar.log('restored from a backup: what was accepted after that was made is gone: replay it by hand')
+  const doctor = () => cli('doctor', '--admin-url', sidecar.adminUrl)
+  expect(await doctor()).toMatchObject({ code: 1, errors: '' })
   const deliveries = client.requests.filter((request) => request.op === 'deliver' && isAcknowledged(request))
   const all = [...new Map(deliveries.map(({ id, delivery }) => [id, delivery])).values()]
   await inParallel(all, async (delivery) => {
     expect(await client.deliver(delivery)).toMatchObject({ answer: 200 })
   })
   await sidecar.drained()
+  expect(await cli('doctor', '--acknowledge', '--admin-url', sidecar.adminUrl)).toMatchObject({ code: 0, errors: '' })
+  expect(await doctor()).toMatchObject({ code: 0 })
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 
-  // Numbers that were given once are not given again, so those since the backup stay missing.
+  // Numbers that were given once are not given again.
   const losses = await lossesOf(sidecar, client)
-  expect(losses.filter((loss) => !/^P7: a gap|numbers of the accept sequence are missing$/.test(loss))).toEqual([])
+  expect(losses.filter((loss) => !loss.startsWith('P7: a gap'))).toEqual([])
   const { stored } = await readLedger(sidecar.databaseFile)
   expect(new Set(stored.map(({ id }) => id))).toEqual(new Set(all.map(({ id }) => id)))
   expect(await countedIn(sidecar.databaseFile)).toBe(stored.length)

@@ -54,6 +54,7 @@ export default defineHandler({
 }
 
 interface Gap {
+  readonly kind: string
   readonly from: string
   readonly to: string
 }
@@ -110,6 +111,16 @@ describe.skipIf(!has('cc'))('a wall clock that jumps (needs cc)', () => {
     expect(await before('c')).toBe(null)
     clock.set(0)
     expect(await before('d')).toBe('c')
+  })
+
+  test('forward by hours while it runs is reported at the next heartbeat, as it would be if it had been suspended', async () => {
+    await using sidecar = await Sidecar.create()
+    const clock = await WallClock.create(sidecar.dir)
+    await sidecar.start(clock.env)
+    clock.set(12 * hour)
+    const told = (text: string) => /^nothing was taken from \S+Z to \S+Z: the process stood still/.test(text)
+    expect(await sidecar.output.waitFor((line) => told(line.msg), 'a warning', 20_000)).toMatchObject({ level: 'warn' })
+    expect(await gapsOf(sidecar)).toMatchObject([{ kind: 'stood_still', lost: { from: expect.any(String) } }])
   })
 
   test('between two starts is a time out of service if it went forward, and none if it went back', async () => {

@@ -238,7 +238,8 @@ describe('one process at a time', () => {
 
     await taken.close()
     await sidecar.start()
-    expect(await sidecar.log('database opened')).toMatchObject({ cleanStop: true, synchronous: 2 })
+    // The service itself was killed, whoever has closed the file since.
+    expect(await sidecar.log('database opened')).toMatchObject({ cleanStop: false, synchronous: 2 })
     expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
     await using closed = await anInbox(file)
     expect(closed.evidence.cleanStop).toBe(true)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { outlookAfter, retryDelaysMs } from '../../src/ladder.ts'
+import { ladderMs, outlookAfter, retryDelaysMs, type Span } from '../../src/ladder.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -8,6 +8,16 @@ const hour = 60 * minute
 /** When the sender tries an event that it first sends at a time, while each attempt takes so long to fail. */
 function attemptsOf(first: number, failureMs: number): number[] {
   return retryDelaysMs.reduce<number[]>((at, delay) => [...at, (at.at(-1) ?? 0) + failureMs + delay], [first])
+}
+
+/** Times one after the other, from how long after the last each of them begins, and how long it is. */
+function gapsOf(steps: readonly { readonly after: number; readonly length: number }[]): Span[] {
+  let at = 0
+  return steps.map(({ after, length }) => {
+    const from = at + after
+    at = from + length
+    return { from, to: at }
+  })
 }
 
 describe('the outlook after a gap', () => {
@@ -27,20 +37,51 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('holds for every event, however long its attempts took to fail', () => {
-    const gap = fc.record({
-      length: fc.integer({ min: 1, max: 48 * hour }),
-      first: fc.double({ min: 0, max: 1, noNaN: true }),
+  test('of eight hours, five minutes after another of eight hours: what was first sent early in that one is lost', () => {
+    const before = { from: 0, to: 8 * hour }
+    const gap = { from: 8 * hour + 5 * minute, to: 16 * hour + 5 * minute }
+    expect(outlookAfter(before).lost).toBeNull()
+    expect(outlookAfter(gap, [before])).toEqual({
+      retriedUntil: 24 * hour + 5 * minute + 30_000,
+      lost: { from: 0, to: 5 * hour + 29 * minute },
     })
+  })
+
+  test('of a minute, after one of eight hours: only what was sent the last time in that minute is lost', () => {
+    const gap = { from: 12 * hour, to: 12 * hour + minute }
+    const lostFrom = gap.from - ladderMs
+    expect(outlookAfter(gap, [{ from: 0, to: 8 * hour }]).lost).toEqual({
+      from: lostFrom,
+      to: lostFrom + minute + 30_000,
+    })
+  })
+
+  test('of ten hours, a day after another, is what it is alone', () => {
+    const gap = { from: 34 * hour, to: 44 * hour }
+    expect(outlookAfter(gap, [{ from: 0, to: 10 * hour }])).toEqual(outlookAfter(gap))
+  })
+
+  test('holds for every event, however often and long nothing was received, and however long its attempts took to fail', () => {
+    const step = fc.record({
+      after: fc.integer({ min: 1, max: 3 * hour }),
+      length: fc.oneof(fc.integer({ min: 1, max: 10 * minute }), fc.integer({ min: 1, max: 24 * hour })),
+    })
+    const steps = fc.array(step, { minLength: 1, maxLength: 6 })
+    const sent = fc.record({ in: fc.nat(5), at: fc.double({ min: 0, max: 1, noNaN: true }) })
     fc.assert(
-      fc.property(gap, fc.integer({ min: 0, max: 5_000 }), ({ length, first }, failureMs) => {
-        const sentAt = Math.floor(first * (length - 1))
-        const { retriedUntil, lost } = outlookAfter({ from: 0, to: length })
-        const received = attemptsOf(sentAt, failureMs).find((at) => at >= length)
-        if (received === undefined) expect(lost !== null && sentAt < lost.to).toBe(true)
-        else expect(received).toBeLessThanOrEqual(retriedUntil)
+      fc.property(steps, sent, fc.integer({ min: 0, max: 5_000 }), (given, first, failureMs) => {
+        const gaps = gapsOf(given)
+        const { from, to } = gaps[first.in % gaps.length]!
+        const sentAt = from + Math.floor(first.at * (to - from - 1))
+        const indexAt = (at: number) => gaps.findIndex((gap) => at >= gap.from && at < gap.to)
+        const attempts = attemptsOf(sentAt, failureMs)
+        const received = attempts.findIndex((at) => indexAt(at) < 0)
+        const last = indexAt(attempts.at(received < 0 ? -1 : received - 1)!)
+        const { retriedUntil, lost } = outlookAfter(gaps[last]!, gaps.slice(0, last))
+        if (received < 0) expect(lost !== null && sentAt >= lost.from && sentAt < lost.to).toBe(true)
+        else expect(attempts[received]).toBeLessThanOrEqual(retriedUntil)
       }),
-      { numRuns: 2_000 },
+      { numRuns: 5_000 },
     )
   })
 })

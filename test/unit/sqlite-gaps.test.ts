@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
+import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
@@ -14,6 +16,8 @@ async function stage() {
   let inbox = await open()
   await inbox.startServing()
   return {
+    at: (name: string) => join(dir.path, name),
+    file,
     clock,
     inbox: () => inbox,
     async restart(downMs: number): Promise<void> {
@@ -21,6 +25,13 @@ async function stage() {
       await clock.advance(downMs)
       inbox = await open()
       await inbox.startServing()
+    },
+    /** Puts a backup in its place after some time, and looks at it as a command does. */
+    async restore(backup: string, downMs: number): Promise<void> {
+      await inbox.close()
+      await clock.advance(downMs)
+      await restoreDatabase(backup, file, clock.now())
+      inbox = await open()
     },
     /** As a command does. */
     async look(): Promise<void> {
@@ -36,6 +47,7 @@ async function stage() {
 }
 
 const hour = 3_600_000
+const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() })
 
 test('a time in which nobody was at work is recorded, and what comes of it later is ticked off, once, across restarts', async () => {
   await using it = await stage()
@@ -45,11 +57,20 @@ test('a time in which nobody was at work is recorded, and what comes of it later
   const from = clock.now()
   await it.restart(3 * hour)
   const to = clock.now()
-  const gap = { from, to, cleanStop: true, arrived: 0, lastArrivalAt: null }
+  const gap = {
+    from,
+    to,
+    kind: 'stopped',
+    retriedUntil: to + 8 * hour + 30_000,
+    lost: null,
+    arrived: 0,
+    arrivedLost: 0,
+    lastArrivalAt: null,
+    acknowledgedAt: null,
+  }
   expect(await it.inbox().gaps()).toEqual([gap])
 
   await clock.advance(60_000)
-  const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() })
   const during = anEvent('during', at(from + hour))
   await it.inbox().accept([during, anEvent('last', at(to - 1)), anEvent('older', at(from - 1)), anEvent('new', at(to))])
   expect(await it.inbox().gaps()).toEqual([{ ...gap, arrived: 2, lastArrivalAt: to + 60_000 }])
@@ -79,5 +100,143 @@ test('a process that only looks at the inbox does not end the gap', async () => 
   await it.look()
   expect(await it.inbox().gaps()).toEqual([])
   await it.restart(hour)
-  expect(await it.inbox().gaps()).toMatchObject([{ from, to: from + 60_000 + hour, cleanStop: true }])
+  expect(await it.inbox().gaps()).toMatchObject([{ from, to: from + 60_000 + hour, kind: 'stopped' }])
+})
+
+test('what was given up is told, and ticked off by itself, until somebody acknowledges it, however often it is started anew', async () => {
+  await using it = await stage()
+  const from = it.clock.now()
+  await it.restart(24 * hour)
+  const lost = { from, to: from + 13.4 * hour }
+  await it.inbox().accept([anEvent('lost', at(from)), anEvent('too', at(lost.to - 1)), anEvent('retried', at(lost.to))])
+  const gap = { from, lost, arrived: 3, arrivedLost: 2, acknowledgedAt: null }
+  await it.clock.advance(12 * hour)
+  for (let n = 0; n < 30; n += 1) await it.restart(2_000)
+  expect((await it.inbox().gaps()).at(-1)).toMatchObject(gap)
+  await it.inbox().accept([anEvent('late', at(from + hour))])
+  expect((await it.inbox().gaps()).at(-1)).toMatchObject({ ...gap, arrived: 4, arrivedLost: 3 })
+
+  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 1 })
+  const last = await it.inbox().gaps()
+  expect(last.filter(({ lost: some }) => some !== null)).toEqual([])
+  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
+  expect((await it.inbox().audit({ limit: 9 })).data).toMatchObject([
+    { action: 'gaps.acknowledge', detail: { missingSeqs: 0, gaps: 1 } },
+  ])
+})
+
+test('of two outages, the second counts as lost what fell into both of them', async () => {
+  await using it = await stage()
+  const from = it.clock.now()
+  await it.restart(8 * hour)
+  await it.clock.advance(300_000)
+  await it.restart(8 * hour)
+  const [second, first] = await it.inbox().gaps()
+  expect(first).toMatchObject({ from, lost: null })
+  expect(second).toMatchObject({ lost: { from, to: expect.any(Number) } })
+  await it.inbox().accept([anEvent('lost', at(from + hour))])
+  expect(await it.inbox().gaps()).toMatchObject([
+    { arrived: 1, arrivedLost: 1 },
+    { arrived: 1, arrivedLost: 0 },
+  ])
+})
+
+test('a process that dies without a word is known to have lived until its last heartbeat, or the last event after it', async () => {
+  await using dir = await createTempDir()
+  const clock = createTestClock()
+  const file = join(dir.path, 'inbox.db')
+  const gaps: unknown[] = []
+  for (let life = 0; life < 3; life += 1) {
+    const open = await openFileStore(file, { clock })
+    const { store, evidence } = open
+    store.transact([], () => store.gaps.start())
+    gaps.push(evidence.cleanStop)
+    await clock.advance(5_000)
+    store.transact([], () => store.gaps.beat())
+    await clock.advance(4_000)
+    if (life === 1) store.transact([], () => store.accept([anEvent('last', { receivedAt: clock.now() })]))
+    open.close()
+    // A command.
+    const looking = await openFileStore(file, { clock })
+    looking.close()
+    await clock.advance(60_000)
+  }
+  expect(gaps).toEqual([true, false, false])
+  await using inbox = Object.assign(createLocalSqliteInbox(await openFileStore(file, { clock }), { clock }), {
+    [Symbol.asyncDispose]: () => inbox.close(),
+  })
+  const times = (await inbox.gaps()).map(({ from, to, kind }) => [kind, to - from])
+  expect(times).toEqual([
+    ['killed', 60_000],
+    ['killed', 64_000],
+  ])
+})
+
+test('a process that stood still for a minute was out of service, one that is late with a heartbeat was not', async () => {
+  await using dir = await createTempDir()
+  const clock = createTestClock()
+  const open = await openFileStore(join(dir.path, 'inbox.db'), { clock })
+  const { store } = open
+  const beat = () => store.transact([], () => store.gaps.beat())
+  const inbox = createLocalSqliteInbox(open, { clock })
+  expect(beat()).toBeNull()
+  await inbox.startServing()
+  await clock.advance(60_000)
+  expect(beat()).toBeNull()
+  const from = clock.now()
+  await clock.advance(12 * hour)
+  expect(beat()).toEqual({ from, to: clock.now() })
+  expect(beat()).toBeNull()
+  await inbox.accept([anEvent('lost', at(from)), anEvent('retried', at(from + 2 * hour))])
+  expect(await inbox.gaps()).toMatchObject([
+    { from, to: clock.now(), kind: 'stood_still', lost: { from, to: from + 1.4 * hour }, arrived: 2, arrivedLost: 1 },
+  ])
+  await inbox.close()
+})
+
+describe('a restored database', () => {
+  test('says that what came after the backup is gone, and then of the time until its start that it is tried again', async () => {
+    await using it = await stage()
+    await it.clock.advance(hour)
+    await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
+    await backupDatabase(it.file, it.at('backup.db'))
+    const from = it.clock.now()
+    await it.clock.advance(hour)
+    await it.inbox().accept([anEvent('gone', { receivedAt: it.clock.now() })])
+    await it.restore(it.at('backup.db'), hour)
+    const to = it.clock.now()
+    const restored = { from, to, kind: 'restored', retriedUntil: null, lost: { from, to }, acknowledgedAt: null }
+    expect(await it.inbox().gaps()).toMatchObject([restored])
+    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 1 })
+
+    await it.restart(hour)
+    await it.inbox().accept([anEvent('gone', at(from + 1))])
+    expect(await it.inbox().gaps()).toMatchObject([
+      { from: to, to: to + hour, kind: 'stopped', lost: null },
+      { ...restored, arrivedLost: 1 },
+    ])
+    expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 1, gaps: 1 })
+    await it.restart(0)
+    expect(await it.inbox().gaps()).toHaveLength(2)
+    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0, lastSeq: 3 })
+    expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
+  })
+
+  test('says so also where nothing is left but the backup, and includes what it was tried again from a time before', async () => {
+    await using it = await stage()
+    const before = it.clock.now()
+    await it.restart(hour)
+    await it.clock.advance(60_000)
+    await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])
+    await backupDatabase(it.file, it.at('backup.db'))
+    const from = it.clock.now()
+    rmSync(`${it.file}.seq`)
+    await it.restore(it.at('backup.db'), 24 * hour)
+    expect((await it.inbox().gaps())[0]).toMatchObject({
+      kind: 'restored',
+      from,
+      lost: { from: before, to: it.clock.now() },
+    })
+    expect(await it.inbox().stats()).toMatchObject({ missingSeqs: 0 })
+  })
 })

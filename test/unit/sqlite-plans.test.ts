@@ -65,9 +65,13 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   place: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   deleteQuarantined: ['SEARCH quarantine USING INDEX sqlite_autoindex_quarantine_1 (id=?)'],
   setConcurrency: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
+  lastReceived: ['SCAN event'],
   insertGap: [],
-  gaps: ['SCAN gap'],
+  gaps: ['SCAN gap', 'USE TEMP B-TREE FOR ORDER BY'],
+  outages: ['SCAN gap'],
+  firstRetried: ['SEARCH gap'],
   countArrivals: ['SEARCH gap USING INTEGER PRIMARY KEY (rowid=?)'],
+  acknowledgeGaps: ['SCAN gap'],
   deleteGaps: ['SEARCH gap USING INTEGER PRIMARY KEY (rowid<?)', 'SCALAR SUBQUERY 1', 'SEARCH gap'],
   setConcurrencies: ['SCAN handler'],
   insertAudit: [],
@@ -169,7 +173,7 @@ test('conflicts are counted without reading their bodies', () => {
 describe('the statements', () => {
   test('name an index wherever they read more than one row of a large table', () => {
     const large = /\b(?:FROM|JOIN) (?:event|run|body)\b/
-    const byRowid = /WHERE (?:[be]\.)?(?:id|seq) (?:=|>=?) \?|ORDER BY id DESC LIMIT 1/
+    const byRowid = /WHERE (?:[be]\.)?(?:id|seq) (?:=|>=?) \?|ORDER BY (?:id|seq) DESC LIMIT 1/
     const without = names.filter((name) => {
       const text = statementTexts[name].replaceAll(hiddenParameter, '?')
       return large.test(text) && !text.includes('INDEXED BY') && !byRowid.test(text)

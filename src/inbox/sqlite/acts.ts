@@ -14,6 +14,7 @@ export type Acts = Pick<
   | 'retryQuarantined'
   | 'dropQuarantined'
   | 'prune'
+  | 'acknowledgeGaps'
 >
 
 /** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
@@ -94,6 +95,12 @@ export function createActs(writer: Writer): Acts {
     },
     retryQuarantined: (id, event) =>
       act('quarantine.retry', { id, event: event.id }, (store) => store.retryQuarantined(id, event)),
+    acknowledgeGaps: () =>
+      writer.run((store) => {
+        const seenTo = store.gaps.acknowledge()
+        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo })
+        return seenTo
+      }),
     dropQuarantined: (id, reason) => act('quarantine.drop', { id, reason }, (store) => store.dropQuarantined(id)),
   }
 }

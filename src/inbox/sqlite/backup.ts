@@ -98,6 +98,7 @@ export async function restoreDatabase(
     const report = verifyBackup(backup)
     rmSync(restoring, { force: true })
     await copyDatabase(backup, restoring)
+    noteRestore(restoring, now)
     const kept = existsSync(file) ? `${file}.replaced-${new Date(now).toISOString().replace(/[:.]/g, '-')}` : null
     if (kept !== null) keepAside(file, kept)
     renameSync(restoring, file)
@@ -134,6 +135,21 @@ function beOneFile(file: string): void {
   const db = new Sqlite(file)
   try {
     db.pragma('journal_mode = DELETE')
+  } finally {
+    db.close()
+  }
+}
+
+/** So that the next process knows. What the backup says of the process that it was taken from is none of its business. */
+function noteRestore(file: string, now: number): void {
+  const db = new Sqlite(file)
+  try {
+    const write = db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
+    db.transaction(() => {
+      write.run('restored_at', now)
+      write.run('clean_stop', 1)
+      write.run('served_to_end', 1)
+    })()
   } finally {
     db.close()
   }

@@ -152,6 +152,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     retryQuarantined: act('retryQuarantined'),
     dropQuarantined: act('dropQuarantined'),
     prune: act('prune'),
+    acknowledgeGaps: act('acknowledgeGaps'),
     deadLetter: view('deadLetter'),
     gaps: view('gaps'),
     audit: view('audit'),

@@ -12,7 +12,7 @@ export interface Evidence {
   readonly missingSeqs: number
   /** Highest accept-sequence number found. */
   readonly lastSeq: number
-  /** False if the process before this one did not close the file. */
+  /** False if the process before this one did not close the file, or the last that took deliveries did not stop in good order. */
   readonly cleanStop: boolean
   /** Whether no check of the whole file has found it well since it was last left unclosed. */
   readonly checkDue: boolean
@@ -113,8 +113,9 @@ function examine(db: Database, markFound: number): { readonly evidence: Evidence
   const expected = Math.max(lastSeq, verified, markFound)
   const missingNow = expected - verified - found.count
   const missingSeqs = (meta.get('missing_seqs') ?? 0) + missingNow
-  const cleanStop = (meta.get('clean_stop') ?? 1) === 1
-  const checkDue = !cleanStop || meta.get('check_due') === 1
+  const wasClosed = meta.get('clean_stop') !== 0
+  const cleanStop = wasClosed && meta.get('served_to_end') !== 0
+  const checkDue = !wasClosed || meta.get('check_due') === 1
   writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0, check_due: checkDue ? 1 : 0 })
   const evidence = { missingSeqs, lastSeq, cleanStop, checkDue, synchronous: readSynchronous(db) }
   return { evidence, nextSeq: expected + 1 }

@@ -50,6 +50,15 @@ export interface ScannedEvent {
   readonly finalStatus: number | null
 }
 
+/** A gap with what is lost of it. */
+export interface GapRow {
+  readonly id: number
+  readonly from: number
+  readonly to: number
+  readonly lostFrom: number | null
+  readonly lostTo: number | null
+}
+
 export interface ReplayRow {
   readonly id: number
   /** JSON */
@@ -185,10 +194,16 @@ const texts = {
   place: `SELECT handler_id AS handlerId, replay_id AS replayId, key, state, attempt FROM run WHERE id = ?`,
   deleteQuarantined: `DELETE FROM quarantine WHERE id = ?`,
   setConcurrency: `UPDATE handler SET concurrency = ? WHERE id = ?`,
-  insertGap: `INSERT INTO gap (from_at, to_at, clean_stop, arrived) VALUES (?, ?, ?, 0)`,
-  gaps: `SELECT id, from_at AS fromAt, to_at AS toAt FROM gap WHERE to_at > ? ORDER BY id DESC LIMIT ?`,
-  countArrivals: `UPDATE gap SET arrived = arrived + ?, last_arrival_at = ? WHERE id = ?`,
-  deleteGaps: `DELETE FROM gap WHERE id <= (SELECT max(id) FROM gap) - ?`,
+  lastReceived: `SELECT received_at AS receivedAt FROM event ORDER BY seq DESC LIMIT 1`,
+  insertGap: `INSERT INTO gap (from_at, to_at, kind, retried_until, lost_from, lost_to, arrived, arrived_lost)
+     VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
+  gaps: `SELECT id, from_at AS "from", to_at AS "to", lost_from AS lostFrom, lost_to AS lostTo FROM gap
+     WHERE to_at > ? ORDER BY lost_to IS NULL, id DESC LIMIT ?`,
+  outages: `SELECT from_at AS "from", to_at AS "to" FROM gap WHERE to_at > ? AND kind <> 'restored'`,
+  firstRetried: `SELECT min(from_at) AS "from" FROM gap WHERE retried_until > ?`,
+  countArrivals: `UPDATE gap SET arrived = arrived + ?, arrived_lost = arrived_lost + ?, last_arrival_at = ? WHERE id = ?`,
+  acknowledgeGaps: `UPDATE gap SET acknowledged_at = ? WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL`,
+  deleteGaps: `DELETE FROM gap WHERE id <= (SELECT max(id) FROM gap) - ? AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
   setConcurrencies: `SELECT name, concurrency FROM handler WHERE concurrency IS NOT NULL`,
   insertAudit: `INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
@@ -304,9 +319,13 @@ export function prepareStatements(db: Database) {
     place: read<[number], Place & { readonly state: number; readonly attempt: number }>(t.place),
     deleteQuarantined: write<[string]>(t.deleteQuarantined),
     setConcurrency: write<[number | null, number]>(t.setConcurrency),
-    insertGap: write<[number, number, number]>(t.insertGap),
-    gaps: read<[number, number], { id: number; fromAt: number; toAt: number }>(t.gaps),
-    countArrivals: write<[number, number, number]>(t.countArrivals),
+    lastReceived: read<[], { receivedAt: number }>(t.lastReceived),
+    insertGap: write<[number, number, string, number | null, number | null, number | null]>(t.insertGap),
+    gaps: read<[number, number], GapRow>(t.gaps),
+    outages: read<[number], Pick<GapRow, 'from' | 'to'>>(t.outages),
+    firstRetried: read<[number], { from: number | null }>(t.firstRetried),
+    countArrivals: write<[number, number, number, number]>(t.countArrivals),
+    acknowledgeGaps: write<[number]>(t.acknowledgeGaps),
     deleteGaps: write<[number]>(t.deleteGaps),
     setConcurrencies: read<[], { name: string; concurrency: number }>(t.setConcurrencies),
     insertAudit: write<[number, string, string]>(t.insertAudit),

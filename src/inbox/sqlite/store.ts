@@ -77,7 +77,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const replays = createReplays({ sql, clock, memo, handlers, runs })
   const pruning = createPruning(db, sql, memo, clock)
   const gaps = createGaps(sql, clock)
-  transact([], () => runs.reapDeadProcess())
+  transact([], () => {
+    runs.reapDeadProcess()
+    gaps.opened()
+  })
 
   /**
    * Runs `work` in one durable transaction, then gives what became claimable to `claims` in the same one. If it throws,

@@ -172,9 +172,10 @@ export function createViews(db: Database): SqliteViews {
   const eventsFrom = db.prepare<[number, number], EventRow>(
     `SELECT ${eventColumns} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
   )
-  const lastGaps = db.prepare<[number], Omit<GapRecord, 'cleanStop'> & { cleanStop: number }>(
-    `SELECT from_at AS "from", to_at AS "to", clean_stop AS cleanStop, arrived, last_arrival_at AS lastArrivalAt
-     FROM gap ORDER BY id DESC LIMIT ?`,
+  const lastGaps = db.prepare<[number], Omit<GapRecord, 'lost'> & { lostFrom: number | null; lostTo: number | null }>(
+    `SELECT from_at AS "from", to_at AS "to", kind, retried_until AS retriedUntil, lost_from AS lostFrom, lost_to AS lostTo,
+       arrived, arrived_lost AS arrivedLost, last_arrival_at AS lastArrivalAt, acknowledged_at AS acknowledgedAt
+     FROM gap WHERE id > (SELECT max(id) FROM gap) - ? OR (lost_to IS NOT NULL AND acknowledged_at IS NULL) ORDER BY id DESC`,
   )
   const pages = (name: string) => Number(db.pragma(name, { simple: true }))
   const auditBelow = db.prepare<
@@ -291,7 +292,9 @@ export function createViews(db: Database): SqliteViews {
   }
 
   function gaps(): GapRecord[] {
-    return lastGaps.all(mostGaps).map(({ cleanStop, ...gap }) => ({ ...gap, cleanStop: cleanStop === 1 }))
+    return lastGaps.all(mostGaps).map(({ lostFrom, lostTo, ...gap }) => {
+      return { ...gap, lost: lostFrom === null || lostTo === null ? null : { from: lostFrom, to: lostTo } }
+    })
   }
 
   function replays(query: PageQuery): Page<ReplayRecord> {

@@ -1,6 +1,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { messageOf } from '../../errors.ts'
+import type { Span } from '../../ladder.ts'
 import { workOperations } from '../remote-work.ts'
 import { answerCalls, toWireError, type Packed } from '../rpc.ts'
 import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
@@ -35,7 +36,13 @@ function actOperations(acts: Acts) {
     retryQuarantined: answer(acts.retryQuarantined),
     dropQuarantined: answer(acts.dropQuarantined),
     prune: answer(acts.prune),
+    acknowledgeGaps: answer(acts.acknowledgeGaps),
   }
+}
+
+function describeStandstill({ from, to }: Span): string {
+  const [since, until] = [from, to].map((ms) => new Date(ms).toISOString())
+  return `nothing was taken from ${since} to ${until}: the process stood still, could not write, or its clock was set forward; onchain-inbox doctor says what it costs`
 }
 
 const plain = async (value: Promise<unknown>): Promise<Packed> => ({ value: await value, transfer: [] })
@@ -77,8 +84,12 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     },
   }
   answerCalls(main, operations)
+  const beat = async () => {
+    const gap = await writer.run(({ gaps }) => gaps.beat(), true)
+    if (gap !== null) main.postMessage({ warning: describeStandstill(gap) })
+  }
   // So that the next process can tell when this one was last alive.
-  setInterval(() => void writer.run(({ gaps }) => gaps.beat(), true).catch(() => {}), heartbeatMs).unref()
+  setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
   jobs.poke()
   main.postMessage({ ready: open.evidence })
 }

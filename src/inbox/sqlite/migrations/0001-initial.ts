@@ -113,9 +113,14 @@ export const initial: Migration = {
          id INTEGER PRIMARY KEY,
          from_at INTEGER NOT NULL,
          to_at INTEGER NOT NULL,
-         clean_stop INTEGER NOT NULL,
+         kind TEXT NOT NULL,
+         retried_until INTEGER,
+         lost_from INTEGER,
+         lost_to INTEGER,
          arrived INTEGER NOT NULL,
-         last_arrival_at INTEGER
+         arrived_lost INTEGER NOT NULL,
+         last_arrival_at INTEGER,
+         acknowledged_at INTEGER
        ) STRICT`,
       `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ]

@@ -1,0 +1,118 @@
+import Sqlite from 'better-sqlite3'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { runCli } from '../support/cli.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const hour = 3_600_000
+
+/** A file that was served for a day at a time, and was out of service for so long each time in between. */
+async function serve(file: string, outages: readonly number[]): Promise<void> {
+  const clock = createTestClock(Date.UTC(2026, 0, 1))
+  const inboxAfter = async (outMs: number) => {
+    await clock.advance(outMs)
+    const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
+    await inbox.startServing()
+    return inbox
+  }
+  let inbox = await inboxAfter(0)
+  for (const outMs of outages) {
+    await clock.advance(24 * hour)
+    await inbox.close()
+    inbox = await inboxAfter(outMs)
+  }
+  const arrivals = ['2026-01-02T01:00:00Z', '2026-01-02T05:00:00Z', '2026-01-02T06:00:00Z']
+  await inbox.accept(arrivals.map((createdAt) => anEvent(createdAt, { createdAt, receivedAt: clock.now() })))
+  await inbox.close()
+}
+
+test('doctor says what a time out of service costs, and exits with 1 until that is acknowledged; short ones take one line', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  await serve(file, [13 * hour, 1_500, 2_000, 3_600_000, 2_000])
+  const doctor = (...args: string[]) =>
+    runCli(['doctor', ...args], {
+      cwd: dir.path,
+      env: { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1' },
+    })
+
+  const found = await doctor()
+  expect(found).toMatchObject({ code: 1, errors: '' })
+  expect(found.out.split('\n\n').slice(1).join('\n\n')).toBe(`\
+out of service from 2026-01-06T14:00:03.500Z to 2026-01-06T14:00:05.500Z (stopped)
+  all: tried again by the sender, the last of them by 2026-01-06T14:01:35.500Z
+  none of these has come since
+
+out of service from 2026-01-05T13:00:03.500Z to 2026-01-05T14:00:03.500Z (stopped)
+  all: tried again by the sender, the last of them by 2026-01-05T16:00:33.500Z
+  none of these has come since
+
+out of service from 2026-01-02T00:00:00.000Z to 2026-01-02T13:00:00.000Z (stopped)
+  first sent from 2026-01-02T00:00:00.000Z to 2026-01-02T02:24:00.000Z: given up by the sender;
+  replay them by hand in the dashboard of the service
+  1 of these has come since
+  the others: tried again by the sender, the last of them by 2026-01-02T21:00:30.000Z
+  2 of these have come since
+  the last came at 2026-01-06T14:00:05.500Z
+
+2 more, each of less than a minute, since 2026-01-03T13:00:00.000Z: 4 s together
+
+Once that is dealt with: onchain-inbox doctor --acknowledge
+`)
+  expect(await doctor('--acknowledge')).toEqual({
+    code: 0,
+    out: 'acknowledged: 0 missing events, 1 time with lost events\n',
+    errors: '',
+  })
+  const after = await doctor()
+  expect(after.code).toBe(0)
+  expect(after.out).toMatch(/given up by the sender;\n {2}acknowledged at 20/)
+  expect(after.out).not.toContain('replay them by hand')
+  expect((await doctor('--acknowledge')).out).toBe('there was nothing to acknowledge\n')
+})
+
+test('each start says what is to be replayed, and who is paused, until somebody sees to it through the sidecar', async () => {
+  await using sidecar = await Sidecar.create({ handlers: { 'quiet.mjs': `export default { type: '*', run() {} }` } })
+  await serve(sidecar.databaseFile, [20 * hour])
+  const db = new Sqlite(sidecar.databaseFile)
+  db.prepare(`UPDATE meta SET value = 3 WHERE name = 'missing_seqs'`).run()
+  db.close()
+  const metric = async () => {
+    const response = await fetch(`${sidecar.adminUrl}/metrics`, { headers: { Authorization: `Bearer ${testToken}` } })
+    return /^inbox_missing_sequence_numbers (\d+)$/m.exec(await response.text())?.[1]
+  }
+  const givenUp = 'out of service for so long that the sender gave events up: replay them by hand'
+  const paused = 'handlers are paused: their runs wait until somebody resumes them'
+
+  await sidecar.start()
+  expect(await sidecar.log(givenUp)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })
+  await sidecar.admin('handlers/quiet/pause', { method: 'POST' })
+  await sidecar.stop()
+  await sidecar.start()
+  expect(await sidecar.log(givenUp)).toMatchObject({ level: 'error' })
+  expect(await sidecar.log(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
+  expect(await metric()).toBe('3')
+
+  const cli = (...args: string[]) =>
+    runCli(['doctor', ...args, '--admin-url', sidecar.adminUrl], {
+      cwd: sidecar.dir,
+      env: { INBOX_ADMIN_TOKEN: testToken },
+    })
+  const found = await cli()
+  expect(found.code).toBe(1)
+  expect(found.out).toMatch(/^paused +quiet$/m)
+  const { code, out } = await cli('--acknowledge', '--json')
+  expect(code).toBe(0)
+  const { gaps } = JSON.parse(out) as { gaps: number }
+  expect(out).toBe(`{"missing_sequence_numbers":3,"gaps":${gaps}}\n`)
+  expect(await metric()).toBe('0')
+  expect((await cli()).code).toBe(0)
+  await sidecar.log('what is missing or lost was acknowledged by the admin API')
+  const { data } = (await (await sidecar.admin('audit?limit=1')).json()) as { data: readonly object[] }
+  expect(data).toMatchObject([{ action: 'gaps.acknowledge', detail: { missingSeqs: 3, gaps } }])
+})
