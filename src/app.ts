@@ -29,6 +29,8 @@ export interface AppOptions {
   readonly prettyLog: boolean
   /** Whether edited handlers take the place of the old ones while it runs. */
   readonly watch?: boolean
+  /** Whether the sender is in this process, so that it sends nothing while that does not run: then there are no times out of service. */
+  readonly hasSender?: boolean
   /** Called each time they have, with those there are now. */
   readonly onReloaded?: (handlers: readonly HandlerInfo[]) => void
   /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
@@ -158,7 +160,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
   opened.defer(() => admin.close(0))
 
-  await startServing(inbox, clock, log)
+  if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = await startHttpServer({
     host: config.host,
     port: config.port,

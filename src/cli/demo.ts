@@ -48,6 +48,7 @@ async function demo(options: DemoOptions): Promise<void> {
     clock: systemClock,
     prettyLog: options.json !== true,
     watch: true,
+    hasSender: true,
     onReloaded(handlers) {
       const names = handlers.map(({ name }) => name)
       printResult(

@@ -1,11 +1,27 @@
+import Sqlite from 'better-sqlite3'
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+test('a demo that is started again the next day says nothing of events that were not received in between', async () => {
+  await using dir = await createTempDir()
+  const demo = () => runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path })
+  expect((await demo()).code).toBe(0)
+  const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'))
+  db.exec(
+    `UPDATE meta SET value = value - ${24 * 3_600_000} WHERE name = 'served_at'; UPDATE event SET received_at = 0`,
+  )
+  db.close()
+  const again = await demo()
+  expect(again).toMatchObject({ code: 0, errors: '' })
+  expect(again.out).not.toContain('out of service')
+})
 
 test('the demo, whose credentials are published, takes nothing from the settings of the folder and stays on loopback', async () => {
   await using dir = await createTempDir()
