@@ -172,6 +172,13 @@ test('a process that dies without a word is known to have lived until its last h
   ])
 })
 
+test('an event that came before the clock was set back hides no gap', async () => {
+  await using it = await stage()
+  await it.inbox().accept([anEvent('a', { receivedAt: it.clock.now() + 5 * hour })])
+  await it.restart(hour)
+  expect(await it.inbox().gaps()).toMatchObject([{ kind: 'stopped' }])
+})
+
 test('a process that stood still for a minute was out of service, one that is late with a heartbeat was not', async () => {
   await using dir = await createTempDir()
   const clock = createTestClock()

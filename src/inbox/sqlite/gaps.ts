@@ -22,9 +22,10 @@ export function createGaps(sql: Statements, clock: Clock) {
   let watched: WatchedGap[] = []
   let isServing = false
 
-  /** When deliveries are last known to have been taken: at a heartbeat, or when the last event came. */
+  /** When deliveries are last known to have been taken: at a heartbeat, or when the last event came, unless the clock was set back since. */
   function lastTaken(): number {
-    return Math.max(sql.meta.get('served_at')?.value ?? 0, sql.lastReceived.get()?.receivedAt ?? 0)
+    const received = sql.lastReceived.get()?.receivedAt ?? 0
+    return Math.max(sql.meta.get('served_at')?.value ?? 0, received > clock.now() ? 0 : received)
   }
 
   function record({ from, to }: Span, kind: GapRecord['kind']): void {
