@@ -20,9 +20,8 @@ function capture(): string {
   const folder = mkdtempSync(join(tmpdir(), 'inbox-demo-'))
   try {
     const command = [join(root, 'src/cli.ts'), 'demo', '--seconds', String(seconds)]
-    return stripVTControlCharacters(
-      execFileSync(process.execPath, command, { cwd: folder, encoding: 'utf8' }),
-    ).trimEnd()
+    const printed = execFileSync(process.execPath, command, { cwd: folder, encoding: 'utf8' })
+    return stripVTControlCharacters(printed).replaceAll(root, '.').trimEnd()
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

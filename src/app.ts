@@ -31,8 +31,8 @@ export interface AppOptions {
   readonly watch?: boolean
   /** Whether the sender is in this process, so that it sends nothing while that does not run: then there are no times out of service. */
   readonly hasSender?: boolean
-  /** Called each time they have, with those there are now. */
-  readonly onReloaded?: (handlers: readonly HandlerInfo[]) => void
+  /** Called each time they have, with those there are now, and the files that had changed. */
+  readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
   /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
   readonly onOutput?: (output: Readable) => void
   /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
@@ -115,8 +115,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     clock,
     log,
     watch: options.watch ?? false,
-    onReloaded(handlers) {
-      options.onReloaded?.(handlers)
+    onReloaded(handlers, changed) {
+      options.onReloaded?.(handlers, changed)
       reportWaiting(inbox, handlers, log).catch(() => {})
     },
     onSettled: (counts) => metrics.attemptsSettled(counts),

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -49,13 +51,10 @@ async function demo(options: DemoOptions): Promise<void> {
     prettyLog: options.json !== true,
     watch: true,
     hasSender: true,
-    onReloaded(handlers) {
+    onReloaded(handlers, changed) {
       const names = handlers.map(({ name }) => name)
-      printResult(
-        { msg: 'handlers reloaded', handlers: names },
-        options,
-        () => `handlers reloaded: ${names.join(', ')}`,
-      )
+      const result = { msg: 'handlers reloaded', changed, handlers: names }
+      printResult(result, options, () => `          ↳ handlers reloaded: ${changed.join(', ') || 'all'}`)
     },
     ...(options.json && { onOutput: printAsJson }),
     onFailure: (error) => {
@@ -63,7 +62,7 @@ async function demo(options: DemoOptions): Promise<void> {
       process.kill(process.pid, 'SIGTERM')
     },
   })
-  printResult({ msg: 'listening', url: app.url, adminUrl: app.adminUrl }, options, () => welcome(app))
+  printResult({ msg: 'listening', url: app.url, adminUrl: app.adminUrl }, options, () => welcome(app, config))
   const before = await app.inbox.stats()
 
   const emulator = createEmulator({
@@ -121,7 +120,7 @@ async function demoConfig(): Promise<Config> {
       INBOX_ADMIN_HOST: '127.0.0.1',
       INBOX_ADMIN_PORT: String(await freePort(8081)),
       INBOX_DATABASE_URL: `sqlite:${dataDir}/inbox.db`,
-      INBOX_HANDLERS: fileURLToPath(new URL('../../handlers', import.meta.url)),
+      INBOX_HANDLERS: findHandlers(),
       INBOX_LOG_LEVEL: 'warn',
     },
     cwd: process.cwd(),
@@ -129,6 +128,14 @@ async function demoConfig(): Promise<Config> {
     configFile: null,
     allowDemoCredentials: true,
   })
+}
+
+/** The handlers as they are edited: the sources of a clone. An installed package has only what was built from them. */
+function findHandlers(): string {
+  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const sources = at('../../../handlers')
+  const isBuilt = import.meta.url.endsWith('.js')
+  return isBuilt && existsSync(sources) ? sources : at('../../handlers')
 }
 
 /** Its database is its own, so whoever holds it is a demo too. */
@@ -163,7 +170,7 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-function welcome(app: App): string {
+function welcome(app: App, { handlersDir }: Config): string {
   return [
     '',
     'onchain-inbox demo: a sender posts signed events, the inbox stores each before it says 200, handlers print them.',
@@ -171,6 +178,7 @@ function welcome(app: App): string {
     `  webhook   ${app.url}`,
     `  admin     ${app.adminUrl}  (bearer token: ${app.adminToken})`,
     `  database  ${dataDir}/inbox.db`,
+    `  handlers  ${shortPath(handlersDir ?? '')}  (edit one: it is taken up at once)`,
     '',
     '  look inside from another terminal:',
     `    export INBOX_ADMIN_TOKEN=${app.adminToken}`,
@@ -179,6 +187,12 @@ function welcome(app: App): string {
     'One event of each of the ten types comes first, then about one a second. Some come twice. Ctrl-C ends it.',
     '',
   ].join('\n')
+}
+
+/** From this folder, if it is in it. */
+function shortPath(path: string): string {
+  const steps = relative('', path)
+  return steps.startsWith('..') ? path : `./${steps}`
 }
 
 /** What is worth a line beside what the handlers print: a second delivery, a failure. */

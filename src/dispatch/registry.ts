@@ -82,14 +82,20 @@ function explainImport(error: unknown): string {
   const message = messageOf(error)
   switch (code) {
     case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
-      return `it uses TypeScript that cannot simply be erased (enum, namespace, parameter property, import =), and handlers run without a build; write it in plain JavaScript terms, or compile it first. ${message}`
+      return `it uses TypeScript that cannot simply be erased (enum, namespace, parameter property, import =), and handlers run without a build; write it in plain JavaScript terms, or compile it first${lineOf(error)}: ${message}`
     case 'ERR_INVALID_TYPESCRIPT_SYNTAX':
-      return `it is not valid TypeScript. ${message}`
+      return `it is not valid TypeScript${lineOf(error)}: ${message}`
     case 'ERR_MODULE_NOT_FOUND':
       return `${message} (packages are looked for from the handler's own folder; relative imports need their extension)`
     default:
       return error instanceof Error && error.stack !== undefined ? withoutNode(error.stack) : message
   }
+}
+
+/** Where TypeScript cannot be read: Node begins the stack with file and line. */
+function lineOf(error: unknown): string {
+  const [, line] = (error instanceof Error && /^.*:(\d+)\n/.exec(error.stack ?? '')) || []
+  return line === undefined ? '' : ` (line ${line})`
 }
 
 /** A stack without Node's own frames: what is left points into files of the user. */

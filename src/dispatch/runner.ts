@@ -13,8 +13,8 @@ export interface RunnerOptions extends ThreadOptions {
   readonly inbox: ThreadOptions['inbox'] & Pick<Inbox, 'register'>
   /** Whether edited handlers take the place of the old ones. */
   readonly watch?: boolean
-  /** Called each time they have. */
-  readonly onReloaded?: (handlers: readonly HandlerInfo[]) => void
+  /** Called each time they have, with the files, from the folder, that had changed. */
+  readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
   /** Default: `runnerTiming`. */
   readonly timing?: Partial<RunnerTiming>
 }
@@ -191,7 +191,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       watch?.keep(new Set(loaded.flatMap((group) => group.files)))
       const handlers = handlersOf(loaded)
       log.info({ handlers: handlers.map(({ name }) => name), changed: files }, 'handlers reloaded')
-      options.onReloaded?.(handlers)
+      options.onReloaded?.(handlers, files)
     } catch (error) {
       if (signal.aborted || stopping !== undefined) return
       log.error({ error: messageOf(error), changed: files }, 'handlers could not be reloaded; the old ones go on')

@@ -208,7 +208,12 @@ describe('a folder that cannot be used', () => {
       'export default {',
       /a\.mjs cannot be loaded: SyntaxError: Unexpected end of input$/,
     ],
-    ['a syntax error in TypeScript', 'a.ts', 'const a: = 1', /a\.ts cannot be loaded: it is not valid TypeScript/],
+    [
+      'a syntax error in TypeScript',
+      'a.ts',
+      '\nconst a: = 1',
+      /a\.ts cannot be loaded: it is not valid TypeScript \(line 2\): /,
+    ],
     [
       'a file that throws',
       'a.js',

@@ -1,5 +1,7 @@
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
@@ -74,20 +76,39 @@ test('without `--watch`, `serve` does not look at its files again', async () => 
   await sidecar.log('one evt_1')
 })
 
-test('the demo takes up edits of its handlers', async () => {
+/** A clone, built. */
+async function build(dir: string): Promise<void> {
+  for (const part of ['.ci/build.mjs', 'src', 'schema', 'handlers', 'package.json', 'tsconfig.json']) {
+    await cp(join(root, part), join(dir, part), { recursive: true })
+  }
+  await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
+  await promisify(execFile)(process.execPath, [join(dir, '.ci/build.mjs')])
+}
+
+test.each([
+  ['`npm start` in a clone', 'handlers/pump.graduation.ts'],
+  ['the demo of an installed package', 'dist/handlers/pump.graduation.js'],
+])('%s takes up edits of its handlers', async (who, handler) => {
   await using sidecar = await Sidecar.create()
   const copy = join(sidecar.dir, 'copy')
-  for (const part of ['src', 'schema', 'handlers', 'package.json']) {
-    await cp(join(root, part), join(copy, part), { recursive: true })
-  }
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
-  await using demo = await Sidecar.start({ command: [process.execPath, join(copy, 'src/cli.ts'), 'demo', '--json'] })
-  const file = join(copy, 'handlers/pump.graduation.ts')
-  await writeFile(file, `${await readFile(file, 'utf8')}\nconsole.log('edited')\n`)
+  await build(copy)
+  if (!who.includes('clone')) await rm(join(copy, 'handlers'), { recursive: true })
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const [program = '', cli = '', ...args] = scripts.start.split(' ')
+  await using demo = await Sidecar.start({ command: [program, join(copy, cli), ...args, '--json'] })
+  const file = join(copy, handler)
+  const source = await readFile(file, 'utf8')
+  await writeFile(file, `${source}\nconsole.log('edited')\n`)
   await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'edited', 'the edited handler', 20_000)
-  const { handlers } = await demo.log('handlers reloaded')
+  const { handlers, changed } = await demo.log('handlers reloaded')
   expect(handlers).toHaveLength(10)
+  expect(changed).toEqual([basename(file)])
   await writeFile(file, 'export default {')
-  await demo.log(failedMessage)
+  expect(await demo.log(failedMessage)).toMatchObject({
+    changed: [basename(file)],
+    error: expect.stringContaining(`${file} cannot be loaded`),
+  })
+  await writeFile(file, `${source}\nconsole.log('mended')\n`)
+  await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'mended', 'the mended handler', 20_000)
   expect(await demo.stop()).toEqual({ code: 0, signal: null })
 })
