@@ -1,16 +1,12 @@
 // Installs what is missing, and only then. Plain JavaScript for Node >= 20: it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-const stamp = 'node_modules/.installed'
-const wanted = createHash('sha256').update(readFileSync('package-lock.json')).digest('hex')
 
-if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+if (!isInstalled()) {
   process.stderr.write('Installing packages (once, about a minute) …\n')
-  rmSync(stamp, { force: true })
   const install = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -18,5 +14,19 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
     process.stderr.write('`npm ci` failed: see the lines above. Is the npm registry reachable?\n')
     process.exit(1)
   }
-  writeFileSync(stamp, wanted)
+}
+
+/** npm notes at the end of an installation what is there. What is optional may be for other machines. */
+function isInstalled() {
+  // An install script puts it there, and scripts can be switched off.
+  if (!existsSync('node_modules/.bin/node') || !existsSync('node_modules/.package-lock.json')) return false
+  const there = packagesOf('node_modules/.package-lock.json')
+  const isThere = ([path, { version, optional = false }]) =>
+    path in there ? there[path].version === version : optional
+  const { '': _root, ...wanted } = packagesOf('package-lock.json')
+  return Object.entries(wanted).every(isThere)
+}
+
+function packagesOf(lockFile) {
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages
 }

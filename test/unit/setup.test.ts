@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+interface Installed {
+  readonly packages: Record<string, { version: string; optional?: boolean }>
+}
+
+/** A clone after `npm ci`, without what the packages hold. Gives whether the set-up calls npm. */
+async function installs(spoil: (installed: Installed) => void, bins = ['node']): Promise<boolean> {
+  await using dir = await createTempDir()
+  const at = (path: string) => join(dir.path, path)
+  for (const file of ['.ci/setup.mjs', 'package-lock.json']) await cp(join(root, file), at(file))
+  const installed = JSON.parse(await readFile(at('package-lock.json'), 'utf8')) as Installed
+  delete installed.packages['']
+  spoil(installed)
+  await mkdir(at('node_modules/.bin'), { recursive: true })
+  await writeFile(at('node_modules/.package-lock.json'), JSON.stringify(installed))
+  for (const bin of bins) await writeFile(at(`node_modules/.bin/${bin}`), '')
+  await mkdir(at('bin'))
+  await writeFile(at('bin/npm'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
+  const { status, stderr } = spawnSync(process.execPath, [at('.ci/setup.mjs')], { env: { PATH: at('bin') } })
+  expect(status).toBe(0)
+  return String(stderr).includes('Installing packages')
+}
+
+test('nothing is installed where `npm ci` has been run, on whatever machine', async () => {
+  expect(await installs(() => {})).toBe(false)
+  const others = ({ packages }: Installed) => {
+    for (const [path, { optional }] of Object.entries(packages)) if (optional) delete packages[path]
+  }
+  expect(await installs(others)).toBe(false)
+})
+
+test('packages are installed where one is missing or of another version, or an install script was not run', async () => {
+  expect(await installs(({ packages }) => void delete packages['node_modules/vitest'])).toBe(true)
+  expect(await installs(({ packages }) => void (packages['node_modules/zod'] = { version: '1.0.0' }))).toBe(true)
+  expect(await installs(() => {}, [])).toBe(true)
+})
