@@ -1,38 +1,15 @@
 #!/usr/bin/env node
-import { addBackupCommands } from './cli/backup.ts'
-import { addCheckCommand } from './cli/check.ts'
-import { addDeadCommand } from './cli/dead.ts'
-import { addDemoCommand } from './cli/demo.ts'
-import { addDoctorCommand } from './cli/doctor.ts'
-import { addEmulatorCommand } from './cli/emulator.ts'
-import { addEventsCommand } from './cli/events.ts'
-import { addHandlersCommand } from './cli/handlers.ts'
-import { addQuarantineCommand } from './cli/quarantine.ts'
-import { addPruneCommand } from './cli/prune.ts'
-import { addReplayCommand, addReplaysCommand } from './cli/replay.ts'
-import { createProgram, runProgram } from './cli/program.ts'
-import { addServeCommand } from './cli/serve.ts'
-import { addVerifyCommand } from './cli/verify.ts'
-import { checkHandlers } from './dispatch/check-handlers.ts'
-import { version } from './version.ts'
+const neededNode = 24
+const { node } = process.versions
 
-const program = createProgram()
-  .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
-  .version(version)
+// Looked at before anything is imported: what an older Node lacks would end it with words that help nobody.
+if (Number.parseInt(node) >= neededNode) await import('./cli/main.ts')
+else {
+  process.stderr.write(
+    `onchain-inbox needs Node ${neededNode} or newer, and this is ${node}. A clone brings one: after \`npm ci\`, call it as ` +
+      '`npx onchain-inbox`. Elsewhere install one: https://nodejs.org\n',
+  )
+  process.exitCode = 1
+}
 
-addServeCommand(program)
-addDemoCommand(program)
-addEmulatorCommand(program)
-addCheckCommand(program, { checkHandlers })
-addVerifyCommand(program)
-addEventsCommand(program)
-addReplayCommand(program)
-addReplaysCommand(program)
-addDeadCommand(program)
-addQuarantineCommand(program)
-addHandlersCommand(program)
-addPruneCommand(program)
-addBackupCommands(program)
-addDoctorCommand(program)
-
-await runProgram(program)
+export {}

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
-import { resolve } from 'node:path'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import { processEnvironment } from '../config.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings } from '../config/sources.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError, messageOf } from '../errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
 import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -58,6 +60,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
     return
   }
   const source = await databaseFile(options)
+  await refuseFolder(dirname(resolve(file)))
   const progress = createProgress()
   try {
     const made = await backupDatabase(source, resolve(file), (done) => progress.show(done, 'copying'))
@@ -65,6 +68,16 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
     printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
   } finally {
     progress.end()
+  }
+}
+
+/** Before anything is copied, what only a person can mend. */
+async function refuseFolder(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    const message = `no backup can be written to the folder ${folder} (${messageOf(error)}): make it, or name another one`
+    throw new InboxError('usage', message, { cause: error })
   }
 }
 

@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runCli } from '../support/cli.ts'
 
+const root = join(import.meta.dirname, '../..')
 const run = (...args: string[]) => runCli(args, { cwd: tmpdir() })
 
 test.each([
@@ -20,6 +23,21 @@ test.each([
   expect(text.errors).toContain('--help')
   expect(json).toMatchObject({ code: 1, out: '' })
   expect(JSON.parse(json.errors)).toEqual({ error: { code: 'usage', message: expect.stringContaining(message) } })
+})
+
+test('on a Node that is too old it says which one is needed, before it reads anything', async () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.2' } })`
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` }
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } }
+  const { code, out, errors } = await runCli(['check'], { cwd: tmpdir(), env })
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toContain(`needs Node ${engines.node.slice(2)} or newer, and this is 20.19.2`)
+})
+
+test('a backup into a folder that is not there is for a person to mend', async () => {
+  const { code, errors } = await run('backup', '/no-such-folder/inbox.db')
+  expect(code).toBe(1)
+  expect(errors).toMatch(/^usage: no backup can be written to the folder \/no-such-folder \(ENOENT: .*\): make it, or/)
 })
 
 test('help and version are no mistakes', async () => {
