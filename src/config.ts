@@ -4,7 +4,7 @@ import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/cre
 import { parseSettings } from './config/parse.ts'
 import { settings, type SettingValues } from './config/settings.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from './config/sources.ts'
-import type { DatabaseSetting } from './config/values.ts'
+import { describeBytes, type DatabaseSetting } from './config/values.ts'
 import { InboxError } from './errors.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -190,8 +190,8 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['events forwarded to', config.forwardUrl === undefined ? 'nowhere' : withoutQuery(config.forwardUrl)],
     ['runs at once', String(config.concurrency)],
     ['bodies are kept', describeRetention(config)],
-    ['disk to stay free', `${config.diskReserveBytes} bytes`],
-    ['body limit', `${config.bodyLimitBytes} bytes`],
+    ['disk to stay free', describeBytes(config.diskReserveBytes)],
+    ['body limit', describeBytes(config.bodyLimitBytes)],
     ['answer within', `${config.ackTimeoutMs} ms`],
     ['idle connections kept', `${config.keepAliveMs} ms`],
     ['connections', `at most ${config.maxConnections}`],
@@ -204,7 +204,7 @@ export function describeConfig(config: Config): readonly (readonly [name: string
 
 function describeRetention({ retention: { days, maxBytes } }: Config): string {
   const time = days === 0 ? 'for ever' : `${days} days`
-  return maxBytes === undefined ? time : `${time}, in at most ${maxBytes} bytes`
+  return maxBytes === undefined ? time : `${time}, in at most ${describeBytes(maxBytes)}`
 }
 
 /** A query may hold what is secret. */

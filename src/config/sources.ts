@@ -80,11 +80,13 @@ function failed(problem: string): Pick<GivenSettings, 'values' | 'problems'> {
   return { values: {}, problems: [problem] }
 }
 
-/** The known name that is nearest to a mistyped one, unless they have too little in common. */
+/** The known name that is nearest to a mistyped one, unless more than half of its letters behind `INBOX_` are others. */
 function suggestion(name: string): string {
   const ranked = settingNames.map((known) => ({ known, distance: editDistance(name, known) }))
   const [nearest] = ranked.toSorted((a, b) => a.distance - b.distance)
-  return nearest && nearest.distance <= 4 ? `, did you mean ${nearest.known}?` : ''
+  return nearest && nearest.distance * 2 <= nearest.known.length - 'INBOX_'.length
+    ? `, did you mean ${nearest.known}?`
+    : ''
 }
 
 /** Levenshtein distance. */

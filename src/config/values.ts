@@ -35,6 +35,15 @@ export function byteSize(maximum: number, minimum = 1) {
   return z.union([z.number(), text]).pipe(z.number().int().min(minimum).max(maximum))
 }
 
+/** A size as one would write it: `256mb`, or `1000 bytes` where no unit fits. */
+export function describeBytes(bytes: number): string {
+  const [unit, size] = Object.entries(units).findLast(([, factor]) => factor <= bytes && bytes % factor === 0) ?? [
+    '',
+    1,
+  ]
+  return size === 1 ? `${bytes} bytes` : `${bytes / size}${unit}`
+}
+
 /** An IP address or a host name; the brackets of `[::1]` are taken off. */
 export const host = z
   .string()

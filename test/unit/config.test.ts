@@ -125,7 +125,12 @@ describe('defaults and values', () => {
     ['10 kb', 10_240],
     ['64b', 64],
   ])('a body limit of %s is %i bytes', async (text, bytes) => {
-    expect((await load({ INBOX_BODY_LIMIT: text })).bodyLimitBytes).toBe(bytes)
+    const config = await load({ INBOX_BODY_LIMIT: text })
+    expect(config.bodyLimitBytes).toBe(bytes)
+    const rows = describeConfig(config)
+    expect(rows).toContainEqual(['disk to stay free', '256mb'])
+    const described = Object.fromEntries(rows)['body limit'] ?? ''
+    expect((await load({ INBOX_BODY_LIMIT: described.replace(' bytes', '') })).bodyLimitBytes).toBe(bytes)
   })
 
   test('memory: is a database, an empty variable is not set', async () => {
@@ -258,8 +263,9 @@ describe('mistakes', () => {
   })
 
   test('an unknown variable is a warning with the nearest name, also beside what it made fail', async () => {
-    expect((await load({ INBOX_PROT: '1', INBOX_WHATEVER_ELSE: '1' })).warnings).toEqual([
+    expect((await load({ INBOX_PROT: '1', INBOX_BLA: '1', INBOX_WHATEVER_ELSE: '1' })).warnings).toEqual([
       'INBOX_PROT is not a setting, did you mean INBOX_PORT?; it is ignored',
+      'INBOX_BLA is not a setting; it is ignored',
       'INBOX_WHATEVER_ELSE is not a setting; it is ignored',
     ])
     const message = await problemsOf(loadConfig({ env: { INBOX_SECRET: secret }, cwd }))
