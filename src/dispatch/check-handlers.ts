@@ -16,12 +16,16 @@ export async function checkHandlers(
 ): Promise<readonly HandlerInfo[]> {
   const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: sources })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
-  const refuse = (problem: string) =>
+  let lastRead: string | undefined
+  function refuse(problem: string): void {
+    const place = lastRead === undefined ? '' : `; the last file that it read is ${lastRead}`
     checked.reject(
-      new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}`),
+      new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}${place}`),
     )
+  }
   worker.on('message', (message: CheckMessage) => {
-    if ('handlers' in message) checked.resolve(message.handlers)
+    if ('importing' in message) lastRead = message.importing
+    else if ('handlers' in message) checked.resolve(message.handlers)
     else checked.reject(fromWireError(message.error))
   })
   worker.on('error', (error) => refuse(error instanceof Error ? (error.stack ?? error.message) : 'a file threw'))
@@ -36,5 +40,6 @@ export async function checkHandlers(
 }
 
 export type CheckMessage =
+  | { readonly importing: string }
   | { readonly handlers: readonly HandlerInfo[] }
   | { readonly error: { readonly code: string; readonly message: string } }

@@ -8,7 +8,7 @@ import { loadSources, type HandlerSources } from './sources.ts'
 const sources = workerData as HandlerSources
 const tell = (message: CheckMessage) => parentPort?.postMessage(message)
 
-installResolveHook(sources.handlersDir)
+installResolveHook(sources.handlersDir, (importing) => tell({ importing }))
 loadSources(sources, () => []).then(
   (handlers) => tell({ handlers: handlers.map(toHandlerInfo) }),
   (error: unknown) => tell({ error: toWireError(error) }),

@@ -104,7 +104,7 @@ export class HandlerThread {
       this.#refuse(
         new InboxError(
           'handler_invalid',
-          `the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms`,
+          `the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms${this.#lastRead()}`,
         ),
       ),
     )
@@ -264,13 +264,22 @@ export class HandlerThread {
     this.#spend('broken', error.message)
   }
 
+  /** Where to look for what keeps it from loading. */
+  #lastRead(): string {
+    const file = [...this.#files].at(-1)
+    return file === undefined ? '' : `; the last file that it read is ${file}`
+  }
+
   #exited(code: number): void {
     const reason = this.#failure ?? `it ended with code ${code}`
     this.#stopped.resolve(nothingLeft)
     if (this.#isLoaded) this.#spend('broken', reason)
     else
       this.#refuse(
-        new InboxError('handler_invalid', `the thread of the handlers ended while it loaded them: ${reason}`),
+        new InboxError(
+          'handler_invalid',
+          `the thread of the handlers ended while it loaded them: ${reason}${this.#lastRead()}`,
+        ),
       )
   }
 
