@@ -78,7 +78,8 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
     name,
     send: (given: readonly SinkItem[]) => void items.push(...given),
   }))
-  const { handlers, problems } = parseDefinitions([...options.handlers, ...keepers])
+  const given: unknown = options.handlers
+  const { handlers, problems } = parseDefinitions(Array.isArray(given) ? [...given, ...keepers] : given)
   if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
 
   // Nobody sets this clock back, so a long wait need not be looked at in between.

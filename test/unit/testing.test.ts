@@ -1,4 +1,10 @@
-import { createTestClock, createEvent, createTestInbox, signedRequest } from 'onchain-inbox/testing'
+import {
+  createTestClock,
+  createEvent,
+  createTestInbox,
+  signedRequest,
+  type TestInboxOptions,
+} from 'onchain-inbox/testing'
 import { defineHandler, defineSink } from 'onchain-inbox'
 import { eventSchemas, eventTypes } from 'onchain-inbox/schema'
 import express from 'express'
@@ -197,6 +203,10 @@ describe('createTestInbox', () => {
     await expect(createTestInbox({ handlers: [never, never], sinks: ['never'] })).rejects.toMatchObject({
       code: 'handler_invalid',
       message: expect.stringMatching(/^handlers\[1\]: .*\nhandlers\[2\]: /) as string,
+    })
+    await expect(createTestInbox({} as TestInboxOptions)).rejects.toMatchObject({
+      code: 'handler_invalid',
+      message: 'handlers: expected a list of what defineHandler and defineSink give',
     })
   })
 })
