@@ -95,7 +95,11 @@ const mostListed = 100
 const dayMs = 24 * 3_600_000
 
 export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRecall }: ActOptions): OperatorActs {
-  const noHandler = () => new InboxError('not_found', 'there is no handler of this name, and never was')
+  async function noHandler(name: string): Promise<InboxError> {
+    const names = (await inbox.stats()).handlers.map(({ handler }) => handler)
+    const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
+    return new InboxError('not_found', `there is no handler ${JSON.stringify(name)}, and never was: ${known}`)
+  }
 
   async function retryOne(id: string, found: Mutable<RetriedJson>): Promise<boolean> {
     const body = await inbox.quarantined(id)
@@ -131,20 +135,20 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
       return { dropped: await inbox.dropDead('all' in which ? 'all' : which.run_ids, which.reason) }
     },
     async setPaused(handler, paused) {
-      if (!(await inbox.setPaused(handler, paused))) throw noHandler()
+      if (!(await inbox.setPaused(handler, paused))) throw await noHandler(handler ?? '')
       if (paused) onRecall?.(handler)
       return { handler, paused }
     },
     async changeHandler(handler, body) {
       const { concurrency } = parseBody(handlerBody, body)
-      if (!(await inbox.setConcurrency(handler, concurrency))) throw noHandler()
+      if (!(await inbox.setConcurrency(handler, concurrency))) throw await noHandler(handler)
       onConcurrency?.(handler, concurrency)
       return { handler, concurrency }
     },
     async dropRuns(handler, body) {
       const { reason } = parseBody(dropHandlerBody, body)
       const dropped = await inbox.dropOpenRuns(handler, reason)
-      if (dropped === null) throw noHandler()
+      if (dropped === null) throw await noHandler(handler)
       return { handler, dropped }
     },
     async retryQuarantined(body) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../errors.ts'
 import { mostReplayIds } from '../inbox/port.ts'
+import { safeText } from '../log.ts'
 import { eventParameters } from './parameters.ts'
 
 /** The bodies of requests, each described by what it is expected to be. */
@@ -43,16 +44,24 @@ const { type, network, address, status, from, to } = eventParameters.shape
 
 export const replayBody = z
   .strictObject({
-    ids: z.exactOptional(z.array(id).min(1).max(mostReplayIds)),
+    ids: z
+      .exactOptional(z.array(id).min(1).max(mostReplayIds))
+      .describe(`a list of 1 to ${mostReplayIds} ids of events`),
     type,
     network,
     address,
     status,
     from,
     to,
-    handler: z.exactOptional(z.string().min(1).max(100)),
+    handler: z.exactOptional(z.string().min(1).max(100)).describe('the name of a handler'),
     dryRun: z.boolean().default(false),
-    per_second: z.number().positive().max(100_000).nullable().default(null),
+    per_second: z
+      .number()
+      .positive()
+      .max(100_000)
+      .nullable()
+      .default(null)
+      .describe('a number of runs per second above 0, at most 100000'),
     new_keys: z.boolean().default(false),
   })
   .describe(
@@ -60,11 +69,19 @@ export const replayBody = z
       'and, if wanted, dryRun, per_second (a number), new_keys',
   )
 
-/** Checks the body of a request. Throws `bad_request` that says what is expected. */
+/** Checks the body of a request. Throws `bad_request` that says what is expected, of the field that is wrong if it has words of its own. */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  const place = result.error.issues[0]?.path.join('.') ?? ''
+  const [issue] = result.error.issues
+  const [name] = issue?.path ?? []
+  const field = schema instanceof z.ZodObject && typeof name === 'string' ? schema.shape[name] : undefined
+  const expected = field && z.globalRegistry.get(field as z.ZodType)?.description
+  if (expected !== undefined) {
+    const given = safeText(JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]), 80)
+    throw new InboxError('bad_request', `${name as string}: got ${given}, expected ${expected}`)
+  }
+  const place = issue?.path.join('.') ?? ''
   throw new InboxError(
     'bad_request',
     `${place === '' ? 'the body' : place} cannot be used: expected ${schema.description}`,

@@ -67,6 +67,7 @@ function toAttemptJson(run: RunRecord, { attempt, startedAt, endedAt, outcome, e
   return {
     run_id: run.runId,
     handler: run.handler,
+    replay: run.replay,
     attempt,
     started_at: isoTime(startedAt),
     ended_at: isoTime(endedAt),

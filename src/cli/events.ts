@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '../admin/json.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printBytes, printResult, renderTable } from './output.ts'
+import { printBytes, printResult, renderTable, times } from './output.ts'
 
 const statusHelp =
   'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
@@ -106,21 +106,17 @@ function renderEvent(event: EventDetailJson): string {
   ].join('\n\n')
 }
 
-function times(count: number): string {
-  return count === 1 ? '1 time' : `${count} times`
-}
-
 function renderTimeline(timeline: readonly AttemptJson[]): string {
-  const rows = timeline.flatMap(({ started_at, handler, attempt, outcome, error }) => {
-    const row = [started_at, handler, String(attempt), outcome]
+  const rows = timeline.flatMap(({ started_at, replay, handler, attempt, outcome, error }) => {
+    const row = [started_at, replay === null ? '-' : String(replay), handler, String(attempt), outcome]
     if (error === null) return [row]
     const place = findPlace(error.stack ?? '')
     return [
       [...row, safeText(`${error.name}: ${error.message}`, 120)],
-      ...(place === undefined ? [] : [['', '', '', '', safeText(place)]]),
+      ...(place === undefined ? [] : [['', '', '', '', '', safeText(place)]]),
     ]
   })
-  return renderTable(['started', 'handler', 'attempt', 'outcome', 'error'], rows)
+  return renderTable(['started', 'replay', 'handler', 'attempt', 'outcome', 'error'], rows)
 }
 
 const ourFiles = new URL('..', import.meta.url).href

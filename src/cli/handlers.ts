@@ -17,6 +17,15 @@ interface PauseOptions extends EventCommandOptions {
   readonly all?: boolean
 }
 
+const columnsHelp = `
+Open runs are
+  waiting     behind another one of their key
+  ready       to be handed out, or to be tried again at a later time
+  suspect     lost with a thread, to be tried one by one
+  handed out  to a thread of handlers (\`running\` with --json): some of them at work, up to what may run at once, the
+              others next in line; they come in portions
+Of dead letters, those that are held hold up their key.`
+
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
   const handlers = program
@@ -24,9 +33,11 @@ export function addHandlersCommand(program: Command): void {
     .description('look at the handlers, pause them, let them go on, and change how much they run')
 
   const list = handlers.command('list').description('list the handlers with their open runs and dead letters')
-  asEventCommand(list, 'handlers list').action(async (options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.listHandlers(), options, renderHandlers))
-  })
+  asEventCommand(list, 'handlers list')
+    .addHelpText('after', columnsHelp)
+    .action(async (options: EventCommandOptions) => {
+      await withEvents(options, async (opened) => printResult(await opened.listHandlers(), options, renderHandlers))
+    })
 
   addPauseCommand(handlers, 'pause', true, 'hand out no more runs; events go on being accepted, also after a restart')
   addPauseCommand(handlers, 'resume', false, 'hand out runs again, the oldest first')
@@ -45,8 +56,7 @@ export function addHandlersCommand(program: Command): void {
       await withEvents(options, async (opened) => {
         const concurrency = options.concurrency === 'default' ? null : options.concurrency
         const changed = await opened.changeHandler(name, { concurrency })
-        const said = changed.concurrency === null ? 'as many as it says itself' : String(changed.concurrency)
-        printResult(changed, options, () => `${name}: at most ${said} runs at once`)
+        printResult(changed, options, () => `${name}: ${renderConcurrency(changed.concurrency)}`)
       })
     },
   )
@@ -88,6 +98,11 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
   )
 }
 
+function renderConcurrency(concurrency: number | null): string {
+  if (concurrency === null) return 'as many runs at once as it says itself'
+  return concurrency === 1 ? 'one run at a time' : `at most ${concurrency} runs at once`
+}
+
 function toConcurrency(text: string): number | 'default' {
   return text === 'default' ? text : parseCount(text)
 }
@@ -103,6 +118,6 @@ function renderHandlers({ paused, data }: HandlersJson): string {
     paused || row.paused ? 'paused' : row.loaded ? 'loaded' : 'not loaded',
     ...[row.waiting, row.ready, row.suspect, row.running, row.held, row.dead].map(String),
   ])
-  const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'running', 'held', 'dead']
+  const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'handed out', 'held', 'dead']
   return `${paused ? 'All handlers are paused: `handlers resume --all`.\n\n' : ''}${renderTable(head, rows)}`
 }

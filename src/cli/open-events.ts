@@ -113,9 +113,14 @@ async function readMadeToken(database: DatabaseSetting): Promise<string> {
 }
 
 function unreachable(url: string, database: DatabaseSetting): InboxError {
-  const why =
-    database.kind === 'sqlite'
-      ? `a process holds ${database.file}, but its admin API does not answer at ${url}`
-      : `no sidecar answers at ${url}, and events in memory can be seen through it only`
-  return new InboxError('admin_unreachable', `${why}: give its address by --admin-url, or try again when it is up`)
+  const find = 'give its address by --admin-url, or try again when it is up'
+  if (database.kind !== 'sqlite') {
+    const message = `no sidecar answers at ${url}, and events in memory can be seen through it only: ${find}`
+    return new InboxError('admin_unreachable', message)
+  }
+  return new InboxError(
+    'admin_unreachable',
+    `a process holds ${database.file}, and no admin API answers at ${url}. If it is a sidecar, ${find}; if it is an app of ` +
+      'yours with the inbox in it (`createInbox`), that has none: stop the app first',
+  )
 }

@@ -30,6 +30,10 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
   return error.exitCode
 }
 
+export function times(count: number): string {
+  return count === 1 ? '1 time' : `${count} times`
+}
+
 /** A plain table for a terminal: columns as wide as their widest cell, two spaces between. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))

@@ -9,6 +9,10 @@ interface PruneOptions extends EventCommandOptions {
   readonly maxSize?: string
 }
 
+const stillTooLarge =
+  'the database is larger still, but nothing is left that may be pruned: open work, dead letters, and what came within ' +
+  'the last hour are kept'
+
 /** `onchain-inbox prune`: takes old bodies out of the database now. */
 export function addPruneCommand(program: Command): void {
   const prune = program
@@ -17,7 +21,10 @@ export function addPruneCommand(program: Command): void {
       'take the bodies of finished events out of the database, and give the space back; their ids stay known',
     )
     .option('--older-than <days>', 'of events received longer ago', parseCount)
-    .option('--max-size <size>', 'the oldest, while the database is larger than this: 500mb, 20gb')
+    .option(
+      '--max-size <size>',
+      'the oldest but for those of the last hour, while the database is larger than this: 500mb, 20gb',
+    )
   asEventCommand(prune, 'prune --older-than 30').action(async (options: PruneOptions) => {
     await withEvents(options, async (opened) => {
       const { olderThan, maxSize } = options
@@ -25,8 +32,8 @@ export function addPruneCommand(program: Command): void {
         throw new InboxError('usage', 'expected --older-than <days>, --max-size <size>, or both')
       const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
       printResult(await opened.prune(body), options, ({ events, too_large }) => {
-        const left = too_large ? '; the database is larger still, but nothing is left that may be pruned' : ''
-        return `${events === 1 ? '1 event was pruned' : `${events} events were pruned`}${left}`
+        const pruned = events === 1 ? '1 event was pruned' : `${events} events were pruned`
+        return too_large ? `${pruned}; ${stillTooLarge}` : pruned
       })
     })
   })

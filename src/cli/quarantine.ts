@@ -4,7 +4,7 @@ import type { ListJson, QuarantinedDetailJson, QuarantinedJson } from '../admin/
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printBytes, printError, printResult, renderTable } from './output.ts'
+import { printBytes, printError, printResult, renderTable, times } from './output.ts'
 
 interface ListOptions extends EventCommandOptions {
   readonly limit: number
@@ -67,7 +67,7 @@ export function addQuarantineCommand(program: Command): void {
     await withEvents(options, async (opened) => {
       const result = await opened.retryQuarantined(isAll ? { all: true } : { ids })
       printResult(result, options, renderRetried)
-      if (!isAll && result.still_unusable > 0) process.exitCode = 1
+      if (result.still_unusable > 0) process.exitCode = 1
     })
   })
 
@@ -109,7 +109,7 @@ function renderBody(body: QuarantinedDetailJson): string {
     ['reason', body.reason],
     ['verified by secret', body.secret_label],
     ['size', `${body.size_bytes} bytes`],
-    ['came', `${body.count} times`],
+    ['came', times(body.count)],
   ]
   return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
 }

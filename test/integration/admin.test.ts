@@ -96,6 +96,7 @@ test('an event is shown with its envelope, its receipt and the timeline of its a
     {
       run_id: runId,
       handler: 'trades',
+      replay: null,
       attempt: 1,
       started_at: '2026-01-31T14:00:00.005Z',
       ended_at: '2026-01-31T14:00:00.025Z',
@@ -414,6 +415,7 @@ test('handlers are paused and resumed, one or all together; the answer is the sa
   expect(await stats()).toEqual([false, [['trades', false]]])
 
   const { body: none } = await post(app, '/api/v1/handlers/nobody/pause').expect(404)
-  expect(none.error).toEqual({ code: 'not_found', message: 'there is no handler of this name, and never was' })
+  const message = 'there is no handler "nobody", and never was: expected one of trades'
+  expect(none.error).toEqual({ code: 'not_found', message })
   await get(app, '/api/v1/pause').expect(405).expect('Allow', 'POST')
 })

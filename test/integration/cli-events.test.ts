@@ -14,7 +14,7 @@ import { startHttpServer } from '../../src/http-server.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger } from '../../src/log.ts'
-import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
+import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 
 const program = fileURLToPath(new URL('../fixtures/event-commands.ts', import.meta.url))
 
@@ -139,6 +139,9 @@ test('handlers are listed, paused and resumed, from the file and by way of the s
     ['handlers', 'list', '--json'],
     ['handlers', 'resume', '--all'],
     ['handlers', 'pause', 'nobody'],
+    ['handlers', 'set', 'nobody', '--concurrency', '2'],
+    ['handlers', 'drop', 'nobody', '--reason', 'gone'],
+    ['handlers', 'set', 'trades', '--concurrency', 'default'],
   ]
   const direct: Run[] = []
   for (const args of commands) direct.push(await run(args))
@@ -147,14 +150,16 @@ test('handlers are listed, paused and resumed, from the file and by way of the s
   for (const args of commands) remote.push(await run(args, sidecar.env))
   expect(remote).toEqual(direct)
 
-  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1])
-  const [pause, list, pauseAll, listAll, resumeAll, nobody] = direct
+  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 0])
+  const [pause, list, pauseAll, listAll, resumeAll, nobody, setNobody, dropNobody, set] = direct
   expect(pause?.out).toBe('paused: trades; what runs at the moment goes on\n')
-  expect(list?.out).toMatch(/^handler +state +waiting +ready +suspect +running +held +dead\ntrades +paused +\d/)
+  expect(list?.out).toMatch(/^handler +state +waiting +ready +suspect +handed out +held +dead\ntrades +paused +\d/)
   expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
   expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
   expect(resumeAll?.out).toBe('resumed: all handlers together\n')
-  expect(nobody?.errors).toBe('not_found: there is no handler of this name, and never was\n')
+  const unknown = 'not_found: there is no handler "nobody", and never was: expected one of trades\n'
+  expect([nobody, setNobody, dropNobody].map((each) => each?.errors)).toEqual([unknown, unknown, unknown])
+  expect(set?.out).toBe('trades: as many runs at once as it says itself\n')
 })
 
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
@@ -257,7 +262,7 @@ test('if a process holds the file and its admin API does not answer, try again l
   const { code, out, errors } = await run(['events', 'list'])
   expect({ code, out }).toEqual({ code: 75, out: '' })
   expect(errors).toMatch(
-    /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1: give its address by --admin-url/,
+    /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1\. If it is a sidecar, give its address by --admin-url, .* an app .* stop the app first/,
   )
   const named = await run(['events', 'list', '--admin-url', 'http://127.0.0.1:1', '--json'])
   expect(named.code).toBe(75)
@@ -330,6 +335,47 @@ test('a filter and an id that nothing can be found by are explained', async () =
   expect(filter.errors).toMatch(/^bad_request: from: got "yesterday", expected a time in ISO 8601/)
   const id = await run(['events', 'show', 'evt_9'])
   expect(id).toEqual({ code: 1, out: '', errors: 'not_found: there is no event with this id\n' })
+})
+
+test.each([
+  [['--status', 'bogus'], 'status: got "bogus", expected one of pending, '],
+  [['--from', 'foo'], 'from: got "foo", expected a time in ISO 8601'],
+  [['--type', ''], 'type: got "", expected an event type of 1 to 255 characters'],
+  [['--type', 'a', '--rate', '1000000'], 'per_second: got 1000000, expected a number of runs per second'],
+])('replay %j says what is wrong and what was expected', async (args, message) => {
+  await fill()
+  const { code, out, errors } = await run(['replay', ...args])
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toContain(`bad_request: ${message}`)
+})
+
+test('prune says what it may not prune where the database stays too large', async () => {
+  await fill()
+  const { code, out } = await run(['prune', '--max-size', '1kb'])
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    /^1 event was pruned; the database is larger still, .* what came within the last hour are kept\n$/,
+  )
+})
+
+test('bodies that are no usable event still end a retry with exit code 1, by id and all of them', async () => {
+  const inbox = await createSqliteInbox({ file })
+  const body = quarantinedOf(Buffer.from('{'))
+  await inbox.accept([body])
+  await inbox.close()
+  const retries = [await run(['quarantine', 'retry', body.id]), await run(['quarantine', 'retry', '--all'])]
+  for (const { code, out } of retries) {
+    expect(code).toBe(1)
+    expect(out).toContain('0 events were accepted; 1 no usable event still')
+  }
+  expect((await run(['quarantine', 'show', body.id])).out).toMatch(/^came +1 time$/m)
+})
+
+test('a folder in the place of the database is for a person to mend: exit code 1', async () => {
+  const { code, errors } = await run(['events', 'list'], { INBOX_DATABASE_URL: `sqlite:${dir}` })
+  await Promise.all(['.lock', '.pid'].map((end) => rm(`${dir}${end}`, { force: true })))
+  expect(code).toBe(1)
+  expect(errors).toBe(`config_invalid: INBOX_DATABASE_URL: ${dir} cannot be used: it is a folder; name a file in it\n`)
 })
 
 test('each command shows an example in its help', async () => {

@@ -24,7 +24,7 @@ const handlers = {
   'timeout.mjs': failing(`await new Promise((_, reject) => ctx.signal.addEventListener('abort', reject))`),
 }
 
-test('events show names the place in the file of the handler under the error of an attempt', async () => {
+test('events show names the place in the file of the handler under the error of an attempt, and the replay it was of', async () => {
   await using sidecar = await Sidecar.start({ handlers })
   using client = new RecordingClient({ url: () => sidecar.url })
   const delivery = toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' })
@@ -32,7 +32,9 @@ test('events show names the place in the file of the handler under the error of 
   await client.deliver(delivery)
   await sidecar.drained()
   const env = { INBOX_ADMIN_TOKEN: testToken }
-  const { out } = await runCli(['events', 'show', 'evt_1', '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env })
+  const run = (...args: string[]) =>
+    runCli([...args, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env }).then((result) => result.out)
+  const out = await run('events', 'show', 'evt_1')
 
   const lines = out.split('\n')
   const placeOf = (handler: string) => {
@@ -46,4 +48,9 @@ test('events show names the place in the file of the handler under the error of 
   // The error is our own: nothing of the handler is in its stack.
   expect(placeOf('timeout')).not.toMatch(/^at /)
   expect(out).toMatch(/^came again +1 time, with another body 0 times$/m)
+
+  await run('replay', 'evt_1', '--handler', 'plain', '--wait')
+  const again = await run('events', 'show', 'evt_1')
+  const attempts = [...again.matchAll(/^\S+Z +(\S+) +plain +1 +dead +Error: no such pair$/gm)]
+  expect(attempts.map(([, replay]) => replay)).toEqual(['-', '1'])
 })

@@ -185,7 +185,7 @@ describe('an operator', () => {
     await sidecar.start()
     await until(() => began() >= 5 + 5, 'five run again')
     expect(await stage.command('handlers', 'set', 'gated', '--concurrency', 'default')).toMatch(
-      /as many as it says itself/,
+      /as many runs at once as it says itself/,
     )
     expect((await json('handlers/nobody', { concurrency: 5 }, 'PATCH')).status).toBe(404)
     expect((await json('handlers/gated', { concurrency: 0 }, 'PATCH')).status).toBe(400)

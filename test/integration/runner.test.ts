@@ -168,8 +168,8 @@ it('does not start where a file cannot be loaded, and leaves no thread behind', 
   const broken = join(stage.handlersDir, 'broken.mjs')
   for (const [source, expected] of [
     ['export default {', 'broken.mjs cannot be loaded'],
-    ['process.exit(5)', 'ended while it loaded them: it ended with code 5'],
-    ['for (;;);', 'did not load within 1000 ms'],
+    ['process.exit(5)', `ended while it loaded them: it ended with code 5; the last file that it read is ${broken}`],
+    ['for (;;);', `did not load within 1000 ms; the last file that it read is ${broken}`],
   ] as const) {
     await writeFile(broken, source)
     await expect(stage.startAnother({ ...shortTiming, startMs: 1_000 })).rejects.toMatchObject({

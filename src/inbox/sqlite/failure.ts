@@ -1,4 +1,6 @@
 import Sqlite from 'better-sqlite3'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../errors.ts'
 
 /**
@@ -73,6 +75,11 @@ export function toOpenError(file: string, cause: unknown): InboxError {
       { cause },
     )
   }
+  const mistake = mistakeInPath(file)
+  if (mistake !== undefined) {
+    const message = `INBOX_DATABASE_URL: ${file} cannot be used: ${mistake}`
+    return new InboxError('config_invalid', message, { cause })
+  }
   const isDamage = failure === 'fatal' || failure === 'bug'
   if (isDamage && cause instanceof Sqlite.SqliteError && !cause.code.startsWith('SQLITE_IOERR')) {
     return new InboxError(
@@ -87,4 +94,16 @@ export function toOpenError(file: string, cause: unknown): InboxError {
     `${file} cannot be opened: ${text}. Its folder must be on a local disk and writable for this user`,
     { cause },
   )
+}
+
+/** What a person must mend before trying again can help. */
+function mistakeInPath(file: string): string | undefined {
+  try {
+    if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; name a file in it'
+    accessSync(dirname(file), constants.W_OK | constants.X_OK)
+    if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    return `${messageOf(error)}; let this user write there, or name another place`
+  }
 }
