@@ -375,7 +375,7 @@ test('a folder in the place of the database is for a person to mend: exit code 1
   const { code, errors } = await run(['events', 'list'], { INBOX_DATABASE_URL: `sqlite:${dir}` })
   await Promise.all(['.lock', '.pid'].map((end) => rm(`${dir}${end}`, { force: true })))
   expect(code).toBe(1)
-  expect(errors).toBe(`config_invalid: INBOX_DATABASE_URL: ${dir} cannot be used: it is a folder; name a file in it\n`)
+  expect(errors).toBe(`config_invalid: the database ${dir} cannot be used: it is a folder; name a file in it\n`)
 })
 
 test('each command shows an example in its help', async () => {

@@ -163,8 +163,9 @@ describe('a file that cannot be opened', () => {
     const file = newFile()
     mkdirSync(file, { recursive: true })
     await expect(open(file)).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message: expect.stringMatching(/inbox\.db cannot be opened: .*SQLITE_/),
+      code: 'config_invalid',
+      exitCode: 1,
+      message: expect.stringMatching(/^the database .*inbox\.db cannot be used: it is a folder; name a file in it$/),
     })
   })
 
@@ -172,8 +173,8 @@ describe('a file that cannot be opened', () => {
     const blocking = newFileIn(newFile())
     writeFileSync(blocking, '')
     await expect(open(join(blocking, 'deeper', 'inbox.db'))).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message: expect.stringMatching(/cannot be opened: .*ENOTDIR.*writable for this user/),
+      code: 'config_invalid',
+      message: expect.stringMatching(/cannot be used: ENOTDIR.*let this user write there, or name another place$/),
     })
   })
 

@@ -75,9 +75,9 @@ export function toOpenError(file: string, cause: unknown): InboxError {
       { cause },
     )
   }
-  const mistake = mistakeInPath(file)
+  const mistake = mistakeInPath(file, cause)
   if (mistake !== undefined) {
-    const message = `INBOX_DATABASE_URL: ${file} cannot be used: ${mistake}`
+    const message = `the database ${file} cannot be used: ${mistake}`
     return new InboxError('config_invalid', message, { cause })
   }
   const isDamage = failure === 'fatal' || failure === 'bug'
@@ -96,14 +96,23 @@ export function toOpenError(file: string, cause: unknown): InboxError {
   )
 }
 
+/** No right to write, a file in the place of a folder. A disk that is mounted for reading only may be mounted anew. */
+const mistakes: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOTDIR', 'EPERM'])
+
 /** What a person must mend before trying again can help. */
-function mistakeInPath(file: string): string | undefined {
+function mistakeInPath(file: string, cause: unknown): string | undefined {
+  if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; name a file in it'
+  const error = cause instanceof Sqlite.SqliteError ? refusedAccess(file) : cause
+  if (!(error instanceof Error && 'code' in error && mistakes.has(error.code))) return undefined
+  return `${error.message}; let this user write there, or name another place`
+}
+
+function refusedAccess(file: string): unknown {
   try {
-    if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; name a file in it'
     accessSync(dirname(file), constants.W_OK | constants.X_OK)
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
     return undefined
   } catch (error) {
-    return `${messageOf(error)}; let this user write there, or name another place`
+    return error
   }
 }
