@@ -168,8 +168,16 @@ export type QuarantinedJson = ReturnType<typeof toQuarantinedJson>
 export type QuarantinedDetailJson = ReturnType<typeof toQuarantinedDetailJson>
 export type HandlerJson = ReturnType<typeof toHandlerJson>
 
-/** A handler with its open runs and dead letters; one that is not loaded has only those. `retry` is null where a function decides. */
-export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats: HandlerStats | undefined) {
+/**
+ * A handler with its open runs and dead letters; one that is not loaded has only those. `retry` is null where a function decides.
+ * `backfill`: how much of what was stored before it has been handed to it, from 0 to 1; null where nothing is left of that.
+ */
+export function toHandlerJson(
+  name: string,
+  info: HandlerInfo | undefined,
+  stats: HandlerStats | undefined,
+  lastSeq: number,
+) {
   const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
   const settings = info && {
     types: info.types,
@@ -187,12 +195,14 @@ export function toHandlerJson(name: string, info: HandlerInfo | undefined, stats
     file: info.file,
   }
   const paused = stats?.paused ?? false
+  const backfillSeq = stats?.backfillSeq ?? null
   return {
     name,
     kind: info?.kind ?? null,
     loaded: info !== undefined,
     paused,
     settings: settings ?? null,
+    backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(lastSeq, 1),
     waiting,
     ready,
     suspect,

@@ -142,10 +142,10 @@ async function showHealth(inbox: Pick<ViewPort, 'stats' | 'gaps'>): Promise<Heal
 }
 
 async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]): Promise<HandlersJson> {
-  const { paused, handlers: counted } = await inbox.stats()
+  const { paused, lastSeq, handlers: counted } = await inbox.stats()
   const stats = new Map(counted.map((row) => [row.handler, row]))
   const infos = new Map(handlers.map((info) => [info.name, info]))
   const names = [...new Set([...infos.keys(), ...stats.keys()])].toSorted()
-  const data = names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name)))
+  const data = names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name), lastSeq))
   return { paused, data, next_cursor: null }
 }

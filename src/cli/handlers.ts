@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { PausedJson } from '../admin/acts.ts'
+import type { HandlerJson } from '../admin/json.ts'
 import type { HandlersJson } from '../admin/views.ts'
 import { InboxError } from '../errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -24,7 +25,8 @@ Open runs are
   suspect     lost with a thread, to be tried one by one
   handed out  to a thread of handlers (\`running\` with --json): some of them at work, up to what may run at once, the
               others next in line; they come in portions
-Of dead letters, those that are held hold up their key.`
+Of dead letters, those that are held hold up their key. A handler with a backfill is being given what was stored before
+it (its \`from\`), at most 1,000 runs ahead.`
 
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
@@ -112,10 +114,15 @@ function renderPaused({ handler, paused }: PausedJson): string {
   return paused ? `paused: ${who}; what runs at the moment goes on` : `resumed: ${who}`
 }
 
+function renderState({ loaded, paused, backfill }: HandlerJson, isAllPaused: boolean): string {
+  const state = isAllPaused || paused ? 'paused' : loaded ? 'loaded' : 'not loaded'
+  return backfill === null ? state : `${state}, backfill ${Math.floor(backfill * 100)} %`
+}
+
 function renderHandlers({ paused, data }: HandlersJson): string {
   const rows = data.map((row) => [
     row.name,
-    paused || row.paused ? 'paused' : row.loaded ? 'loaded' : 'not loaded',
+    renderState(row, paused),
     ...[row.waiting, row.ready, row.suspect, row.running, row.held, row.dead].map(String),
   ])
   const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'handed out', 'held', 'dead']

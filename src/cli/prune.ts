@@ -10,8 +10,8 @@ interface PruneOptions extends EventCommandOptions {
 }
 
 const stillTooLarge =
-  'the database is larger still, but nothing is left that may be pruned: open work, dead letters, and what came within ' +
-  'the last hour are kept'
+  'the database is larger still, but nothing is left that may be pruned: kept are, above all, open work, dead letters, ' +
+  'and what came within the last hour'
 
 /** `onchain-inbox prune`: takes old bodies out of the database now. */
 export function addPruneCommand(program: Command): void {

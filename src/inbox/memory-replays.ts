@@ -66,7 +66,11 @@ export class MemoryReplays {
   }
 
   isBackfilling(handler: string): boolean {
-    return this.#backfills.some((backfill) => backfill?.handler === handler)
+    return this.backfillSeq(handler) !== null
+  }
+
+  backfillSeq(handler: string): number | null {
+    return this.#backfills.find((backfill) => backfill?.handler === handler)?.nextSeq ?? null
   }
 
   /** From there on in the accept sequence a new handler is still to get what is stored. */

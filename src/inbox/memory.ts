@@ -323,7 +323,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         quarantined: quarantined.size,
         conflicts,
         paused: runs.allPaused,
-        handlers: countByHandler(routes, runs, concurrencies),
+        handlers: countByHandler(routes, runs, replays, concurrencies),
         oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
         sizeBytes: null,
         missingSeqs: 0,
@@ -420,6 +420,7 @@ function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number
 function countByHandler(
   routes: readonly HandlerRoute[],
   runs: MemoryRuns,
+  replays: MemoryReplays,
   concurrencies: ReadonlyMap<string, number>,
 ): HandlerStats[] {
   type Counts = { -readonly [K in keyof HandlerStats]: HandlerStats[K] }
@@ -432,6 +433,7 @@ function countByHandler(
       paused: runs.isPaused(handler),
       concurrency: concurrencies.get(handler) ?? null,
       superseded,
+      backfillSeq: replays.backfillSeq(handler),
       ...counts,
     }
     rows.set(handler, row)

@@ -464,6 +464,8 @@ export interface HandlerStats extends RunCounts {
   readonly concurrency: number | null
   /** How many of its runs were superseded, ever. */
   readonly superseded: number
+  /** From which event of the accept sequence on it is still to get what was stored before it; null: it has got all of it. */
+  readonly backfillSeq: number | null
 }
 
 export interface RunCounts {

@@ -15,6 +15,7 @@ import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger } from '../../src/log.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { until } from '../support/until.ts'
 
 const program = fileURLToPath(new URL('../fixtures/event-commands.ts', import.meta.url))
 
@@ -160,6 +161,15 @@ test('handlers are listed, paused and resumed, from the file and by way of the s
   const unknown = 'not_found: there is no handler "nobody", and never was: expected one of trades\n'
   expect([nobody, setNobody, dropNobody].map((each) => each?.errors)).toEqual([unknown, unknown, unknown])
   expect(set?.out).toBe('trades: as many runs at once as it says itself\n')
+})
+
+test('the list of handlers says how much of what was stored a new one has been given', async () => {
+  const inbox = await createSqliteInbox({ file })
+  await inbox.accept(Array.from({ length: 1_500 }, (_, index) => arrivalOf(`e${index}`)))
+  await inbox.register([{ name: 'late', types: ['*'], order: 'none', from: 'beginning' }])
+  await until(async () => (await inbox.stats()).handlers[0]?.ready === 1_000, 'all that it may be given ahead')
+  await inbox.close()
+  expect((await run(['handlers', 'list'])).out).toMatch(/^late +not loaded, backfill 66 % +0 +1000 /m)
 })
 
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
@@ -353,9 +363,7 @@ test('prune says what it may not prune where the database stays too large', asyn
   await fill()
   const { code, out } = await run(['prune', '--max-size', '1kb'])
   expect(code).toBe(0)
-  expect(out).toMatch(
-    /^1 event was pruned; the database is larger still, .* what came within the last hour are kept\n$/,
-  )
+  expect(out).toMatch(/^\d+ events? w.* pruned; the database is larger still, .* and what came within the last hour\n$/)
 })
 
 test('bodies that are no usable event still end a retry with exit code 1, by id and all of them', async () => {

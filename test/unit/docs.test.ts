@@ -72,6 +72,7 @@ test('docs/operations.md names the metrics that are missing while the store cann
       handler: 'a',
       paused: false,
       superseded: 0,
+      backfillSeq: null,
       concurrency: null,
       waiting: 0,
       ready: 0,

@@ -112,6 +112,7 @@ test('what the store knows is read at each scrape, and a handler that is gone le
         handler: 'trades',
         paused: true,
         superseded: 0,
+        backfillSeq: null,
         concurrency: null,
         waiting: 1,
         ready: 2,

@@ -103,6 +103,8 @@ interface QuarantineRow {
 /** A page looks at so many events at the most; where filters match few of them it comes back short, with a cursor. */
 const maxScannedPerPage = 20_000
 
+type HandlerRow = Pick<HandlerStats, 'concurrency' | 'superseded' | 'backfillSeq'> & { name: string; paused: number }
+
 const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
 const mostGaps = 20
 const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label, final_status'
@@ -161,8 +163,8 @@ export function createViews(db: Database): SqliteViews {
   const receivedAtOfRun = db.prepare<[number], { received_at: number }>(
     'SELECT e.received_at FROM run r JOIN event e ON e.seq = r.event_seq WHERE r.id = ?',
   )
-  const handlers = db.prepare<[], { name: string; paused: number; concurrency: number | null; superseded: number }>(
-    'SELECT name, paused, concurrency, superseded FROM handler ORDER BY name',
+  const handlers = db.prepare<[], HandlerRow>(
+    'SELECT name, paused, concurrency, superseded, backfill_seq AS backfillSeq FROM handler ORDER BY name',
   )
   const quarantinedCount = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM quarantine')
   const conflictCount = db.prepare<[], { count: number }>(
