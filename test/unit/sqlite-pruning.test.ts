@@ -17,8 +17,11 @@ async function filled(count: number) {
   for (let n = 0; n < count; n += 100) {
     await inbox.accept(Array.from({ length: 100 }, (_, m) => anEvent(`e${n + m}`, { raw, receivedAt: clock.now() })))
   }
-  const leases = await inbox.claim({ handlers: ['ordered'], max: count, owner: 'me', suspects: false })
-  await inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 1, endedAt: 2, kind: 'done' })))
+  for (let left = count; left > 0; ) {
+    const leases = await inbox.claim({ handlers: ['ordered'], max: left, owner: 'me', suspects: false })
+    await inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 1, endedAt: 2, kind: 'done' })))
+    left -= leases.length
+  }
   return {
     clock,
     inbox,
