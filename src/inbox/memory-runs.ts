@@ -53,7 +53,7 @@ interface WaitingClaim {
 
 /** The open runs of one generation of a handler that have no lease. */
 interface Queue extends Readonly<Record<Claimable, Heap<MemoryRun>>> {
-  /** What waits, by key. Invariant: a key has an entry while one ordered run of it is ready, suspect or running. */
+  /** What waits, by key. Invariant: a key has an entry while one ordered run of it is ready, suspect, running or held. */
   readonly waiting: Map<string, Heap<MemoryRun>>
 }
 
@@ -194,6 +194,7 @@ export class MemoryRuns {
   #supersede(run: MemoryRun): void {
     this.open.delete(run)
     run.state = 'superseded'
+    run.crashed = 0
     this.#superseded.set(run.handler, this.superseded(run.handler) + 1)
   }
 
@@ -291,11 +292,11 @@ export class MemoryRuns {
     return this.#states.read(handler, query)
   }
 
-  /** As if it had never been claimed. */
+  /** As if it had never been claimed, unless it is superseded meanwhile. */
   #giveBack(run: MemoryRun): void {
     const { from } = this.#endLease(run)
     run.attempt -= 1
-    if (this.#dropCancelled(run)) return
+    if (this.#isOutdated(run) || this.#dropCancelled(run)) return
     this.#offer(run, from)
   }
 
@@ -377,14 +378,12 @@ export class MemoryRuns {
     for (const claim of this.#claims) this.#answer(claim, [])
   }
 
-  /** One that held up its key takes its turn again: before those that wait, unless there are older ones, or one is worked on. */
+  /** One that held up its key takes its turn again: before those that wait, unless there are older ones. */
   #enterAtHead(run: MemoryRun): void {
     this.open.add(run)
     run.state = 'waiting'
-    const behind = run.key === null ? undefined : this.#queueOf(run).waiting.get(run.key)
-    behind?.push(run)
-    const isWorkedOn = [...this.open].some((other) => isSamePlace(other, run) && isAtWork(other.state))
-    if (!isWorkedOn) this.#next(run)
+    if (run.key !== null) this.#queueOf(run).waiting.get(run.key)?.push(run)
+    this.#next(run)
   }
 
   /** A run becomes open: ready, or waiting behind an open run of its key. */
@@ -533,12 +532,4 @@ function createHeap(): Heap<MemoryRun> {
 function comesBefore(a: MemoryRun | undefined, b: MemoryRun | undefined): boolean {
   if (!a || !b) return a !== undefined
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.runId < b.runId)
-}
-
-function isSamePlace(a: MemoryRun, b: MemoryRun): boolean {
-  return a.handler === b.handler && a.key === b.key && a.replay?.id === b.replay?.id
-}
-
-function isAtWork(state: RunState): boolean {
-  return state === 'ready' || state === 'suspect' || state === 'running'
 }

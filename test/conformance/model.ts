@@ -80,6 +80,10 @@ export class Model {
     for (const event of this.events) if (!event.finalStatus) this.#create(event, { route, generation: 0 })
   }
 
+  setOnDead(handler: string, onDead: 'skip' | 'hold'): void {
+    this.routes = this.routes.map((route) => (route.name === handler ? { ...route, onDead } : route))
+  }
+
   startReplay(replay: NewReplay): ModelReplay {
     const { ids, status, handler } = replay.filter
     const started = {
@@ -210,10 +214,7 @@ export class Model {
     else if (kind !== 'done' && kind !== 'dead') run.attempt -= 1
     if (kind !== 'retry' && kind !== 'snooze') return this.#finish(run, kind)
     run.dueAt = retryAt
-    const lane = this.#lane(run)
-    const isOutdated = isLatestOnly(run) && lane.slice(lane.indexOf(run) + 1).some(({ state }) => state === 'waiting')
-    if (isOutdated) this.#finish(run, 'superseded')
-    else this.#again(run, 'ready')
+    this.#giveBack(run, 'ready')
   }
 
   version(handler: string, key: string): number | undefined {
@@ -237,7 +238,7 @@ export class Model {
     const wasSuspect = run.lease?.wasSuspect
     this.#end(run)
     run.attempt -= 1
-    this.#again(run, wasSuspect ? 'suspect' : 'ready')
+    this.#giveBack(run, wasSuspect ? 'suspect' : 'ready')
   }
 
   /** The leases of the owner, or all, end with a crash. Gives how many. */
@@ -294,6 +295,16 @@ export class Model {
     this.#enter(run)
   }
 
+  /** It is to be worked on again, unless a newer one of its key waits and only that counts. */
+  #giveBack(run: ModelRun, state: 'ready' | 'suspect'): void {
+    const lane = this.#lane(run)
+    const isOutdated = lane.slice(lane.indexOf(run) + 1).some((other) => other.state === 'waiting')
+    if (isLatestOnly(run) && isOutdated) {
+      run.crashed = 0
+      this.#finish(run, 'superseded')
+    } else this.#again(run, state)
+  }
+
   /** It is to be worked on again, unless its replay was cancelled. */
   #again(run: ModelRun, state: 'ready' | 'suspect'): void {
     if (this.#isCancelled(run)) this.#drop([run])
@@ -308,6 +319,10 @@ export class Model {
     run.state = this.#lane(run).some(isActive) ? 'waiting' : 'ready'
   }
 
+  #holds({ route }: ModelRun): boolean {
+    return this.routes.some(({ name, onDead }) => name === route.name && onDead === 'hold')
+  }
+
   #supersede(run: ModelRun): void {
     run.state = 'superseded'
     this.superseded.push(run.route.name)
@@ -315,7 +330,7 @@ export class Model {
 
   #finish(run: ModelRun, state: 'done' | 'dead' | 'expired' | 'unmatched' | 'superseded'): void {
     if (state === 'superseded') this.#supersede(run)
-    else run.state = state === 'dead' && run.route.onDead === 'hold' && run.key !== null ? 'held' : state
+    else run.state = state === 'dead' && run.key !== null && this.#holds(run) ? 'held' : state
     this.#promote(run)
   }
 

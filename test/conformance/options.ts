@@ -81,6 +81,39 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
+  describe('latestOnly: a run that is outdated by the time it', () => {
+    const open = async () => {
+      const stage = await Stage.open(harness, [latest])
+      await stage.accept(anEvent('a', { key: 'k' }))
+      const a = await stage.claimOne()
+      await stage.accept(anEvent('b', { key: 'k' }))
+      return { stage, a }
+    }
+    const expectSuperseded = async (stage: Stage) => {
+      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
+      expect(await stage.run('a')).toMatchObject({ attempt: 0, attempts: [] })
+      expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 1 }])
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+    }
+
+    test('is given back unworked is superseded', async () => {
+      const { stage, a } = await open()
+      await using _ = stage
+      await stage.release(a)
+      await expectSuperseded(stage)
+    })
+
+    test('is in conflict is superseded', async () => {
+      const { stage, a } = await open()
+      await using _ = stage
+      const { runId, token } = a
+      const effects = { reads: [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }], writes: [], items: [] }
+      const outcome = { runId, token, startedAt: 0, endedAt: 0, kind: 'done', effects } as const
+      expect(await stage.inbox.settle([outcome])).toEqual(['conflict'])
+      await expectSuperseded(stage)
+    })
+  })
+
   describe('latestOnly with runs from before', () => {
     test('of very many that wait the newest runs last, and none is stranded', async () => {
       await using stage = await Stage.open(harness, [ordered])
@@ -146,6 +179,26 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf([again])).toEqual(['one'])
       await stage.done(again)
       expect(idsOf(await stage.claim())).toEqual(['two'])
+    })
+
+    test('an older one that was requeued meanwhile waits as well, until it is dropped', async () => {
+      await using stage = await Stage.open(harness, [ordered])
+      await stage.accept(anEvent('b', { key: 'k' }), anEvent('c', { key: 'k' }))
+      await stage.dead(await stage.claimOne())
+      await stage.dead(await stage.claimOne())
+      await stage.inbox.register([holding])
+      await stage.accept(anEvent('a', { key: 'k' }))
+      const a = await stage.claimOne()
+      const [b, c] = await Promise.all([stage.run('b'), stage.run('c')])
+      await stage.inbox.requeueDead([b.runId])
+      await stage.dead(a)
+      expect(await stage.isWaiting(stage.claim({ owner: 'in vain' }))).toBe(true)
+      await stage.inbox.reap('in vain')
+      await stage.inbox.requeueDead([c.runId])
+      expect(await stage.states('b', 'c', 'a')).toEqual(['waiting', 'waiting', 'held'])
+      await stage.inbox.dropDead([a.runId], 'gone')
+      expect(idsOf(await stage.claim())).toEqual(['b'])
+      expect(await stage.states('b', 'c')).toEqual(['running', 'waiting'])
     })
 
     test('a run without a key holds up nothing', async () => {

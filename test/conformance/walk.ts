@@ -48,6 +48,7 @@ type Step =
   | { readonly do: 'prune'; readonly events: number }
   | { readonly do: 'drop open runs'; readonly handler: string }
   | { readonly do: 'register late'; readonly route: HandlerRoute }
+  | { readonly do: 'change what a dead letter does'; readonly onDead: 'skip' | 'hold' }
   | { readonly do: 'reap'; readonly owner: string }
   | { readonly do: 'pause'; readonly handler: string | null; readonly paused: boolean }
   | { readonly do: 'advance' | 'set the clock back'; readonly ms: number }
@@ -100,6 +101,8 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
     fc.record({ ids, handler: fc.constantFrom(...allNames) }),
   )
   const replay = fc.record({ filter, newKeys: fc.boolean(), perSecond: fc.constant(null) })
+  const onDead = fc.constantFrom('skip' as const, 'hold' as const)
+  const changed = fc.record({ do: fc.constant('change what a dead letter does'), onDead })
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('accept'), picks }) },
     { weight: 8, arbitrary: fc.record({ do: fc.constant('claim'), handlers, owner, max, suspects }) },
@@ -110,6 +113,7 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('prune'), events: fc.integer({ min: 1, max: 20 }) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('drop open runs'), handler: fc.constantFrom(...allNames) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('register late'), route: fc.constantFrom(...lateRoutes) }) },
+    { weight: 1, arbitrary: changed },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('release'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat an old report'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('requeue one'), pick }) },
@@ -225,6 +229,10 @@ class Walker {
         model.addHandler(step.route)
         await inbox.register(model.routes)
         return this.#letBackfillEnd(step.route.name)
+      case 'change what a dead letter does':
+        model.setOnDead('holding', step.onDead)
+        await inbox.register(model.routes)
+        return
       case 'release': {
         const run = pickFrom(model.live(), step.pick)
         if (!run?.lease) return

@@ -80,7 +80,6 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   claimableCount: ['SEARCH run USING COVERING INDEX run_claimable (state>? AND state<?)'],
   allOpenOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   newestOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
-  claimableOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   isItem: ['SEARCH item USING INTEGER PRIMARY KEY (rowid=?)'],
   firstBackfill: ['SEARCH handler'],
   heldCount: ['SCAN run USING COVERING INDEX run_dead'],

@@ -178,8 +178,9 @@ export function createRuns(options: RunsOptions) {
       const place = { handlerId, replayId, key: row.runKey }
       if (row.raw === null) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
-        sql.finishRun.run(deadState(place), now, now, row.runId)
-        promote(place)
+        const to = deadState(place)
+        sql.finishRun.run(to, now, now, row.runId)
+        if (to !== state.held) promote(place)
         mayBeMore = true
         continue
       }
@@ -243,7 +244,7 @@ export function createRuns(options: RunsOptions) {
     woken.add(handlerId)
   }
 
-  /** What a dead letter is from now on. */
+  /** What a dead letter is from now on. While one is held, no run of its key is promoted, not even an older one that was requeued. */
   function deadState({ handlerId, key }: Place): number {
     if (key === null || !handlers.holds(handlerId)) return state.dead
     memo.held++
@@ -277,7 +278,7 @@ export function createRuns(options: RunsOptions) {
 
   function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
     sql.finishRun.run(to, startedAt, endedAt, runId)
-    if (entry.mayHaveFollowers) promote(entry)
+    if (entry.mayHaveFollowers && to !== state.held) promote(entry)
   }
 
   /** The oldest waiting run of a key becomes ready once no other run of the key is open for work. */
@@ -318,9 +319,10 @@ export function createRuns(options: RunsOptions) {
     }
   }
 
-  /** As if it had never been claimed. */
+  /** As if it had never been claimed, unless it is superseded meanwhile. */
   function giveBack(runId: number, entry: LeaseEntry): void {
     if (dropCancelled(runId, entry, sql.dropUntried)) return
+    if (isOutdated(runId, entry)) return replace(runId, entry, sql.supersedeUntried)
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
     open(entry.handlerId)
   }
@@ -350,8 +352,9 @@ export function createRuns(options: RunsOptions) {
     record(runId, run.attempt, startedAt, now, 'crashed', error)
     if (dropCancelled(runId, run)) return
     if (crashed >= maxCrashes) {
-      sql.crashedOutRun.run(deadState(run), crashed, now, runId)
-      promote(run)
+      const to = deadState(run)
+      sql.crashedOutRun.run(to, crashed, now, runId)
+      if (to !== state.held) promote(run)
     } else {
       sql.suspectRun.run(crashed, now, runId)
       open(run.handlerId)
@@ -377,16 +380,8 @@ export function createRuns(options: RunsOptions) {
     // It stood at the head of its key; but older dead letters may have been requeued behind it meanwhile.
     memo.held--
     sql.requeueRun.run(state.waiting, clock.now(), runId)
-    if (!isWorkedOn(place)) promote(place)
+    promote(place)
     return true
-  }
-
-  /** Whether a run of the key has a lease, or can be claimed. */
-  function isWorkedOn({ handlerId, replayId, key }: Place): boolean {
-    if (key === null) return false
-    const leased = leases.ofKey(handlerId, replayId, key)
-    if (leased !== undefined) leased.mayHaveFollowers = true
-    return leased !== undefined || sql.claimableOfKey.get(handlerId, replayId, key) !== undefined
   }
 
   /** Ends a run that nobody works on; what waits behind it takes its place. False if there is none to end. */

@@ -114,8 +114,6 @@ const texts = {
   claimableCount: `SELECT count(*) AS count FROM run INDEXED BY run_claimable WHERE state >= 1 AND state <= 2`,
   newestOfKey: `SELECT id FROM run INDEXED BY run_open
      WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 ORDER BY id DESC LIMIT 1`,
-  claimableOfKey: `SELECT id FROM run INDEXED BY run_open
-     WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 AND state >= ${state.ready} AND state <= ${state.suspect} LIMIT 1`,
   isItem: `SELECT 1 AS found FROM item WHERE run_id = ?`,
   firstBackfill: `SELECT min(backfill_seq) AS seq FROM handler`,
   heldCount: `SELECT count(*) AS count FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND state = ${state.held}`,
@@ -249,7 +247,6 @@ export function prepareStatements(db: Database) {
     allOpenOfKey: read<[number, number, string, number], { id: number; state: number }>(t.allOpenOfKey),
     heldCount: read<[], { count: number }>(t.heldCount),
     newestOfKey: read<[number, number, string], { id: number }>(t.newestOfKey),
-    claimableOfKey: read<[number, number, string], { id: number }>(t.claimableOfKey),
     isItem: read<[number], { found: number }>(t.isItem),
     firstBackfill: read<[], { seq: number | null }>(t.firstBackfill),
     snoozeRun: write<[number, number]>(t.snoozeRun),
