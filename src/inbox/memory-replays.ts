@@ -53,7 +53,8 @@ export class MemoryReplays {
   constructor(options: MemoryReplaysOptions) {
     this.#options = options
     const source = {
-      backfilling: () => this.#backfills.flatMap((backfill, index) => (backfill === null ? [] : [index])),
+      backfilling: () =>
+        this.#backfills.flatMap((backfill, index) => (backfill && this.#isRegistered(backfill.handler) ? [index] : [])),
       running: () => this.#replays.filter(({ state }) => state === 'running'),
       backfill: async (index: number, most: number) => this.#backfill(index, most),
       step: async (id: number, most: number) => this.#step(id, most),
@@ -73,9 +74,15 @@ export class MemoryReplays {
     return this.#backfills.find((backfill) => backfill?.handler === handler)?.nextSeq ?? null
   }
 
-  /** From there on in the accept sequence a new handler is still to get what is stored. */
+  /** From there on in the accept sequence a new handler is still to get what is stored. One that was removed keeps nothing from going. */
   firstBackfill(): number {
-    return Math.min(Infinity, ...this.#backfills.map((backfill) => backfill?.nextSeq ?? Infinity))
+    const going = this.#backfills.filter((backfill) => backfill !== null && this.#isRegistered(backfill.handler))
+    return Math.min(Infinity, ...going.map((backfill) => backfill?.nextSeq ?? Infinity))
+  }
+
+  /** To be called when other handlers are registered. */
+  poke(): void {
+    this.#jobs.poke()
   }
 
   endBackfill(handler: string): void {
@@ -86,7 +93,6 @@ export class MemoryReplays {
 
   startBackfill(handler: string, from: 'beginning' | number): void {
     this.#backfills.push({ handler, from: from === 'beginning' ? 0 : from, nextSeq: 1 })
-    this.#jobs.poke()
   }
 
   count(filter: NewReplay['filter']): { events: number; skipped: number } {
@@ -182,6 +188,10 @@ export class MemoryReplays {
     if (backfill.nextSeq <= this.#options.events.length) return { created, next: 'more' }
     this.#backfills[index] = null
     return { created, next: 'ended' }
+  }
+
+  #isRegistered(handler: string): boolean {
+    return this.#options.routes().some(({ name }) => name === handler)
   }
 
   #matches(filter: NewReplay['filter'], { seq, event }: ReplayedEvent): boolean {

@@ -153,6 +153,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         if (from !== 'now' && !registered.has(name)) replays.startBackfill(name, from)
         registered.add(name)
       }
+      replays.poke()
       return Object.fromEntries(concurrencies)
     },
     async claim(request) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
 
 /** What `prune` promises. */
 export function describePrune(harness: ConformanceHarness): void {
@@ -113,6 +113,24 @@ export function describePrune(harness: ConformanceHarness): void {
         await stage.done(...leases)
       }
       expect(seen.has('live')).toBe(true)
+    })
+
+    test('keeps nothing for a handler that was removed while it still got what is stored', async () => {
+      const ids = Array.from({ length: 1_200 }, (_, n) => `e${n}`)
+      await using stage = await withOld(...ids)
+      await stage.done(...(await stage.claim({ max: 2_000 })))
+      const late = { ...ordered, name: 'late', from: 'beginning' } as const
+      await stage.inbox.register([ordered, late])
+      for (let n = 0; (await stage.stats('late')).ready < 1_000 && n < 100; n += 1) await stage.clock.advance(20)
+      await stage.inbox.register([ordered])
+      await stage.done(...(await stage.claim({ handlers: ['late'], max: 2_000 })))
+      await stage.clock.advance(2 * dayMs)
+      expect(await stage.stats('late')).toEqual(noRuns)
+      expect(await olderThan(stage, 1)).toMatchObject({ events: 1_200 })
+      await stage.accept(anEvent('new', { receivedAt: stage.clock.now() }))
+      await stage.inbox.register([ordered, late])
+      await stage.clock.advance(2 * dayMs)
+      expect(idsOf(await stage.claim({ handlers: ['late'] }))).toEqual(['new'])
     })
 
     test('is not stopped by an event that came while the clock was ahead', async () => {

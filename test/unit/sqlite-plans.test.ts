@@ -81,7 +81,6 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   allOpenOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   newestOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   isItem: ['SEARCH item USING INTEGER PRIMARY KEY (rowid=?)'],
-  firstBackfill: ['SEARCH handler'],
   heldCount: ['SCAN run USING COVERING INDEX run_dead'],
   snoozeRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   endUntried: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../clock.ts'
 import { eventStatuses, runStates, type PruneLimits } from '../port.ts'
 import { deriveEventStatus } from '../status.ts'
+import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
 import type { Statements } from './statements.ts'
 
@@ -23,8 +24,16 @@ const keptShare = 0.1
 /** What is younger is not pruned for its size: it may be looked at, or come again. */
 const shortestKeptMs = 3_600_000
 
+export interface PruningOptions {
+  readonly db: Database
+  readonly sql: Statements
+  readonly memo: Memo
+  readonly handlers: Pick<HandlerTable, 'isRegistered' | 'backfilling' | 'ids'>
+  readonly clock: Clock
+}
+
 /** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
-export function createPruning(db: Database, sql: Statements, memo: Memo, clock: Clock) {
+export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions) {
   const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
 
   /** What is in the file, without the space that is free in it. */
@@ -32,13 +41,18 @@ export function createPruning(db: Database, sql: Statements, memo: Memo, clock: 
     return (pages('page_count') - pages('freelist_count')) * pages('page_size')
   }
 
+  /** From there on in the accept sequence a new handler is still to get what is stored. One that was removed keeps nothing from going. */
+  function firstBackfill(): number {
+    const ids = handlers.isRegistered ? handlers.backfilling() : handlers.ids()
+    return Math.min(Infinity, ...ids.map((id) => sql.backfill.get(id)?.nextSeq ?? Infinity))
+  }
+
   /** Prunes some of the events behind `after` in the accept sequence that have ended. */
   function prune({ receivedBefore, maxBytes }: PruneLimits, after: number): PruneResult {
     const isTooLarge = maxBytes !== null && usedBytes() > maxBytes
     const now = clock.now()
     const before = Math.max(receivedBefore ?? -Infinity, isTooLarge ? now - shortestKeptMs : -Infinity)
-    // From there on a new handler is still to get what is stored.
-    const end = sql.firstBackfill.get()?.seq ?? Infinity
+    const end = firstBackfill()
     let events = 0
     let last = after
     const looked = sql.eventsWithBody.all(after, mostLookedAt)

@@ -115,7 +115,6 @@ const texts = {
   newestOfKey: `SELECT id FROM run INDEXED BY run_open
      WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 ORDER BY id DESC LIMIT 1`,
   isItem: `SELECT 1 AS found FROM item WHERE run_id = ?`,
-  firstBackfill: `SELECT min(backfill_seq) AS seq FROM handler`,
   heldCount: `SELECT count(*) AS count FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND state = ${state.held}`,
   claimRun: `UPDATE run SET state = ${state.running}, token = token + 1, attempt = attempt + 1, started_at = ? WHERE id = ?`,
   finishRun: `UPDATE run SET state = ?, crashed = 0, started_at = ?, ended_at = ? WHERE id = ?`,
@@ -248,7 +247,6 @@ export function prepareStatements(db: Database) {
     heldCount: read<[], { count: number }>(t.heldCount),
     newestOfKey: read<[number, number, string], { id: number }>(t.newestOfKey),
     isItem: read<[number], { found: number }>(t.isItem),
-    firstBackfill: read<[], { seq: number | null }>(t.firstBackfill),
     snoozeRun: write<[number, number]>(t.snoozeRun),
     endUntried: write<[number, number, number]>(t.endUntried),
     supersede: write<[number, number]>(t.supersede),

@@ -75,7 +75,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     woken,
   })
   const replays = createReplays({ sql, clock, memo, handlers, runs })
-  const pruning = createPruning(db, sql, memo, clock)
+  const pruning = createPruning({ db, sql, memo, handlers, clock })
   const gaps = createGaps(sql, clock)
   transact([], () => {
     runs.reapDeadProcess()
