@@ -5,7 +5,7 @@ import type { Logger } from './log.ts'
 
 export interface RetentionOptions {
   readonly inbox: Pick<Inbox, 'prune'>
-  /** Bodies of finished events are kept for so many days; 0: for ever. */
+  /** Bodies of finished events, and bodies in quarantine, are kept for so many days; 0: for ever. */
   readonly days: number
   /** Beyond this size of the database those of the oldest go earlier. */
   readonly maxBytes: number | undefined
@@ -25,12 +25,13 @@ export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionO
   async function prune(): Promise<void> {
     try {
       const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
-      const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
+      const { events, quarantined, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
       if (isTooLarge && !wasTooLarge) {
         log.warn({ maxBytes }, 'the database is larger than it is to be, and nothing is left that may be pruned')
       }
       wasTooLarge = isTooLarge
       if (events > 0) log.info({ events }, 'old events were pruned: their bodies are gone, their ids stay')
+      if (quarantined > 0) log.info({ bodies: quarantined }, 'old bodies in quarantine were pruned')
     } catch (error) {
       if (!isClosed) log.warn({ error: messageOf(error) }, 'old events could not be pruned; trying again')
     }

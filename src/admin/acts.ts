@@ -35,7 +35,7 @@ export interface OperatorActs {
   /** Takes a filter, `per_second`, `new_keys`; with `dryRun` it only counts. */
   startReplay(body: unknown): Promise<ReplayJson | ReplayCountJson>
   cancelReplay(id: string): Promise<ReplayJson>
-  /** Takes `older_than_days`, `max_bytes` or both; gives how many events were pruned. */
+  /** Takes `older_than_days`, `max_bytes` or both; gives how much was pruned. */
   prune(body: unknown): Promise<PrunedJson>
   /** Says that what is missing or lost is dealt with. */
   acknowledgeGaps(): Promise<AcknowledgedJson>
@@ -52,9 +52,10 @@ export interface AcknowledgedJson {
   readonly gaps: number
 }
 
-/** `too_large`: it is larger than was asked for, and nothing is left that may be pruned. */
+/** `quarantined`: bodies in quarantine. `too_large`: it is larger than was asked for, and nothing is left that may be pruned. */
 export interface PrunedJson {
   readonly events: number
+  readonly quarantined: number
   readonly too_large: boolean
 }
 
@@ -174,8 +175,8 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
     async prune(body) {
       const { older_than_days: days, max_bytes: maxBytes } = parseBody(pruneBody, body)
       const receivedBefore = days === null ? null : now() - days * dayMs
-      const { events, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes }, 'noted')
-      return { events, too_large: isTooLarge }
+      const { isTooLarge, ...pruned } = await inbox.prune({ receivedBefore, maxBytes }, 'noted')
+      return { ...pruned, too_large: isTooLarge }
     },
     async acknowledgeGaps() {
       const { missingSeqs, gaps } = await inbox.acknowledgeGaps()

@@ -11,16 +11,16 @@ interface PruneOptions extends EventCommandOptions {
 
 const stillTooLarge =
   'the database is larger still, but nothing is left that may be pruned: kept are, above all, open work, dead letters, ' +
-  'and what came within the last hour'
+  'what came within the last hour, and the newest bodies that take half of that size'
 
 /** `onchain-inbox prune`: takes old bodies out of the database now. */
 export function addPruneCommand(program: Command): void {
   const prune = program
     .command('prune')
     .description(
-      'take the bodies of finished events out of the database, and give the space back; their ids stay known',
+      'take the bodies of finished events, and old bodies in quarantine, out of the database, and give the space back; ids of events stay known',
     )
-    .option('--older-than <days>', 'of events received longer ago', parseCount)
+    .option('--older-than <days>', 'those received longer ago', parseCount)
     .option(
       '--max-size <size>',
       'the oldest but for those of the last hour, while the database is larger than this: 500mb, 20gb',
@@ -31,9 +31,11 @@ export function addPruneCommand(program: Command): void {
       if (olderThan === undefined && maxSize === undefined)
         throw new InboxError('usage', 'expected --older-than <days>, --max-size <size>, or both')
       const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
-      printResult(await opened.prune(body), options, ({ events, too_large }) => {
-        const pruned = events === 1 ? '1 event was pruned' : `${events} events were pruned`
-        return too_large ? `${pruned}; ${stillTooLarge}` : pruned
+      printResult(await opened.prune(body), options, ({ events, quarantined, too_large }) => {
+        const bodies = quarantined === 1 ? '1 body' : `${quarantined} bodies`
+        const beside = quarantined === 0 ? '' : `; ${bodies} in quarantine as well`
+        const left = too_large ? `; ${stillTooLarge}` : ''
+        return `${events === 1 ? '1 event was pruned' : `${events} events were pruned`}${beside}${left}`
       })
     })
   })

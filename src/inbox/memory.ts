@@ -273,8 +273,11 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         entry.event = { ...entry.event, raw: new Uint8Array() }
         entry.runs.length = 0
       }
-      if (noted !== undefined) note('prune', { receivedBefore, events: ended.length })
-      return { events: ended.length, isTooLarge: false }
+      const oldBodies = [...quarantined.values()].filter(({ body }) => body.receivedAt < (receivedBefore ?? -Infinity))
+      for (const { body } of oldBodies) quarantined.delete(body.id)
+      const pruned = { events: ended.length, quarantined: oldBodies.length }
+      if (noted !== undefined) note('prune', { receivedBefore, ...pruned })
+      return { ...pruned, isTooLarge: false }
     },
     async retryQuarantined(id, event) {
       assertOpen()

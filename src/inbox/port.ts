@@ -23,7 +23,8 @@
  *   item        something that a run left in the outbox for a sink
  *   replay      runs events again that were stored before: a generation of runs of its own, behind all live work
  *   backfill    gives a new handler runs of events that were stored before it came, before it gets those of new ones
- *   prune       takes the body of an event that has ended, and the history of its runs; the event itself stays, and its id
+ *   prune       takes the body of an event that has ended, and the history of its runs; the event itself stays, and its id. What is
+ *               in quarantine goes as a whole
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
@@ -422,17 +423,21 @@ export interface Acknowledged {
   readonly gaps: number
 }
 
-/** Which events may be pruned: of those that have ended, without a dead letter. */
+/** Which events may be pruned, of those that have ended, without a dead letter; and which bodies in quarantine. */
 export interface PruneLimits {
   /** Those that were received before: milliseconds since 1970. Null: none for their age. */
   readonly receivedBefore: number | null
-  /** While the database holds more than so many bytes, the oldest, if they are older than an hour. Null: it may be of any size. */
+  /**
+   * While the database holds more than so many bytes, the oldest, if they are older than an hour: first events, but for the newest
+   * whose bodies take half of it, then quarantine, but for the newest that take a quarter. Null: it may be of any size.
+   */
   readonly maxBytes: number | null
 }
 
 /** `isTooLarge`: there is more than `maxBytes`, and nothing left that may be pruned. */
 export interface PruneOutcome {
   readonly events: number
+  readonly quarantined: number
   readonly isTooLarge: boolean
 }
 
@@ -557,7 +562,7 @@ export interface ViewPort {
   setConcurrency(handler: string, concurrency: number | null): Promise<boolean>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[]): Promise<number>
-  /** Prunes in small steps, then gives space back. Gives how many events were pruned. `noted`: somebody asked for it. */
+  /** Prunes in small steps, then gives space back. Gives how much was pruned. `noted`: somebody asked for it. */
   prune(limits: PruneLimits, noted?: 'noted'): Promise<PruneOutcome>
   /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, aQuarantined, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
 
 /** What `prune` promises. */
 export function describePrune(harness: ConformanceHarness): void {
   const dayMs = 24 * 3_600_000
   const olderThan = (stage: Stage, days: number) =>
     stage.inbox.prune({ receivedBefore: stage.clock.now() - days * dayMs, maxBytes: null })
+
+  const pruned = (events: number, quarantined = 0) => ({ events, quarantined, isTooLarge: false })
 
   async function withOld(...ids: string[]): Promise<Stage> {
     const stage = await Stage.open(harness)
@@ -23,7 +25,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.clock.advance(2 * dayMs)
       await stage.accept(anEvent('young', { receivedAt: stage.clock.now() }))
       await stage.done(await stage.claimOne())
-      expect(await olderThan(stage, 1)).toEqual({ events: 2, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(2))
       expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [], type: 'wallet.large_trade', key: 'a' })
       expect((await stage.detail('a')).raw).toHaveLength(0)
       expect((await stage.detail('young')).raw.length).toBeGreaterThan(0)
@@ -34,7 +36,7 @@ export function describePrune(harness: ConformanceHarness): void {
         ['a', 'done'],
       ])
       expect((await stage.inbox.events({ limit: 9, status: 'expired' })).data.map(({ id }) => id)).toEqual(['b'])
-      expect(await olderThan(stage, 1)).toEqual({ events: 0, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(0))
     })
 
     test('never touches open work and dead letters, however old, until they have ended', async () => {
@@ -46,12 +48,30 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.dead(dead!)
       await stage.done(done!)
       await stage.clock.advance(10 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect(await stage.done(running!)).toEqual(['applied'])
-      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect(await stage.inbox.dropDead('all', 'x')).toBe(1)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect(idsOf(await stage.claim())).toEqual(['ready'])
+    })
+
+    test('takes old bodies out of the quarantine, with a note if somebody asked; they may come again', async () => {
+      await using stage = await Stage.open(harness)
+      const arrive = (name: string) => stage.accept(aQuarantined(name, { receivedAt: stage.clock.now() }))
+      await arrive('a')
+      await arrive('b')
+      await stage.clock.advance(2 * dayMs)
+      await arrive('young')
+      const receivedBefore = stage.clock.now() - dayMs
+      expect(await stage.inbox.prune({ receivedBefore, maxBytes: null }, 'noted')).toEqual(pruned(0, 2))
+      const listed = async () => (await stage.inbox.quarantine({ limit: 9 })).data.map(({ id }) => id)
+      expect(await listed()).toEqual(['sha256:young'])
+      const [record] = (await stage.inbox.audit({ limit: 1 })).data
+      expect(record).toMatchObject({ action: 'prune', detail: { events: 0, quarantined: 2 } })
+      await arrive('a')
+      expect(await listed()).toEqual(['sha256:a', 'sha256:young'])
+      expect(await olderThan(stage, 1)).toEqual(pruned(0))
     })
 
     test('keeps ids for ever: what comes again is a duplicate, whatever its bytes', async () => {
@@ -73,7 +93,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await using stage = await Stage.open(harness, [])
       await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
       await stage.clock.advance(2 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect((await stage.detail('a')).status).toBe('unhandled')
     })
 
@@ -139,7 +159,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.accept(anEvent('ahead', { receivedAt: receivedAt + 365 * dayMs }), anEvent('a', { receivedAt }))
       await stage.done(...(await stage.claim()))
       await stage.clock.advance(2 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect((await stage.detail('a')).raw).toHaveLength(0)
     })
 
@@ -159,7 +179,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await using stage = await withOld(...ids)
       await stage.done(...(await stage.claim({ max: 2_000 })))
       await stage.clock.advance(2 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual({ events: 1_300, isTooLarge: false })
+      expect(await olderThan(stage, 1)).toEqual(pruned(1_300))
       expect((await stage.inbox.audit({ limit: 9 })).data).toEqual([])
       await stage.inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted')
       expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([{ action: 'prune', detail: { events: 0 } }])

@@ -12,10 +12,14 @@ type Name = keyof typeof statementTexts
 const plans: Readonly<Record<Name, readonly string[]>> = {
   insertEvent: [],
   insertBody: [],
+  lastBody: ['SCAN body'],
   bodyOf: ['SEARCH e USING COVERING INDEX event_id (id=?)', 'SEARCH b USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
   countRedelivery: [],
   countConflict: ['SCALAR SUBQUERY 1', 'SEARCH event USING COVERING INDEX event_id (id=?)'],
   insertQuarantined: [],
+  lastQuarantined: ['SCAN quarantine'],
+  oldQuarantined: ['SEARCH quarantine USING INTEGER PRIMARY KEY (rowid>?)'],
+  pruneQuarantined: ['SEARCH quarantine USING INTEGER PRIMARY KEY (rowid=?)'],
   insertRun: [],
   openOfKey: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)'],
   claimable: [

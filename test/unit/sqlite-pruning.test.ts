@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
-import { anEvent, ordered } from '../conformance/stage.ts'
+import { aQuarantined, anEvent, ordered } from '../conformance/stage.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 async function filled(count: number) {
@@ -17,7 +17,7 @@ async function filled(count: number) {
   for (let n = 0; n < count; n += 100) {
     await inbox.accept(Array.from({ length: 100 }, (_, m) => anEvent(`e${n + m}`, { raw, receivedAt: clock.now() })))
   }
-  for (let left = count; left > 0; ) {
+  for (let left = count; left > 0;) {
     const leases = await inbox.claim({ handlers: ['ordered'], max: left, owner: 'me', suspects: false })
     await inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 1, endedAt: 2, kind: 'done' })))
     left -= leases.length
@@ -41,6 +41,7 @@ test('gives pruned space back to the disk, and leaves little behind for each eve
   await clock.advance(1_000)
   expect(await inbox.prune({ receivedBefore: clock.now(), maxBytes: null })).toEqual({
     events: 10_000,
+    quarantined: 0,
     isTooLarge: false,
   })
   const { sizeBytes } = await inbox.stats()
@@ -56,7 +57,11 @@ test('keeps to a size by pruning the oldest first, and no more than it takes', a
   const before = (await inbox.stats()).sizeBytes ?? 0
   const maxBytes = Math.round(before / 2)
   // What came within the last hour stays.
-  expect(await inbox.prune({ receivedBefore: null, maxBytes })).toEqual({ events: 0, isTooLarge: true })
+  expect(await inbox.prune({ receivedBefore: null, maxBytes })).toEqual({
+    events: 0,
+    quarantined: 0,
+    isTooLarge: true,
+  })
   await clock.advance(2 * 3_600_000)
   const { events, isTooLarge } = await inbox.prune({ receivedBefore: null, maxBytes })
   expect(isTooLarge).toBe(false)
@@ -65,6 +70,49 @@ test('keeps to a size by pruning the oldest first, and no more than it takes', a
   expect((await inbox.stats()).sizeBytes).toBeLessThanOrEqual(maxBytes)
   expect((await inbox.event('e0'))?.raw).toHaveLength(0)
   expect((await inbox.event('e1999'))?.raw).toHaveLength(4_000)
+})
+
+test('for its size, takes events until half of it is left to them, then quarantine, of both the oldest', async () => {
+  await using stage = await filled(600)
+  const { inbox, clock } = stage
+  for (let n = 0; n < 10; n += 1) {
+    const receivedAt = clock.now() + n
+    const bodies = Array.from({ length: 100 }, (_, m) =>
+      aQuarantined(`${n} ${m}`, { raw: Buffer.alloc(6_000, `${n} ${m}`), receivedAt }),
+    )
+    await inbox.accept(bodies)
+  }
+  await clock.advance(2 * 3_600_000)
+  const maxBytes = 3_000_000
+  const { events, quarantined, isTooLarge } = await inbox.prune({ receivedBefore: null, maxBytes })
+  expect(isTooLarge).toBe(false)
+  expect(600 - events).toBe(maxBytes / 2 / 4_000)
+  expect(1_000 - quarantined).toBeGreaterThan(maxBytes / 4 / 6_000)
+  expect((await inbox.event('e599'))?.raw).toHaveLength(4_000)
+  expect((await inbox.event('e0'))?.raw).toHaveLength(0)
+  const { data } = await inbox.quarantine({ limit: 1 })
+  expect(data[0]?.id).toBe('sha256:9 99')
+})
+
+test('what is never pruned does not push out what has just come', async () => {
+  await using stage = await filled(200)
+  const { inbox, clock } = stage
+  await inbox.register([{ ...ordered, name: 'gone' }])
+  const raw = Buffer.alloc(4_000, 'x')
+  await inbox.accept(Array.from({ length: 500 }, (_, n) => anEvent(`open${n}`, { raw, receivedAt: clock.now() })))
+  await inbox.register([])
+  for (let n = 0; n < 100; n += 1) {
+    await inbox.accept([aQuarantined(`${n}`, { raw: Buffer.alloc(8_000, `${n}`), receivedAt: clock.now() })])
+  }
+  await inbox.accept(Array.from({ length: 200 }, (_, n) => anEvent(`new${n}`, { raw, receivedAt: clock.now() })))
+  await clock.advance(2 * 3_600_000)
+  expect(await inbox.prune({ receivedBefore: null, maxBytes: 1_600_000 })).toEqual({
+    events: 200,
+    quarantined: 50,
+    isTooLarge: true,
+  })
+  expect((await inbox.event('e199'))?.raw).toHaveLength(0)
+  expect((await inbox.event('new0'))?.raw).toHaveLength(4_000)
 })
 
 test('lets acknowledgements through in between', async () => {

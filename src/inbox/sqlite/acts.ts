@@ -1,5 +1,5 @@
 import type { AuditRecord, ViewPort } from '../port.ts'
-import type { PruneResult } from './pruning.ts'
+import type { PruneStep, Pruning } from './pruning.ts'
 import type { SqliteStore } from './store.ts'
 import type { Writer } from './writer.ts'
 
@@ -61,6 +61,17 @@ export function createActs(writer: Writer): Acts {
     return total
   }
 
+  async function pruneAll(step: (pruning: Pruning, after: number) => PruneStep): Promise<number> {
+    let total = 0
+    for (let after: number | null = 0; after !== null;) {
+      const from: number = after
+      const done: PruneStep = await writer.run(({ pruning }) => step(pruning, from), true)
+      total += done.pruned
+      after = done.after
+    }
+    return total
+  }
+
   return {
     setPaused: (handler, paused) =>
       act(paused ? 'handler.pause' : 'handler.resume', { handler }, (store) => store.setPaused(handler, paused)),
@@ -81,17 +92,12 @@ export function createActs(writer: Writer): Acts {
       return total
     },
     async prune(limits, noted) {
-      let [events, isTooLarge] = [0, false]
-      for (let after: number | null = 0; after !== null;) {
-        const from: number = after
-        const step: PruneResult = await writer.run(({ pruning }) => pruning.prune(limits, from), true)
-        events += step.events
-        isTooLarge = step.isTooLarge
-        after = step.after
-      }
+      const events = await pruneAll((pruning, after) => pruning.pruneEvents(limits, after))
+      const quarantined = await pruneAll((pruning, after) => pruning.pruneQuarantined(limits, after))
+      const isTooLarge = await writer.run(({ pruning }) => pruning.isLargerThan(limits.maxBytes), true)
       while (await writer.run(({ pruning }) => pruning.vacuum(), true));
-      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events }))
-      return { events, isTooLarge }
+      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events, quarantined }))
+      return { events, quarantined, isTooLarge }
     },
     retryQuarantined: (id, event) =>
       act('quarantine.retry', { id, event: event.id }, (store) => store.retryQuarantined(id, event)),

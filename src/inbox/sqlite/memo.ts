@@ -2,6 +2,8 @@
 export interface Memo {
   nextSeq: number
   nextRunId: number
+  /** How many bytes the bodies of all events had so far. */
+  bodyBytes: number
   /** How many runs are ready or suspect. While there are none, and none is held, every open head of a key is leased. */
   claimable: number
   /** How many dead letters hold up their keys. */

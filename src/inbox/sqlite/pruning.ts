@@ -4,14 +4,12 @@ import { eventStatuses, runStates, type PruneLimits } from '../port.ts'
 import { deriveEventStatus } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
-import type { Statements } from './statements.ts'
+import type { KeptBody, Statements } from './statements.ts'
 
-export interface PruneResult {
-  readonly events: number
+export interface PruneStep {
+  readonly pruned: number
   /** Where to go on; null: nothing is left to prune. */
   readonly after: number | null
-  /** Whether there is more than `maxBytes` still. */
-  readonly isTooLarge: boolean
 }
 
 /** A transaction that deletes more would hold up acknowledgements. */
@@ -23,6 +21,9 @@ const keptPages = 1_000
 const keptShare = 0.1
 /** What is younger is not pruned for its size: it may be looked at, or come again. */
 const shortestKeptMs = 3_600_000
+/** Of the size that the file may have, so much is left to the newest bodies, whatever else takes its space. */
+const eventsShare = 1 / 2
+const quarantineShare = 1 / 4
 
 export interface PruningOptions {
   readonly db: Database
@@ -31,6 +32,8 @@ export interface PruningOptions {
   readonly handlers: Pick<HandlerTable, 'isRegistered' | 'backfilling' | 'ids'>
   readonly clock: Clock
 }
+
+export type Pruning = ReturnType<typeof createPruning>
 
 /** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
 export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions) {
@@ -47,26 +50,61 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
     return Math.min(Infinity, ...ids.map((id) => sql.backfill.get(id)?.nextSeq ?? Infinity))
   }
 
-  /** Prunes some of the events behind `after` in the accept sequence that have ended. */
-  function prune({ receivedBefore, maxBytes }: PruneLimits, after: number): PruneResult {
-    const isTooLarge = maxBytes !== null && usedBytes() > maxBytes
+  function isLargerThan(maxBytes: number | null): boolean {
+    return maxBytes !== null && usedBytes() > maxBytes
+  }
+
+  /** Judges the bodies of a table by their age, and by how many bytes came after them. `ahead`: it came while the clock was wrong. */
+  function createJudge({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
     const now = clock.now()
-    const before = Math.max(receivedBefore ?? -Infinity, isTooLarge ? now - shortestKeptMs : -Infinity)
-    const end = firstBackfill()
-    let events = 0
-    let last = after
-    const looked = sql.eventsWithBody.all(after, mostLookedAt)
-    for (const { seq, receivedAt } of looked) {
-      const isYoung = receivedAt >= before
-      // They are in the order in which they came, so what comes behind it is younger; but for one that came while the clock was wrong.
-      if (seq >= end || (isYoung && receivedAt <= now)) return { events, after: null, isTooLarge }
-      last = seq
-      if (isYoung) continue
-      if (sql.unfinishedRun.get(seq) !== undefined) continue
-      pruneOne(seq)
-      if (++events === mostPruned) break
+    const isTooLarge = isLargerThan(maxBytes)
+    const keptBytes = (maxBytes ?? 0) * share
+    return (body: KeptBody): 'old' | 'young' | 'ahead' => {
+      const { receivedAt } = body
+      const isSurplus = isTooLarge && receivedAt < now - shortestKeptMs && total - body.total >= keptBytes
+      if (isSurplus || receivedAt < (receivedBefore ?? -Infinity)) return 'old'
+      return receivedAt > now ? 'ahead' : 'young'
     }
-    return { events, after: looked.length === 0 ? null : last, isTooLarge }
+  }
+
+  /** Bodies come in the order in which they were received: so what comes behind a young one is younger. */
+  function pruneSome(
+    bodies: readonly KeptBody[],
+    after: number,
+    prune: (body: KeptBody) => 'pruned' | 'kept' | 'end',
+  ): PruneStep {
+    let [pruned, last] = [0, after]
+    for (const body of bodies) {
+      const result = prune(body)
+      if (result === 'end') return { pruned, after: null }
+      last = body.seq
+      if (result === 'pruned' && ++pruned === mostPruned) break
+    }
+    return { pruned, after: bodies.length === 0 ? null : last }
+  }
+
+  /** Prunes some of the events behind `after` in the accept sequence that have ended. */
+  function pruneEvents(limits: PruneLimits, after: number): PruneStep {
+    const judge = createJudge(limits, memo.bodyBytes, eventsShare)
+    const end = firstBackfill()
+    return pruneSome(sql.eventsWithBody.all(after, mostLookedAt), after, (body) => {
+      const verdict = judge(body)
+      if (body.seq >= end || verdict === 'young') return 'end'
+      if (verdict === 'ahead' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
+      pruneOne(body.seq)
+      return 'pruned'
+    })
+  }
+
+  /** Prunes some of the bodies in quarantine behind `after`. */
+  function pruneQuarantined(limits: PruneLimits, after: number): PruneStep {
+    const judge = createJudge(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
+    return pruneSome(sql.oldQuarantined.all(after, mostLookedAt), after, (body) => {
+      const verdict = judge(body)
+      if (verdict !== 'old') return verdict === 'young' ? 'end' : 'kept'
+      sql.pruneQuarantined.run(body.seq)
+      return 'pruned'
+    })
   }
 
   /** The event stays, with what became of it; all else about it goes. */
@@ -91,5 +129,5 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
     return surplus > pagesPerVacuum
   }
 
-  return { prune, vacuum, usedBytes }
+  return { pruneEvents, pruneQuarantined, isLargerThan, vacuum }
 }

@@ -59,6 +59,14 @@ export interface GapRow {
   readonly lostTo: number | null
 }
 
+/** A body as pruning looks at it. */
+export interface KeptBody {
+  readonly seq: number
+  readonly receivedAt: number
+  /** How many bytes the bodies of its table had up to it, itself among them. */
+  readonly total: number
+}
+
 export interface ReplayRow {
   readonly id: number
   /** JSON */
@@ -83,15 +91,17 @@ export interface ReplayRow {
 const texts = {
   insertEvent: `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label)
      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-  insertBody: `INSERT INTO body (seq, raw) VALUES (?, ?)`,
+  insertBody: `INSERT INTO body (seq, total, raw) VALUES (?, ?, ?)`,
+  lastBody: `SELECT total FROM body ORDER BY seq DESC LIMIT 1`,
   bodyOf: `SELECT e.seq, b.raw FROM event e INDEXED BY event_id LEFT JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
   countRedelivery: `INSERT INTO redelivery (event_seq, count, last_at) VALUES (?, 1, ?)
      ON CONFLICT (event_seq) DO UPDATE SET count = count + 1, last_at = excluded.last_at`,
   countConflict: `INSERT INTO conflict (event_seq, digest, received_at, count, raw)
      VALUES ((SELECT seq FROM event INDEXED BY event_id WHERE id = ?), ?, ?, 1, ?)
      ON CONFLICT (event_seq, digest) DO UPDATE SET count = count + 1`,
-  insertQuarantined: `INSERT INTO quarantine (id, reason, received_at, secret_label, count, raw) VALUES (?, ?, ?, ?, 1, ?)
-     ON CONFLICT (id) DO UPDATE SET count = count + 1`,
+  insertQuarantined: `INSERT INTO quarantine (id, reason, received_at, secret_label, count, total, raw)
+     VALUES (?, ?, ?, ?, 1, ?, ?) ON CONFLICT (id) DO UPDATE SET count = count + 1`,
+  lastQuarantined: `SELECT total FROM quarantine ORDER BY seq DESC LIMIT 1`,
 
   insertRun: `INSERT INTO run
      (id, event_seq, handler_id, replay_id, key, state, run_at, attempt, failed, crashed, token, started_at)
@@ -177,8 +187,10 @@ const texts = {
   endReplay: `UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = 0`,
   waitingOfReplay: `SELECT id FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5
      AND state < ${state.running} AND NOT EXISTS (SELECT 1 FROM item WHERE run_id = run.id) LIMIT ?`,
-  eventsWithBody: `SELECT b.seq, e.received_at AS receivedAt FROM body b CROSS JOIN event e ON e.seq = b.seq
+  eventsWithBody: `SELECT b.seq, e.received_at AS receivedAt, b.total FROM body b CROSS JOIN event e ON e.seq = b.seq
      WHERE b.seq > ? ORDER BY b.seq LIMIT ?`,
+  oldQuarantined: `SELECT seq, received_at AS receivedAt, total FROM quarantine WHERE seq > ? ORDER BY seq LIMIT ?`,
+  pruneQuarantined: `DELETE FROM quarantine WHERE seq = ?`,
   unfinishedRun: `SELECT 1 AS found FROM run INDEXED BY run_event WHERE event_seq = ? AND state <= ${state.dead} LIMIT 1`,
   finalStatus: `UPDATE event SET final_status = ? WHERE seq = ?`,
   deleteItems: `DELETE FROM item WHERE run_id IN (SELECT id FROM run INDEXED BY run_event WHERE event_seq = ?)`,
@@ -234,11 +246,13 @@ export function prepareStatements(db: Database) {
     commit: write<[]>('COMMIT'),
     rollback: write<[]>('ROLLBACK'),
     insertEvent: write<[number, string, string, string, number, string | null, string]>(t.insertEvent),
-    insertBody: write<[number, Uint8Array]>(t.insertBody),
+    insertBody: write<[number, number, Uint8Array]>(t.insertBody),
+    lastBody: read<[], { total: number }>(t.lastBody),
     bodyOf: read<[string], { seq: number; raw: Buffer | null }>(t.bodyOf),
     countRedelivery: write<[number, number]>(t.countRedelivery),
     countConflict: write<[string, string, number, Uint8Array]>(t.countConflict),
-    insertQuarantined: write<[string, string, number, string, Uint8Array]>(t.insertQuarantined),
+    insertQuarantined: write<[string, string, number, string, number, Uint8Array]>(t.insertQuarantined),
+    lastQuarantined: read<[], { total: number }>(t.lastQuarantined),
     insertRun: write<[number, number, number, number, string | null, number, number, number, number, number | null]>(
       t.insertRun,
     ),
@@ -302,7 +316,9 @@ export function prepareStatements(db: Database) {
     moveReplay: write<[number, number, number, number, number]>(t.moveReplay),
     endReplay: write<[number, number, number]>(t.endReplay),
     waitingOfReplay: read<[number, number, number], { id: number }>(t.waitingOfReplay),
-    eventsWithBody: read<[number, number], { seq: number; receivedAt: number }>(t.eventsWithBody),
+    eventsWithBody: read<[number, number], KeptBody>(t.eventsWithBody),
+    oldQuarantined: read<[number, number], KeptBody>(t.oldQuarantined),
+    pruneQuarantined: write<[number]>(t.pruneQuarantined),
     unfinishedRun: read<[number], { found: number }>(t.unfinishedRun),
     finalStatus: write<[number, number]>(t.finalStatus),
     deleteItems: write<[number]>(t.deleteItems),

@@ -49,6 +49,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const memo: Memo = {
     nextSeq: options.firstSeq,
     nextRunId: Math.max(sql.maxRunId.get()?.id ?? 0, sql.meta.get('last_run_id')?.value ?? 0) + 1,
+    bodyBytes: sql.lastBody.get()?.total ?? 0,
     claimable: sql.claimableCount.get()?.count ?? 0,
     held: sql.heldCount.get()?.count ?? 0,
     latest: seenAt,
@@ -153,7 +154,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     )
     if (changes === 0) return acceptAgain(event)
     const seq = memo.nextSeq++
-    sql.insertBody.run(seq, event.raw)
+    memo.bodyBytes += event.raw.length
+    sql.insertBody.run(seq, memo.bodyBytes, event.raw)
     gaps.arrived(event.createdAt)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
@@ -173,7 +175,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   function acceptQuarantined(body: NewQuarantined): AcceptResult {
-    sql.insertQuarantined.run(body.id, body.reason, body.receivedAt, body.secretLabel, body.raw)
+    const total = (sql.lastQuarantined.get()?.total ?? 0) + body.raw.length
+    sql.insertQuarantined.run(body.id, body.reason, body.receivedAt, body.secretLabel, total, body.raw)
     return 'quarantined'
   }
 

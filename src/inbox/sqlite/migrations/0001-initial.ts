@@ -7,7 +7,8 @@ import type { Migration } from 'kysely/migration'
  * runs were pruned. `run.replay_id` is 0 for live runs. `replay.state` is the index in `replayStates`.
  * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
  *
- * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever.
+ * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever. `total` is how many
+ * bytes all bodies of the table had so far, itself among them: so it is known of each how many bytes came after it.
  */
 export const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -23,7 +24,7 @@ export const initial: Migration = {
          final_status INTEGER
        ) STRICT`,
       `CREATE UNIQUE INDEX event_id ON event (id)`,
-      `CREATE TABLE body (seq INTEGER PRIMARY KEY, raw BLOB NOT NULL) STRICT`,
+      `CREATE TABLE body (seq INTEGER PRIMARY KEY, total INTEGER NOT NULL, raw BLOB NOT NULL) STRICT`,
       `CREATE TABLE redelivery (event_seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT`,
       `CREATE TABLE conflict (
          event_seq INTEGER NOT NULL,
@@ -41,6 +42,7 @@ export const initial: Migration = {
          received_at INTEGER NOT NULL,
          secret_label TEXT NOT NULL,
          count INTEGER NOT NULL,
+         total INTEGER NOT NULL,
          raw BLOB NOT NULL
        ) STRICT`,
       `CREATE TABLE handler (
