@@ -11,7 +11,7 @@ import { sourcesOf } from './dispatch/sources.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
-import { createDiskGuard } from './disk-guard.ts'
+import { createDiskGuard, nearlyFull } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
 import { openInbox, reportWaiting, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
@@ -60,8 +60,6 @@ const runShare = 0.5
 
 /** A large act, pruning for instance, is answered when it is done. */
 const adminTimeoutMs = 300_000
-
-const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
 
 /** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
 export async function startApp(options: AppOptions): Promise<App> {

@@ -20,6 +20,9 @@ export interface DiskGuard {
   close(): void
 }
 
+/** The health of an inbox on such a disk. */
+export const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
+
 /** Often enough for a disk that takes 100 MB in a second. */
 const lookMs = 250
 

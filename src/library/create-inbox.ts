@@ -86,8 +86,8 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     health() {
       if (stopping !== undefined) return { ok: false, reason: 'the inbox is stopped' }
       if (running === undefined) return { ok: false, reason: 'the inbox is not started' }
-      const health = running.inbox.health()
-      return health.ok ? { ok: true } : health
+      const health = running.health()
+      return health.ok ? { ok: true } : { ok: false, reason: health.reason }
     },
     [Symbol.asyncDispose]: stopOnce,
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
-import { createDiskGuard } from '../disk-guard.ts'
+import { createDiskGuard, nearlyFull } from '../disk-guard.ts'
 import { startInProcess } from '../dispatch/in-process.ts'
 import { InboxError } from '../errors.ts'
 import type { Inbox, WorkPort } from '../inbox/port.ts'
@@ -30,7 +30,7 @@ export interface RunInboxOptions {
 
 export interface RunningInbox {
   readonly deliver: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  readonly inbox: Inbox
+  readonly health: Inbox['health']
   stop(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface RunningInbox {
 export async function runInbox({ settings, open, telling }: RunInboxOptions): Promise<RunningInbox> {
   const { log, clock, shutdownMs } = settings
   await using opened = new AsyncDisposableStack()
-  const state = { stopping: false, health: () => inbox.health() }
+  const state = { stopping: false, health: () => (disk.isLow() ? nearlyFull : inbox.health()) }
   const inFlight = new Set<Promise<void>>()
   let failure: Error | undefined
   // Once the store has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
@@ -123,7 +123,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   await startServing(inbox, clock, log)
   const parts = opened.move()
   return {
-    inbox,
+    health: state.health,
     async deliver(request, response) {
       const done = receive(receiveOptions, request, response)
       inFlight.add(done)

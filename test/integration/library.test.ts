@@ -258,7 +258,7 @@ describe('options', () => {
     await inbox.start()
   })
 
-  test('diskReserve: with less free than that, deliveries are answered 503', async () => {
+  test('diskReserve: with less free than that, deliveries are answered 503, and it is not healthy', async () => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
     await using stage = await mounted({ database, diskReserve: '1000tb' }, atWebhooks)
@@ -266,6 +266,7 @@ describe('options', () => {
       status: 503,
       body: refusal('store_full'),
     })
+    expect(stage.inbox.health()).toEqual({ ok: false, reason: 'the disk is nearly full' })
   })
 
   test('retentionDays: bodies of handled events are pruned after so long, and their ids are known for ever', async () => {
