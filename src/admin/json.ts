@@ -37,7 +37,7 @@ export function toEventSummaryJson(event: EventSummary) {
   return { seq, id, type, created_at: createdAt, received_at: isoTime(receivedAt), network, address, status }
 }
 
-/** `envelope` is null where the body is no longer kept. `timeline` has the attempts of all runs, oldest first. */
+/** `envelope` is null where the body is no longer kept; `pruned`: nor are its runs. `timeline` has the attempts of all runs, oldest first. */
 export function toEventDetailJson(event: EventDetail) {
   const { raw, runs } = event
   const timeline = runs
@@ -46,6 +46,7 @@ export function toEventDetailJson(event: EventDetail) {
   return {
     ...toEventSummaryJson(event),
     key: event.key,
+    pruned: event.pruned,
     envelope: raw.length === 0 ? null : parseExactJson(toBuffer(raw).toString()),
     receipt: {
       received_at: isoTime(event.receivedAt),

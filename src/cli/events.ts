@@ -6,7 +6,8 @@ import { printBytes, printResult, renderTable, times } from './output.ts'
 
 const statusHelp =
   'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
-  'see `dead list`), done (all its handlers are), expired, superseded or unhandled (no handler took it)'
+  'see `dead list`), dropped (by an operator, for a handler at least), done (all its handlers are), expired, superseded or unhandled (no ' +
+  'handler took it)'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'cursor'] as const
 
@@ -84,9 +85,12 @@ function renderEvent(event: EventDetailJson): string {
     ['received', receipt.received_at],
     ['sequence number', String(event.seq)],
     ['verified by secret', receipt.secret_label],
-    ['size', `${receipt.size_bytes} bytes`],
+    ...(event.pruned ? [] : [['size', `${receipt.size_bytes} bytes`]]),
     ['came again', `${times(receipt.duplicates)}, with another body ${times(receipt.conflicts)}`],
   ].map(([name = '', value = '']) => [name, safeText(value)])
+  if (event.pruned) {
+    return `${renderTable(['event', ''], facts)}\n\npruned: its body and its runs are no longer kept; it ended as ${event.status}`
+  }
   const runRows = runs.map((run) => [
     String(run.run_id),
     run.handler,

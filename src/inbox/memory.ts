@@ -269,7 +269,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         .filter(({ seq }) => seq < first)
         .filter(({ finalStatus, runs: own }) => finalStatus === null && own.every(({ state }) => hasEnded(state)))
       for (const entry of ended) {
-        entry.finalStatus = deriveEventStatus(entry.runs)
+        entry.finalStatus = deriveStatus(entry.runs)
         entry.event = { ...entry.event, raw: new Uint8Array() }
         entry.runs.length = 0
       }
@@ -349,7 +349,11 @@ function hasEnded(state: RunState): boolean {
 }
 
 function statusOf({ finalStatus, runs }: Pick<EventEntry, 'finalStatus' | 'runs'>): EventStatus {
-  return finalStatus ?? deriveEventStatus(runs)
+  return finalStatus ?? deriveStatus(runs)
+}
+
+function deriveStatus(runs: readonly MemoryRun[]): EventStatus {
+  return deriveEventStatus(runs.map(({ state, attempt, replay }) => ({ state, attempt, replay: replay?.id ?? null })))
 }
 
 function matches(entry: EventEntry, query: EventQuery): boolean {
@@ -394,6 +398,7 @@ function toDetail(entry: EventEntry): EventDetail {
     key,
     secretLabel,
     raw: new Uint8Array(raw),
+    pruned: entry.finalStatus !== null,
     duplicates,
     conflicts,
     runs: runs.map(toRunRecord),

@@ -243,6 +243,7 @@ export const eventStatuses = [
   'expired',
   'superseded',
   'unhandled',
+  'dropped',
 ] as const
 export type EventStatus = (typeof eventStatuses)[number]
 
@@ -323,7 +324,10 @@ export interface RunRecord {
 export interface EventDetail extends EventSummary {
   readonly key: string
   readonly secretLabel: string
+  /** Empty if it is no longer kept. */
   readonly raw: Uint8Array
+  /** Whether it was pruned: body and runs are gone, the status is the one that it ended with. */
+  readonly pruned: boolean
   /** How often the same id came again, with the same and with other bytes. */
   readonly duplicates: number
   readonly conflicts: number

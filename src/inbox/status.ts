@@ -1,18 +1,29 @@
 import type { EventStatus, RunRecord } from './port.ts'
 
 /** What the status of an event is derived from. */
-export type RunProgress = Pick<RunRecord, 'state' | 'attempt'>
+export type RunProgress = Pick<RunRecord, 'state' | 'attempt' | 'replay'>
 
-const precedence = ['running', 'retrying', 'pending', 'held', 'dead', 'done', 'expired', 'superseded'] as const
+const precedence = [
+  'running',
+  'retrying',
+  'pending',
+  'held',
+  'dead',
+  'dropped',
+  'done',
+  'expired',
+  'superseded',
+] as const
 type DerivedStatus = (typeof precedence)[number]
 
 /**
  * The status of an event, from its runs. Without runs that a handler wanted it is `unhandled`; otherwise the first of these
  * that any run shows:
  *
- *   running > retrying > pending > held > dead > done > expired > superseded
+ *   running > retrying > pending > held > dead > dropped > done > expired > superseded
  *
- * So whatever still moves outweighs what has ended, and one dead letter outweighs any number of runs that are done.
+ * So whatever still moves outweighs what has ended, and one run that was given up, or that an operator dropped,
+ * outweighs any number of runs that are done. A dropped run of a replay counts for nothing: it was to be a repeat.
  */
 export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
   const shown = new Set<DerivedStatus | 'unhandled'>()
@@ -21,7 +32,7 @@ export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
 }
 
 /** A ready run that was tried before is `retrying`, and so is a suspect; one never tried is `pending`. */
-function statusOfRun({ state, attempt }: RunProgress): DerivedStatus | 'unhandled' {
+function statusOfRun({ state, attempt, replay }: RunProgress): DerivedStatus | 'unhandled' {
   switch (state) {
     case 'waiting':
       return 'pending'
@@ -29,9 +40,8 @@ function statusOfRun({ state, attempt }: RunProgress): DerivedStatus | 'unhandle
       return attempt > 0 ? 'retrying' : 'pending'
     case 'suspect':
       return 'retrying'
-    // Somebody decided that nothing more is to be done about it.
     case 'dropped':
-      return 'done'
+      return replay === null ? 'dropped' : 'unhandled'
     case 'unmatched':
       return 'unhandled'
     case 'running':

@@ -24,7 +24,7 @@ export function describeActs(harness: ConformanceHarness): void {
       expect(await stage.inbox.dropDead([runId, 4_711], 'a test event')).toBe(1)
       expect(await stage.inbox.dropDead([runId], 'again')).toBe(0)
       const b = await stage.detail('b')
-      expect(b).toMatchObject({ status: 'done', runs: [{ state: 'dropped' }] })
+      expect(b).toMatchObject({ status: 'dropped', runs: [{ state: 'dropped' }] })
       expect(b.runs[0]!.attempts.at(-1)).toMatchObject({ outcome: 'dropped', error: { message: 'a test event' } })
       expect(await stage.inbox.requeueDead([runId])).toBe(0)
       expect(await stage.inbox.dropDead('all', 'all of them')).toBe(2)

@@ -132,7 +132,9 @@ export class Model {
   }
 
   statusOf({ id, finalStatus }: ModelEvent): EventStatus {
-    return finalStatus ?? deriveEventStatus(this.runs.filter(({ eventId }) => eventId === id))
+    if (finalStatus) return finalStatus
+    const runs = this.runs.filter(({ eventId }) => eventId === id)
+    return deriveEventStatus(runs.map(({ generation, ...run }) => ({ ...run, replay: generation || null })))
   }
 
   /** Gives how many events were pruned. */

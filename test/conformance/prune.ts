@@ -27,6 +27,8 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.done(await stage.claimOne())
       expect(await olderThan(stage, 1)).toEqual(pruned(2))
       expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [], type: 'wallet.large_trade', key: 'a' })
+      expect((await stage.detail('a')).pruned).toBe(true)
+      expect((await stage.detail('young')).pruned).toBe(false)
       expect((await stage.detail('a')).raw).toHaveLength(0)
       expect((await stage.detail('young')).raw.length).toBeGreaterThan(0)
       const { data } = await stage.inbox.events({ limit: 9 })
@@ -53,6 +55,7 @@ export function describePrune(harness: ConformanceHarness): void {
       expect(await olderThan(stage, 1)).toEqual(pruned(1))
       expect(await stage.inbox.dropDead('all', 'x')).toBe(1)
       expect(await olderThan(stage, 1)).toEqual(pruned(1))
+      expect((await stage.detail('dead')).status).toBe('dropped')
       expect(idsOf(await stage.claim())).toEqual(['ready'])
     })
 

@@ -20,6 +20,23 @@ export function describeViews(harness: ConformanceHarness): void {
       ['pending', 'one run is done, one is not', async (stage) => stage.done(await stage.claimOne())],
       ['pending', 'one run is dead, one is open', (stage) => stage.killReady()],
       ['done', 'all are done', async (stage) => stage.done(await stage.claimOne(), await stage.claimOne(second))],
+      [
+        'dropped',
+        'a dead one was dropped, one is open no more',
+        async (s) => {
+          await s.killReady()
+          await s.done(await s.claimOne(second))
+          await s.inbox.dropDead('all', 'x')
+        },
+      ],
+      [
+        'dead',
+        'one is dropped, one dead',
+        async (s) => {
+          await s.inbox.dropOpenRuns('second', 'x')
+          await s.killReady()
+        },
+      ],
       ['dead', 'one is dead, one done', async (s) => (await s.killReady(), s.done(await s.claimOne(second)))],
       [
         'running',
@@ -36,7 +53,17 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(await stage.detail('a')).toMatchObject({ status })
       expect((await stage.inbox.events({ limit: 10 })).data).toMatchObject([{ id: 'a', status }])
       expect((await stage.inbox.events({ limit: 10, status })).data).toHaveLength(1)
-      const others = ['pending', 'running', 'retrying', 'done', 'dead', 'unhandled', 'held', 'expired'] as const
+      const others = [
+        'pending',
+        'running',
+        'retrying',
+        'done',
+        'dead',
+        'unhandled',
+        'held',
+        'expired',
+        'dropped',
+      ] as const
       for (const other of others.filter((candidate) => candidate !== status)) {
         expect((await stage.inbox.events({ limit: 10, status: other })).data).toEqual([])
       }
@@ -52,6 +79,19 @@ export function describeViews(harness: ConformanceHarness): void {
         ['b', 'pending'],
         ['a', 'running'],
       ])
+    })
+  })
+
+  describe('a replay that was cancelled', () => {
+    test('leaves the status of an event as it was', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'))
+      await stage.done(await stage.claimOne())
+      await stage.inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
+      await stage.clock.advance(100)
+      expect((await stage.detail('a')).status).toBe('pending')
+      await stage.inbox.cancelReplay(1)
+      expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [{ state: 'done' }, { state: 'dropped' }] })
     })
   })
 

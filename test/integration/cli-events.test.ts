@@ -91,6 +91,21 @@ async function startSidecar(setToken?: string) {
 
 const idsOf = (out: string) => (JSON.parse(out) as { data: { id: string }[] }).data.map(({ id }) => id)
 
+test('of an event that was pruned it is said, with the status that it ended with', async () => {
+  const [runId = 0] = await fill()
+  const inbox = await createSqliteInbox({ file })
+  await inbox.dropDead([runId], 'a test')
+  await inbox.prune({ receivedBefore: Date.now(), maxBytes: null })
+  await inbox.close()
+  const { out, code } = await run(['events', 'show', 'evt_1'])
+  expect(code).toBe(0)
+  expect(out).toContain('pruned: its body and its runs are no longer kept; it ended as dropped\n')
+  expect(out).not.toMatch(/size|no handler took it|null/)
+  const shown = async (id: string) => JSON.parse((await run(['events', 'show', id, '--json'])).out) as object
+  expect(await shown('evt_1')).toMatchObject({ pruned: true, status: 'dropped', envelope: null, runs: [] })
+  expect(await shown('evt_2')).toMatchObject({ pruned: false, status: 'dead' })
+})
+
 test('with no process on the file, events are read from it', async () => {
   const runs = await fill()
   const list = await run(['events', 'list', '--json'])

@@ -61,6 +61,6 @@ test('help of verify has an example of each way to give secret and body', async 
 test('help of events list says what each status means that an event can have', async () => {
   const { out } = await run('events', 'list', '--help')
   const text = out.replaceAll(/\s+/g, ' ')
-  for (const status of ['pending (', 'running', 'retrying (', 'done (', 'dead (', 'unhandled ('])
+  for (const status of ['pending (', 'running', 'retrying (', 'done (', 'dropped (', 'dead (', 'unhandled ('])
     expect(text).toContain(status)
 })

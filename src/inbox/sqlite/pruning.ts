@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../clock.ts'
-import { eventStatuses, runStates, type PruneLimits } from '../port.ts'
-import { deriveEventStatus } from '../status.ts'
+import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
+import { statusOfRuns } from './progress.ts'
 import type { KeptBody, Statements } from './statements.ts'
 
 export interface PruneStep {
@@ -109,8 +109,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
 
   /** The event stays, with what became of it; all else about it goes. */
   function pruneOne(seq: number): void {
-    const runs = sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' }))
-    sql.finalStatus.run(eventStatuses.indexOf(deriveEventStatus(runs)), seq)
+    sql.finalStatus.run(eventStatuses.indexOf(statusOfRuns(sql.progressOf.all(seq))), seq)
     sql.deleteItems.run(seq)
     sql.deleteAttempts.run(seq)
     sql.deleteRuns.run(seq)

@@ -4,7 +4,6 @@ import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import {
   eventStatuses,
   replayStates,
-  runStates,
   type HandlerRoute,
   type LeasedReplay,
   type NewReplay,
@@ -12,9 +11,9 @@ import {
   type ReplayState,
 } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
-import { deriveEventStatus } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
+import { statusOfRuns } from './progress.ts'
 import { live, type Runs } from './runs.ts'
 import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
 
@@ -111,9 +110,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
   function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
     const { seq, id, type, receivedAt, key, finalStatus } = event
     const status = () =>
-      finalStatus === null
-        ? deriveEventStatus(sql.progressOf.all(seq).map((run) => ({ ...run, state: runStates[run.state] ?? 'done' })))
-        : (eventStatuses[finalStatus] ?? 'done')
+      finalStatus === null ? statusOfRuns(sql.progressOf.all(seq)) : (eventStatuses[finalStatus] ?? 'done')
     return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
   }
 

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { runStates, type RunState, type StateEntry } from '../port.ts'
 import type { Place } from './leases.ts'
+import type { ProgressRow } from './progress.ts'
 
 /** A statement that changes rows. */
 interface Write<P extends unknown[]> {
@@ -175,7 +176,7 @@ const texts = {
   eventById: `SELECT seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus FROM event INDEXED BY event_id WHERE id = ?`,
   rawOf: `SELECT raw FROM body WHERE seq = ?`,
   hasBody: `SELECT 1 AS found FROM body WHERE seq = ?`,
-  progressOf: `SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?`,
+  progressOf: `SELECT state, attempt, replay_id AS replayId FROM run INDEXED BY run_event WHERE event_seq = ?`,
   openCount: `SELECT count(*) AS count FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5 AND state < ${state.held}`,
   insertReplay: `INSERT INTO replay
      (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
@@ -308,7 +309,7 @@ export function prepareStatements(db: Database) {
     eventById: read<[string], ScannedEvent>(t.eventById),
     rawOf: read<[number], { raw: Buffer }>(t.rawOf),
     hasBody: read<[number], { found: number }>(t.hasBody),
-    progressOf: read<[number], { state: number; attempt: number }>(t.progressOf),
+    progressOf: read<[number], ProgressRow>(t.progressOf),
     openCount: read<[number, number], { count: number }>(t.openCount),
     insertReplay: write<[string, number | null, number, number, number]>(t.insertReplay),
     replayRow: read<[number], ReplayRow>(t.replayRow),

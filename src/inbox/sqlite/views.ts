@@ -26,9 +26,9 @@ import {
 } from '../port.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import { createMatcher } from '../routes.ts'
-import { deriveEventStatus } from '../status.ts'
 import type { Acts } from './acts.ts'
 import type { CountPart, ReplayCount } from './count-replay.ts'
+import { statusOfRuns, type ProgressRow } from './progress.ts'
 import { state, type ReplayRow } from './statements.ts'
 
 /** The read side of the store, synchronous, over its own read-only connection. */
@@ -116,8 +116,8 @@ export function createViews(db: Database): SqliteViews {
   )
   const eventById = db.prepare<[string], EventRow>(`SELECT ${eventColumns} FROM event INDEXED BY event_id WHERE id = ?`)
   const bodyOf = db.prepare<[number], { raw: Buffer }>('SELECT raw FROM body WHERE seq = ?')
-  const progressOf = db.prepare<[number], { state: number; attempt: number }>(
-    'SELECT state, attempt FROM run INDEXED BY run_event WHERE event_seq = ?',
+  const progressOf = db.prepare<[number], ProgressRow>(
+    'SELECT state, attempt, replay_id AS replayId FROM run INDEXED BY run_event WHERE event_seq = ?',
   )
   const runsOf = db.prepare<[number], RunRow>(
     `SELECT r.id, h.name AS handler, r.state, r.run_at, r.attempt, r.crashed, r.replay_id, r.started_at, r.ended_at
@@ -198,9 +198,7 @@ export function createViews(db: Database): SqliteViews {
   /** Of an event that was pruned it is written there; else it follows from its runs. */
   function statusOf({ seq, final_status: final }: Pick<EventRow, 'seq' | 'final_status'>): EventStatus {
     if (final !== null) return eventStatuses[final] ?? 'done'
-    return deriveEventStatus(
-      progressOf.all(seq).map((run) => ({ state: runStates[run.state] ?? 'done', attempt: run.attempt })),
-    )
+    return statusOfRuns(progressOf.all(seq))
   }
 
   function events(query: EventQuery): Page<EventSummary> {
@@ -239,6 +237,7 @@ export function createViews(db: Database): SqliteViews {
       key: row.key ?? row.id,
       secretLabel: row.secret_label,
       raw,
+      pruned: row.final_status !== null,
       duplicates: redeliveriesOf.get(row.seq)?.count ?? 0,
       conflicts: conflictsOf.get(row.seq)?.count ?? 0,
       runs: runsOf.all(row.seq).map((run) => toRunRecord(run, attemptsOf.all(run.id))),
