@@ -74,6 +74,22 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect(await keys(stage)).toEqual(['k', 'l'])
     })
 
+    test('that has expired makes room when something is written that will expire', async ({ skip }) => {
+      await using stage = await open()
+      await stage.accept(anEvent('a'), anEvent('b'))
+      const [a, b] = await stage.claim()
+      const value = JSON.stringify('x'.repeat(100_000))
+      const expiring = (key: string, of: string) => ({ key, value: of, expiresAt: stage.clock.now() + 1_000 })
+      const sizeBytes = async () => (await stage.inbox.stats()).sizeBytes ?? skip('this inbox does not know its size')
+      await done(stage, a!, { writes: Array.from({ length: 8 }, (_, n) => expiring(`k${n}`, value)) })
+      const before = await sizeBytes()
+      expect(before).toBeGreaterThan(800_000)
+      await stage.clock.advance(1_000)
+      await done(stage, b!, { writes: [expiring('l', '1'), expiring('m', '1')] })
+      expect(await sizeBytes()).toBeLessThan(before - 700_000)
+      expect(await keys(stage)).toEqual(['l', 'm'])
+    })
+
     test('survives a stop', async ({ skip }) => {
       if (!harness.reopen) skip('this inbox keeps nothing')
       await using stage = await open()

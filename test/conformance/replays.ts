@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { NewReplay, ReplayRecord } from '../../src/inbox/port.ts'
+import type { Lease, NewReplay, ReplayRecord } from '../../src/inbox/port.ts'
 import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from './stage.ts'
 import { readAll } from './views.ts'
 
@@ -204,6 +204,49 @@ export function describeReplays(harness: ConformanceHarness): void {
         else expect(await stage.settle(lease, how, 0)).toEqual(['applied'])
         expect((await stage.detail('e0')).runs[1]).toMatchObject({ state: 'dropped' })
         expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
+      },
+    )
+
+    const mail = { name: 'mail', types: [], order: 'key' } as const
+
+    /** Reports runs as done that leave an item each for `mail`, of the name of their event, in one batch. */
+    async function leave(stage: Stage, ...leases: readonly Lease[]): Promise<void> {
+      const outcomes = leases.map(({ runId, token, event }) => {
+        const item = { sink: 'mail', key: null, payload: '1', idempotencyKey: event.id }
+        const effects = { reads: [], writes: [], items: [item] }
+        return { runId, token, startedAt: 0, endedAt: 0, kind: 'done', effects } as const
+      })
+      expect(await stage.inbox.settle(outcomes)).toEqual(outcomes.map(() => 'applied'))
+    }
+
+    test('leaves items that are of it, and go behind live ones, also to a sink that waits', async () => {
+      await using stage = await handled()
+      await stage.inbox.register([ordered, mail])
+      await stage.inbox.startReplay(replayOf({ ids: ['e0'] }, { newKeys: true }))
+      const replayed = await stage.claimOne()
+      await stage.accept(anEvent('live'))
+      const live = await stage.claimOne()
+      const waiting = stage.claim({ handlers: ['mail'], max: 1 })
+      await leave(stage, replayed, live)
+      expect(await waiting).toMatchObject([{ item: { idempotencyKey: 'live' }, replay: null }])
+      const behind = await stage.claimOne({ handlers: ['mail'] })
+      expect(behind).toMatchObject({ item: { idempotencyKey: 'e0' }, replay: { id: 1, newKeys: true } })
+    })
+
+    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
+      'that is cancelled has the items delivered that its runs left: one ends by %s, and is tried again',
+      async (how) => {
+        await using stage = await handled()
+        await stage.inbox.register([ordered, mail])
+        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
+        await leave(stage, await stage.claimOne())
+        const item = await stage.claimOne({ handlers: ['mail'] })
+        await stage.inbox.cancelReplay(1)
+        if (how === 'release') await stage.release(item)
+        else if (how === 'reap') await stage.inbox.reap('worker')
+        else await stage.settle(item, how, 0)
+        const again = await stage.claimOne({ handlers: ['mail'], suspects: how === 'reap', owner: 'next' })
+        expect(again).toMatchObject({ runId: item.runId, replay: { id: 1 } })
       },
     )
 
