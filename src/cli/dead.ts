@@ -28,7 +28,7 @@ export function addDeadCommand(program: Command): void {
 
   const list = dead
     .command('list')
-    .description('list the runs that will not be tried again, newest first')
+    .description('list the runs that will not be tried again, those given up last first')
     .option('--limit <number>', 'how many', parseCount, 50)
     .option('--cursor <cursor>', 'go on behind an earlier list')
   asEventCommand(list, 'dead list --limit 20').action(async (options: ListOptions) => {

@@ -1,13 +1,25 @@
 import { InboxError } from '../errors.ts'
 
-/** Makes the opaque cursor of a page that ended at `n`, an integer from 0. */
-export function encodeCursor(n: number): string {
-  return Buffer.from(String(n)).toString('base64url')
+/** Makes the opaque cursor of a page that ended at a place: one or more integers from 0. */
+export function encodeCursor(...place: readonly number[]): string {
+  return Buffer.from(place.join('.')).toString('base64url')
 }
 
-/** Reads what `encodeCursor` made. Throws `bad_request` for anything else. */
+/** Reads what `encodeCursor` made of one number. Throws `bad_request` for anything else. */
 export function decodeCursor(text: string): number {
-  const n = Number(Buffer.from(text, 'base64url').toString('latin1'))
-  if (Number.isSafeInteger(n) && n >= 0 && encodeCursor(n) === text) return n
+  const [n = 0] = decodePlace(text, 1)
+  return n
+}
+
+/** The same for two. */
+export function decodeCursorPair(text: string): readonly [number, number] {
+  const [a = 0, b = 0] = decodePlace(text, 2)
+  return [a, b]
+}
+
+function decodePlace(text: string, length: number): readonly number[] {
+  const place = Buffer.from(text, 'base64url').toString('latin1').split('.').map(Number)
+  const isPlace = place.length === length && place.every((n) => Number.isSafeInteger(n) && n >= 0)
+  if (isPlace && encodeCursor(...place) === text) return place
   throw new InboxError('bad_request', 'The cursor is not valid: pass the next_cursor of the page before, unchanged.')
 }

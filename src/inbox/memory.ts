@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
-import { decodeCursor, encodeCursor } from './cursor.ts'
+import { decodeCursor, decodeCursorPair, encodeCursor } from './cursor.ts'
 import { MemoryReplays } from './memory-replays.ts'
 import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
 import {
@@ -189,9 +189,14 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async deadLetters({ limit, cursor }) {
       assertOpen()
-      const letters = [...runs.dead.values()].map(toDeadLetter)
-      const oldestFirst = letters.toSorted((a, b) => a.seq - b.seq)
-      return toPage(newestFirst(oldestFirst, cursor), limit, ({ letter }) => letter)
+      const [at, below] = cursor === undefined ? [Infinity, 0] : decodeCursorPair(cursor)
+      const found = [...runs.dead.values()]
+        .map(toDeadLetter)
+        .filter(({ diedAt, runId }) => diedAt < at || (diedAt === at && runId < below))
+        .toSorted((a, b) => b.diedAt - a.diedAt || b.runId - a.runId)
+      const data = found.slice(0, limit)
+      const last = found.length > limit ? data.at(-1) : undefined
+      return { data, nextCursor: last === undefined ? null : encodeCursor(last.diedAt, last.runId) }
     },
     async countReplay(filter) {
       assertOpen()
@@ -238,7 +243,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     async deadLetter(runId) {
       assertOpen()
       const run = runs.dead.get(runId)
-      return run ? toDeadLetter(run).letter : null
+      return run ? toDeadLetter(run) : null
     },
     async dropDead(which, reason) {
       assertOpen()
@@ -412,12 +417,11 @@ function toRunRecord(run: MemoryRun): RunRecord {
   return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, replay, attempts: [...attempts] }
 }
 
-function toDeadLetter({ runId, handler, attempt, crashed, event, state, death }: MemoryRun) {
+function toDeadLetter({ runId, handler, attempt, crashed, event, state, death }: MemoryRun): DeadLetter {
   if (!death) throw new Error(`run ${runId} is no dead letter`)
   const { id: eventId, type } = event
   const died = { diedAt: death.at, held: state === 'held', error: death.error }
-  const letter: DeadLetter = { runId, eventId, type, handler, attempt, crashed, ...died }
-  return { seq: runId, letter }
+  return { runId, eventId, type, handler, attempt, crashed, ...died }
 }
 
 function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number): QuarantinedBody {

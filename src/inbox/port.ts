@@ -554,7 +554,7 @@ export interface ViewPort {
   /** Newest first. */
   events(query: EventQuery): Promise<Page<EventSummary>>
   event(id: string): Promise<EventDetail | null>
-  /** Newest first. */
+  /** Those that died last first. */
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
   /** By the id of its run. */
   deadLetter(runId: number): Promise<DeadLetter | null>

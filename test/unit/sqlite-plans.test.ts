@@ -161,15 +161,26 @@ describe.each([
   })
 })
 
-test('conflicts are counted without reading their bodies', () => {
+/** The one statement of the views that this matches. */
+function viewText(pattern: RegExp): string {
   const texts: string[] = []
   const prepare = (text: string) => {
     texts.push(text)
     return open.db.prepare(text)
   }
   createViews({ prepare } as Database)
-  const counting = texts.find((text) => /count\(\*\).* FROM conflict/.test(text)) ?? ''
+  return texts.find((text) => pattern.test(text)) ?? ''
+}
+
+test('conflicts are counted without reading their bodies', () => {
+  const counting = viewText(/count\(\*\).* FROM conflict/)
   expect(planOf(open.db, counting)).toEqual(['SCAN conflict USING COVERING INDEX conflict_at'])
+})
+
+test('dead letters are listed by the time they died without sorting all of them', () => {
+  const plan = planOf(open.db, viewText(/ORDER BY r\.ended_at DESC/))
+  expect(plan[0]).toBe('SEARCH r USING INDEX run_died (ended_at<?)')
+  expect(plan.join()).not.toContain('TEMP B-TREE')
 })
 
 describe('the statements', () => {

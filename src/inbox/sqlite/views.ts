@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, decodeCursorPair, encodeCursor } from '../cursor.ts'
 import {
   eventStatuses,
   listedBytes,
@@ -131,10 +131,15 @@ export function createViews(db: Database): SqliteViews {
   const conflictsOf = db.prepare<[number], { count: number | null }>(
     'SELECT sum(count) AS count FROM conflict WHERE event_seq = ?',
   )
-  const deadBelow = db.prepare<[number, number], DeadRow>(
-    `SELECT r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at, r.state
-     FROM run r INDEXED BY run_dead JOIN event e ON e.seq = r.event_seq JOIN handler h ON h.id = r.handler_id
-     WHERE r.state >= 4 AND r.state <= 5 AND r.id < ? ORDER BY r.id DESC LIMIT ?`,
+  const deadColumns = 'r.id, e.id AS event_id, e.type, h.name AS handler, r.attempt, r.crashed, r.ended_at, r.state'
+  const deadBefore = db.prepare<[number, number, number], DeadRow>(
+    `SELECT ${deadColumns}
+     FROM run r INDEXED BY run_died CROSS JOIN event e ON e.seq = r.event_seq CROSS JOIN handler h ON h.id = r.handler_id
+     WHERE r.state >= 4 AND r.state <= 5 AND (r.ended_at, r.id) < (?, ?) ORDER BY r.ended_at DESC, r.id DESC LIMIT ?`,
+  )
+  const deadById = db.prepare<[number], DeadRow>(
+    `SELECT ${deadColumns} FROM run r JOIN event e ON e.seq = r.event_seq JOIN handler h ON h.id = r.handler_id
+     WHERE r.id = ? AND r.state >= ${state.held} AND r.state <= ${state.dead}`,
   )
   const lastAttemptOf = db.prepare<[number], AttemptRow>(
     `SELECT attempt, started_at, ended_at, outcome, error_name, error_message, error_stack
@@ -245,15 +250,16 @@ export function createViews(db: Database): SqliteViews {
   }
 
   function deadLetters(query: PageQuery): Page<DeadLetter> {
-    const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(query.cursor)
-    const rows = deadBelow.all(below, query.limit + 1)
+    const [at, below] = query.cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] : decodeCursorPair(query.cursor)
+    const rows = deadBefore.all(at, below, query.limit + 1)
     const data = rows.slice(0, query.limit).map(toDeadLetter)
-    return page(data, rows.length > query.limit ? data.at(-1)?.runId : undefined)
+    const last = rows.length > query.limit ? data.at(-1) : undefined
+    return { data, nextCursor: last === undefined ? null : encodeCursor(last.diedAt, last.runId) }
   }
 
   function deadLetter(runId: number): DeadLetter | null {
-    const [row] = deadBelow.all(runId + 1, 1)
-    return row?.id === runId ? toDeadLetter(row) : null
+    const row = deadById.get(runId)
+    return row === undefined ? null : toDeadLetter(row)
   }
 
   function toDeadLetter(row: DeadRow): DeadLetter {

@@ -74,6 +74,7 @@ export const initial: Migration = {
       `CREATE INDEX run_open ON run (handler_id, replay_id, key, id, state) WHERE state < 5`,
       `CREATE INDEX run_claimable ON run (state, handler_id, replay_id, run_at, id) WHERE state >= 1 AND state <= 2`,
       `CREATE INDEX run_dead ON run (id, handler_id, state) WHERE state >= 4 AND state <= 5`,
+      `CREATE INDEX run_died ON run (ended_at, id) WHERE state >= 4 AND state <= 5`,
       `CREATE TABLE attempt (
          run_id INTEGER NOT NULL,
          attempt INTEGER NOT NULL,
