@@ -1,5 +1,6 @@
 import { InboxError } from '../errors.ts'
 import type { NewEvent, QuarantinedBody, ViewPort } from '../inbox/port.ts'
+import { safeText } from '../log.ts'
 import { toReplayJson, type ReplayJson } from './json.ts'
 import {
   parseBody,
@@ -32,9 +33,10 @@ export interface OperatorActs {
   retryQuarantined(body: unknown): Promise<RetriedJson>
   /** Takes `{"ids": […], "reason": "…"}`. */
   dropQuarantined(body: unknown): Promise<{ readonly dropped: number }>
-  /** Takes a filter, `per_second`, `new_keys`; with `dryRun` it only counts. */
+  /** Takes a filter, `per_second`, `new_keys`; with `dryRun` it only counts. Throws `not_found` that names ids that no event has. */
   startReplay(body: unknown): Promise<ReplayJson | ReplayCountJson>
-  cancelReplay(id: string): Promise<ReplayJson>
+  /** `cancelled`: whether there was anything to cancel. */
+  cancelReplay(id: string): Promise<CancelledJson>
   /** Takes `older_than_days`, `max_bytes` or both; gives how much was pruned. */
   prune(body: unknown): Promise<PrunedJson>
   /** Says that what is missing or lost is dealt with. */
@@ -66,6 +68,11 @@ export interface ReplayCountJson {
   readonly skipped: number
 }
 
+/** Whether this call cancelled it; one that has ended stays as it ended. */
+export interface CancelledJson extends ReplayJson {
+  readonly cancelled: boolean
+}
+
 export interface RetriedJson {
   readonly accepted: number
   /** Events that were known already. */
@@ -93,6 +100,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const pageSize = 200
 const mostListed = 100
+const mostNamed = 20
 const dayMs = 24 * 3_600_000
 
 export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRecall }: ActOptions): OperatorActs {
@@ -115,6 +123,15 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
     if (result === 'accepted') found.accepted += 1
     else if (result !== null) found.known += 1
     return true
+  }
+
+  async function checkIds(ids: readonly string[]): Promise<void> {
+    const unknown = [...new Set(await inbox.unknownIds(ids))]
+    if (unknown.length === 0) return
+    const named = unknown.slice(0, mostNamed).map((id) => safeText(id))
+    const others = unknown.length > mostNamed ? ` and ${unknown.length - mostNamed} more` : ''
+    const what = unknown.length === 1 ? 'there is no event with the id' : 'there are no events with the ids'
+    throw new InboxError('not_found', `${what} ${named.join(', ')}${others}; nothing was started`)
   }
 
   async function* allQuarantined(): AsyncGenerator<string> {
@@ -184,14 +201,15 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
     },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)
+      await checkIds(filter.ids ?? [])
       if (dryRun) return { dry_run: true, ...(await inbox.countReplay(filter)) }
       return toReplayJson(await inbox.startReplay({ filter, perSecond, newKeys }))
     },
     async cancelReplay(id) {
       const replay = await findReplay(inbox, id)
-      await inbox.cancelReplay(replay.id)
+      const cancelled = await inbox.cancelReplay(replay.id)
       onRecall?.(null)
-      return toReplayJson(await findReplay(inbox, id))
+      return { ...toReplayJson(await findReplay(inbox, id)), cancelled }
     },
   }
 }

@@ -16,6 +16,8 @@ export interface Route {
   readonly takesBody?: true
   /** Said in the log once it is done. */
   readonly logged?: string
+  /** Whether an answer says that something was done; without it, each does. */
+  readonly isDone?: (answer: object) => boolean
   answer(access: EventAccess, request: RouteRequest): Promise<object>
 }
 
@@ -37,6 +39,7 @@ export const routes: readonly Route[] = [
     path: '/replays',
     takesBody: true,
     logged: 'a replay was started by the admin API',
+    isDone: (answer) => !('dry_run' in answer),
     answer: (access, { body }) => access.startReplay(body),
   },
   { method: 'get', path: '/replays/:id', answer: (access, { id }) => access.showReplay(id) },
@@ -44,6 +47,7 @@ export const routes: readonly Route[] = [
     method: 'post',
     path: '/replays/:id/cancel',
     logged: 'a replay was cancelled by the admin API',
+    isDone: (answer) => 'cancelled' in answer && answer.cancelled === true,
     answer: (access, { id }) => access.cancelReplay(id),
   },
   { method: 'get', path: '/dead-letters', answer: (access, { query }) => access.listDead(query) },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ReplayCountJson } from '../admin/acts.ts'
+import type { CancelledJson, ReplayCountJson } from '../admin/acts.ts'
 import type { ListJson, ReplayJson } from '../admin/json.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
@@ -91,7 +91,7 @@ export function addReplaysCommand(program: Command): void {
     .description('create no more runs of a replay, and drop those that wait')
     .argument('<id>', 'its number')
   asEventCommand(cancel, 'replays cancel 3').action(async (id: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.cancelReplay(id), options, renderReplay))
+    await withEvents(options, async (opened) => printResult(await opened.cancelReplay(id), options, renderCancelled))
   })
 }
 
@@ -144,6 +144,11 @@ function renderReplay(replay: ReplayJson): string {
   ]
   const hint = replay.state === 'running' ? `\n\nfollow it: onchain-inbox replays show ${replay.id}` : ''
   return `${rows.map(([name = '', value = '']) => `${name.padEnd(18)}${safeText(value)}`).join('\n')}${hint}`
+}
+
+function renderCancelled(replay: CancelledJson): string {
+  const said = replay.cancelled ? '' : `replay ${replay.id} had ended already: nothing was cancelled\n\n`
+  return `${said}${renderReplay(replay)}`
 }
 
 function renderReplays(list: ListJson<ReplayJson>): string {

@@ -198,6 +198,10 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       const last = found.length > limit ? data.at(-1) : undefined
       return { data, nextCursor: last === undefined ? null : encodeCursor(last.diedAt, last.runId) }
     },
+    async unknownIds(ids) {
+      assertOpen()
+      return ids.filter((id) => !eventsById.has(id))
+    },
     async countReplay(filter) {
       assertOpen()
       return replays.count(filter)

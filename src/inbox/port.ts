@@ -568,6 +568,8 @@ export interface ViewPort {
   requeueDead(which: 'all' | readonly number[]): Promise<number>
   /** Prunes in small steps, then gives space back. Gives how much was pruned. `noted`: somebody asked for it. */
   prune(limits: PruneLimits, noted?: 'noted'): Promise<PruneOutcome>
+  /** Those of these ids that no event has, be it pruned or not. */
+  unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
   /**

@@ -181,6 +181,14 @@ export function describeViews(harness: ConformanceHarness): void {
       },
     )
 
+    test('says which ids no event has', async () => {
+      await using stage = await Stage.open(harness, [])
+      await stage.accept(anEvent('a'), anEvent('b', { receivedAt: 0 }))
+      await stage.inbox.prune({ receivedBefore: 1, maxBytes: null })
+      expect(await stage.inbox.unknownIds(['a', 'x', 'b', 'A'])).toEqual(['x', 'A'])
+      expect(await stage.inbox.unknownIds([])).toEqual([])
+    })
+
     test('shows one run per handler with the timeline of its attempts', async () => {
       await using stage = await Stage.open(harness, [ordered, loose])
       await stage.accept(anEvent('a'))

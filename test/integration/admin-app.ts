@@ -6,7 +6,7 @@ import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
 
 export const adminToken = 'admin-token-of-the-test'
 
@@ -14,10 +14,11 @@ export interface AppSetup {
   readonly inbox?: Inbox
   readonly handlers?: readonly HandlerInfo[]
   readonly hosts?: readonly string[]
+  readonly log?: Logger
 }
 
 /** The admin app over an inbox in memory, and what the tests turn. */
-export function setUpAdmin({ handlers = [], hosts = [], ...given }: AppSetup = {}) {
+export function setUpAdmin({ handlers = [], hosts = [], log = silentLogger, ...given }: AppSetup = {}) {
   const clock = createTestClock()
   const inbox = given.inbox ?? createMemoryInbox({ clock })
   const state = {
@@ -26,7 +27,6 @@ export function setUpAdmin({ handlers = [], hosts = [], ...given }: AppSetup = {
     health: () => (state.healthy ? { ok: true as const } : { ok: false as const, reason: 'no space' }),
   }
   const metrics = createMetrics({ inbox, clock })
-  const log = silentLogger
   const options = {
     inbox,
     readEvent: readAsEvent,

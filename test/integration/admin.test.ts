@@ -8,6 +8,7 @@ import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { InboxError } from '../../src/errors.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import { listedBytes } from '../../src/inbox/port.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -111,6 +112,45 @@ test('numbers of an event are shown with every digit they came with', async () =
   await inbox.accept([arrivalOf('big', 'wallet.large_trade', '[18446744073709551615,0.1000,1e-18,5]')])
   const { text } = await get(app, '/api/v1/events/big').expect(200)
   expect(text).toContain('{"amount":[18446744073709551615,0.1000,1e-18,5]}')
+})
+
+test('ids that no event has are named, and nothing is started; those of pruned events are known', async () => {
+  const { app, inbox } = setUpAdmin()
+  await inbox.accept([arrivalOf('a'), arrivalOf('pruned')])
+  await inbox.prune({ receivedBefore: Infinity, maxBytes: null })
+  await inbox.accept([arrivalOf('b')])
+  const refuse = async (body: object) => (await post(app, '/api/v1/replays').send(body).expect(404)).body.error
+  const message = 'there are no events with the ids x, y; nothing was started'
+  expect(await refuse({ ids: ['a', 'x', 'b', 'y', 'x'] })).toEqual({ code: 'not_found', message })
+  expect(await refuse({ ids: ['x', 'y'], dryRun: true })).toEqual({ code: 'not_found', message })
+  const many = Array.from({ length: 25 }, (_, n) => `n${n}`)
+  expect((await refuse({ ids: many })).message).toMatch(/ids n0, n1, .*, n19 and 5 more; nothing/)
+  expect((await get(app, '/api/v1/replays').expect(200)).body.data).toEqual([])
+  const { body } = await post(app, '/api/v1/replays')
+    .send({ ids: ['pruned', 'b'], dryRun: true })
+    .expect(200)
+  expect(body).toEqual({ dry_run: true, events: 2, skipped: 1 })
+})
+
+test('only what was done with a replay is logged', async () => {
+  const lines: string[] = []
+  const info = (_fields: object, message: string) => void lines.push(message)
+  const { app, inbox } = setUpAdmin({ log: Object.assign(Object.create(silentLogger) as Logger, { info }) })
+  await inbox.register([{ name: 'trades', types: ['*'], order: 'none' }])
+  await inbox.accept([arrivalOf('a')])
+  const cancel = async () => (await post(app, '/api/v1/replays/1/cancel').expect(200)).body
+  await post(app, '/api/v1/replays')
+    .send({ ids: ['a'], dryRun: true })
+    .expect(200)
+  expect(lines).toEqual([])
+  await post(app, '/api/v1/replays')
+    .send({ ids: ['a'] })
+    .expect(200)
+  expect(await cancel()).toMatchObject({ state: 'cancelled', cancelled: true })
+  const done = ['a replay was started by the admin API', 'a replay was cancelled by the admin API']
+  expect(lines).toEqual(done)
+  expect(await cancel()).toMatchObject({ state: 'cancelled', cancelled: false })
+  expect(lines).toEqual(done)
 })
 
 test('the exact bytes come as an attachment that no browser renders', async () => {

@@ -145,6 +145,13 @@ describe('a replay in the product', () => {
       state: 'cancelled',
       open_runs: 0,
     })
+    expect(await command('replays', 'cancel', '1')).toMatch(
+      /^replay 1 had ended already: nothing was cancelled\n\nreplay +1\nstate +done\n/,
+    )
+    await expect(command('replay', 'a', 'nope')).rejects.toMatchObject({
+      code: 1,
+      stderr: 'not_found: there is no event with the id nope; nothing was started\n',
+    })
     expect(await command('replays', 'list')).toMatch(/^replay +started[^]*\n2 +[^]*cancelled[^]*\n1 +[^]*done/)
     expect(await command('replays', 'show', '1')).toMatch(/events found +2\n/)
     await expect(command('replay')).rejects.toMatchObject({

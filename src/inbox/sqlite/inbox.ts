@@ -167,6 +167,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) =>
         read<ReplayCount>('countReplay', part),
       ),
+    unknownIds: view('unknownIds'),
     replays: view('replays'),
     replay: view('replay'),
     events: view('events'),

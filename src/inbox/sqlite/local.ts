@@ -120,6 +120,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     },
     countReplay: async (filter) =>
       countAll({ filter, patterns: patternsOf(filter.handler, routes) }, async (part) => views.countReplay(part)),
+    unknownIds: async (ids) => views.unknownIds(ids),
     deadLetter: async (runId) => views.deadLetter(runId),
     gaps: async () => views.gaps(),
     audit: async (query) => views.audit(query),

@@ -20,6 +20,7 @@ if (parentPort) {
     replays: answer(views.replays),
     replay: answer(views.replay),
     replayStarted: answer(views.replayStarted),
+    unknownIds: answer(views.unknownIds),
     countReplay: answer(views.countReplay),
     quarantine: answer(views.quarantine),
     quarantined: answer(views.quarantined),

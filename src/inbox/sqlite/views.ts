@@ -333,6 +333,10 @@ export function createViews(db: Database): SqliteViews {
     }
   }
 
+  function unknownIds(ids: readonly string[]): string[] {
+    return ids.filter((id) => eventById.get(id) === undefined)
+  }
+
   /** Counts in one part of the accept sequence, so that other views have their turn between the parts. */
   function countReplay({ filter, patterns, fromSeq }: CountPart): ReplayCount {
     const rows =
@@ -394,6 +398,7 @@ export function createViews(db: Database): SqliteViews {
     replays,
     replay,
     replayStarted,
+    unknownIds,
     countReplay,
     quarantine,
     quarantined,
