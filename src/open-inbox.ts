@@ -3,10 +3,11 @@ import type { Clock } from './clock.ts'
 import type { DatabaseSetting } from './config/values.ts'
 import { InboxError, messageOf } from './errors.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
-import type { GapRecord, Inbox } from './inbox/port.ts'
+import type { CrashedRun, GapRecord, Inbox } from './inbox/port.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
-import type { Logger } from './log.ts'
+import { createLogLimit } from './log-limit.ts'
+import { safeText, type Logger } from './log.ts'
 
 /** Runs of a handler that was renamed, removed or paused wait for ever, unless somebody is told. */
 export async function reportWaiting(
@@ -49,6 +50,7 @@ export async function openInbox({ database, clock, log }: OpenInboxOptions): Pro
     case 'sqlite': {
       const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text) })
       reportEvidence(inbox, database.file, log)
+      reportDead(inbox.deadAtStart, clock, log)
       return { inbox, workPort: () => inbox.workPort() }
     }
   }
@@ -87,6 +89,16 @@ function fieldsOf({ from, to, retriedUntil, lost }: GapRecord) {
     to: time(to),
     ...(retriedUntil !== null && { retriedUntil: time(retriedUntil) }),
     ...(lost && { lostFrom: time(lost.from), lostTo: time(lost.to) }),
+  }
+}
+
+/** As of those that become dead letters later; there are as many as were in flight. */
+function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): void {
+  const limit = createLogLimit(clock)
+  for (const { handler, eventId, attempt, error } of dead) {
+    const line = limit()
+    const fields = { handler, eventId: safeText(eventId), attempt, error: safeText(`${error.name}: ${error.message}`) }
+    if (line !== null) log.error({ ...fields, ...line }, 'a run is a dead letter')
   }
 }
 

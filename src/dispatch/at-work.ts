@@ -35,14 +35,19 @@ export class AtWork {
   }
 
   /**
-   * Who may be blocking the thread: the one whose run starts, else all that have runs in flight. Where nobody has, it is
-   * something that was left behind, such as a timer, and may be anybody's.
+   * Who may be blocking the thread: those at work. Where nobody is, it is something that was left behind, such as a timer, and may
+   * be anybody's.
    */
   candidates(): readonly string[] {
+    const inFlight = this.inFlight()
+    return inFlight.length > 0 ? inFlight : this.#names
+  }
+
+  /** The one whose run starts, else all that have runs in flight. */
+  inFlight(): readonly string[] {
     const starting = this.#names[Atomics.load(this.#cells, 0) - 1]
     if (starting !== undefined) return [starting]
-    const inFlight = this.#names.filter((_name, index) => Atomics.load(this.#cells, index + 1) > 0)
-    return inFlight.length > 0 ? inFlight : this.#names
+    return this.#names.filter((_name, index) => Atomics.load(this.#cells, index + 1) > 0)
   }
 
   #indexOf(name: string): number {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Outcome } from '../inbox/port.ts'
+import type { Outcome, RunError } from '../inbox/port.ts'
 import { createLogLimit } from '../log-limit.ts'
 import { safeText, type Logger } from '../log.ts'
 
@@ -11,7 +11,12 @@ export interface AttemptName {
 }
 
 /** Logs what became of an attempt that was not done, once that is stored; a flood of failures is a few lines. */
-export type FailureLog = (attempt: AttemptName, outcome: Outcome) => void
+export type FailureLog = (attempt: AttemptName, outcome: Outcome | Death) => void
+
+interface Death {
+  readonly kind: 'dead'
+  readonly error: RunError
+}
 
 export function createFailureLog({ log, clock }: { readonly log: Logger; readonly clock: Clock }): FailureLog {
   const limit = createLogLimit(clock)

@@ -42,6 +42,8 @@ export interface HandlerThreadOptions {
 export interface Spent {
   readonly kind: 'idle' | 'stuck' | 'broken'
   readonly reason: string
+  /** The handlers that may have done it: those that had runs in flight. */
+  readonly handlers: readonly string[]
 }
 
 /** V8's heap of one thread. What lies outside it, Buffers above all, is bounded by the memory of the whole process only. */
@@ -205,9 +207,11 @@ export class HandlerThread {
     try {
       if (leftovers.overdue.length > 0) await this.#settle(leftovers.overdue)
       if (leftovers.interrupted.length > 0) await inbox.release(leftovers.interrupted)
-      const lost = await inbox.reap(data.owner)
-      if (lost > 0)
-        log.warn({ runs: lost }, 'runs were in flight when their thread ended; they are tried again one by one')
+      const { runs, dead } = await inbox.reap(data.owner)
+      const left = runs - dead.length
+      if (left > 0)
+        log.warn({ runs: left }, 'runs were in flight when their thread ended; they are tried again one by one')
+      for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
       this.#emptied.resolve()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
@@ -248,7 +252,7 @@ export class HandlerThread {
         this.#options.onSettled(message.counts)
         break
       case 'stuck':
-        this.#spend('stuck', `handler ${message.handler} goes on long after its timeout`)
+        this.#spend('stuck', `handler ${message.handler} goes on long after its timeout`, [message.handler])
         break
       case 'idle':
         this.#spend('idle', 'it has nothing to do')
@@ -283,9 +287,9 @@ export class HandlerThread {
       )
   }
 
-  #spend(kind: Spent['kind'], reason: string): void {
+  #spend(kind: Spent['kind'], reason: string, handlers = this.#atWork.inFlight()): void {
     this.#watch.close()
-    this.#spent.resolve({ kind, reason })
+    this.#spent.resolve({ kind, reason, handlers })
   }
 }
 

@@ -5,7 +5,7 @@ import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
-import { HandlerThread } from './handler-thread.ts'
+import { HandlerThread, type Spent } from './handler-thread.ts'
 import type { HandlerInfo, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
 import type { HandlerSources, Selection } from './sources.ts'
 
@@ -103,9 +103,9 @@ export class ThreadGroup {
   /** Lets runs finish for as long as they may take, gives back what has not begun, and ends the threads. */
   async drain(): Promise<void> {
     for (const thread of this.#threads) {
-      void thread.spent.then(({ kind, reason }) => {
-        if (kind !== 'broken') return
-        this.#tellReplaced(reason)
+      void thread.spent.then((spent) => {
+        if (spent.kind !== 'broken') return
+        this.#tellReplaced(spent)
         void thread.kill()
       })
     }
@@ -206,11 +206,11 @@ export class ThreadGroup {
 
   async #keepRunning(first: HandlerThread): Promise<void> {
     for (let thread: HandlerThread | undefined = first; thread !== undefined; thread = await this.#startAgain()) {
-      const { kind, reason } = await thread.spent
+      const spent = await thread.spent
       if (this.#isStopping) return
-      this.#tellReplaced(reason)
+      this.#tellReplaced(spent)
       // Not waited for: a thread inside a blocking system call ends only after it.
-      void this.#leave(thread, kind === 'stuck' ? this.#drain(thread) : thread.kill())
+      void this.#leave(thread, spent.kind === 'stuck' ? this.#drain(thread) : thread.kill())
     }
   }
 
@@ -265,10 +265,10 @@ export class ThreadGroup {
     try {
       const thread = await this.#open('suspects')
       thread.start({ concurrencies: {}, sinks: this.#sinks })
-      const { kind, reason } = await thread.spent
+      const spent = await thread.spent
       if (this.#isStopping) return
-      if (kind !== 'idle') this.#tellReplaced(reason)
-      await this.#leave(thread, kind === 'broken' ? thread.kill() : thread.stop(0))
+      if (spent.kind !== 'idle') this.#tellReplaced(spent)
+      await this.#leave(thread, spent.kind === 'broken' ? thread.kill() : thread.stop(0))
     } catch (error) {
       if (this.#isStopping) return
       log.error({ error: messageOf(error) }, 'the thread for suspects cannot be started; trying again')
@@ -276,8 +276,10 @@ export class ThreadGroup {
     }
   }
 
-  #tellReplaced(reason: string): void {
-    this.#options.log.error({ reason }, 'the thread of the handlers is replaced')
+  #tellReplaced({ reason, handlers }: Spent): void {
+    const [handler, ...others] = handlers
+    const who = others.length === 0 ? { handler } : { oneOf: handlers }
+    this.#options.log.error({ reason, ...who }, 'the thread of the handlers is replaced')
     this.#options.onReplaced(reason)
   }
 

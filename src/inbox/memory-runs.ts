@@ -5,12 +5,14 @@ import { dueAt, maxCrashes, versionOf } from './port.ts'
 import type {
   AttemptRecord,
   ClaimRequest,
+  CrashedRun,
   Effects,
   HandlerRoute,
   Item,
   Lease,
   LeasedReplay,
   Outcome,
+  ReapResult,
   RunError,
   RunState,
   SettleResult,
@@ -307,7 +309,7 @@ export class MemoryRuns {
     }
   }
 
-  reap(owner: string): number {
+  reap(owner: string): ReapResult {
     this.retire(owner)
     const endedAt = this.#heedClock()
     const runs = [...(this.#leasedBy.get(owner) ?? [])]
@@ -323,7 +325,8 @@ export class MemoryRuns {
       }
     }
     this.serve()
-    return runs.length
+    const dead = runs.filter(({ runId }) => this.dead.has(runId)).map(toCrashedRun)
+    return { runs: runs.length, dead }
   }
 
   requeueDead(which: 'all' | readonly number[]): number {
@@ -522,6 +525,10 @@ export class MemoryRuns {
     byGeneration.set(generation, queue)
     return queue
   }
+}
+
+function toCrashedRun({ handler, event, attempt }: MemoryRun): CrashedRun {
+  return { handler, eventId: event.id, attempt, error: crashError }
 }
 
 function createHeap(): Heap<MemoryRun> {

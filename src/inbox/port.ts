@@ -515,6 +515,14 @@ export interface AcceptPort {
   accept(batch: readonly Arrival[]): Promise<readonly AcceptResult[]>
 }
 
+/** `runs`: how many crashed; `dead`: those of them that became dead letters. */
+export interface ReapResult {
+  readonly runs: number
+  readonly dead: readonly CrashedRun[]
+}
+
+export interface CrashedRun extends Pick<DeadLetter, 'handler' | 'eventId' | 'attempt' | 'error'> {}
+
 /** What the dispatcher needs. */
 export interface WorkPort {
   /**
@@ -544,9 +552,9 @@ export interface WorkPort {
   release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void>
   /**
    * Ends all leases of an owner that died, and its waiting claims: each run counts as crashed and becomes a suspect, behind the
-   * others if it was one, or, after `maxCrashes`, a dead letter. Gives the number of runs. Idempotent.
+   * others if it was one, or, after `maxCrashes`, a dead letter. Idempotent.
    */
-  reap(owner: string): Promise<number>
+  reap(owner: string): Promise<ReapResult>
 }
 
 /** What the admin side and the command line need. Reads see what was committed. */

@@ -1,5 +1,14 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { ClaimRequest, HandlerRoute, Lease, SettleResult, StateEntry, StateQuery, WorkPort } from './port.ts'
+import type {
+  ClaimRequest,
+  HandlerRoute,
+  Lease,
+  ReapResult,
+  SettleResult,
+  StateEntry,
+  StateQuery,
+  WorkPort,
+} from './port.ts'
 import { answerCalls, Caller, type Packed } from './rpc.ts'
 import {
   packLeases,
@@ -44,7 +53,7 @@ export function callWork(caller: Caller): WorkPort {
     settle: async (outcomes) => unpackResults<SettleResult>(await caller.call('settle', packOutcomes(outcomes))),
     retire: (owner) => caller.call<void>('retire', plain(owner)),
     release: (leases) => caller.call<void>('release', plain(leases.map(({ runId, token }) => ({ runId, token })))),
-    reap: (owner) => caller.call<number>('reap', plain(owner)),
+    reap: (owner) => caller.call<ReapResult>('reap', plain(owner)),
   }
 }
 

@@ -30,7 +30,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['running', 'running', 'running'])
       expect(await stage.done(a!)).toEqual(['applied'])
       await stage.release(b!)
-      expect(await stage.inbox.reap('x')).toBe(1)
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 1 })
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'suspect'])
     })
 
@@ -50,7 +50,7 @@ export function describeReap(harness: ConformanceHarness): void {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       await stage.claim({ owner: 'x', max: 2 })
       const other = await stage.claim({ owner: 'y' })
-      expect(await stage.inbox.reap('x')).toBe(2)
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 2 })
       expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'suspect', 'running'])
       expect(await stage.done(...other)).toEqual(['applied'])
     })
@@ -67,10 +67,10 @@ export function describeReap(harness: ConformanceHarness): void {
     test('does nothing for an owner without leases, nor a second time', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))
-      expect(await stage.inbox.reap('nobody')).toBe(0)
+      expect(await stage.inbox.reap('nobody')).toMatchObject({ runs: 0 })
       await stage.claimOne({ owner: 'x' })
-      expect(await stage.inbox.reap('x')).toBe(1)
-      expect(await stage.inbox.reap('x')).toBe(0)
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 1 })
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
       expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
     })
 
@@ -89,6 +89,20 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('c')).toEqual(['ready'])
     })
 
+    test('tells of runs that became dead letters, and of no others', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'))
+      await stage.crashRun(2)
+      await stage.claimOne({ owner: 'x' })
+      await stage.claimOne({ owner: 'x', suspects: true })
+      const { runs, dead } = await stage.inbox.reap('x')
+      expect(runs).toBe(2)
+      const { data } = await stage.inbox.deadLetters({ limit: 9 })
+      expect(data).toMatchObject([{ eventId: 'a', attempt: 3, crashed: 3 }])
+      const { handler, eventId, attempt, error } = data[0]!
+      expect(dead).toMatchObject([{ handler, eventId, attempt, error: { name: error.name } }])
+    })
+
     test('leaves settled and released leases alone', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
@@ -96,7 +110,7 @@ export function describeReap(harness: ConformanceHarness): void {
       await stage.done(a!)
       await stage.retry(b!, stage.clock.now() + 9)
       await stage.release(c!)
-      expect(await stage.inbox.reap('x')).toBe(0)
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'ready'])
     })
 
@@ -105,8 +119,8 @@ export function describeReap(harness: ConformanceHarness): void {
       await stage.accept(anEvent('a'))
       await stage.release(await stage.claimOne({ owner: 'x' }))
       await stage.claimOne({ owner: 'y' })
-      expect(await stage.inbox.reap('x')).toBe(0)
-      expect(await stage.inbox.reap('y')).toBe(1)
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
+      expect(await stage.inbox.reap('y')).toMatchObject({ runs: 1 })
     })
   })
 
@@ -178,7 +192,7 @@ export function describeReap(harness: ConformanceHarness): void {
       await stage.claimOne({ owner: 'last', suspects: true })
       const claim = stage.claim()
       expect(await stage.isWaiting(claim)).toBe(true)
-      expect(await stage.inbox.reap('last')).toBe(1)
+      expect(await stage.inbox.reap('last')).toMatchObject({ runs: 1 })
       expect(idsOf(await claim)).toEqual(['b'])
       expect(await stage.run('a')).toMatchObject({ state: 'dead', attempt: maxCrashes, crashed: maxCrashes })
       const { data } = await stage.inbox.deadLetters({ limit: 10 })

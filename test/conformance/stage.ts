@@ -173,7 +173,7 @@ export class Stage implements AsyncDisposable {
     for (let n = 0; n < times; n += 1) {
       const owner = `victim ${n}`
       await this.claimOne({ owner, suspects: n > 0 })
-      expect(await this.inbox.reap(owner)).toBe(1)
+      expect(await this.inbox.reap(owner)).toMatchObject({ runs: 1 })
     }
   }
 

@@ -249,9 +249,14 @@ class Walker {
       case 'reap': {
         const owner = this.#nameOf(step.owner)
         this.#generation += 1
-        const lost = model.live().filter(({ lease }) => lease?.owner === owner).length
-        expect(await inbox.reap(owner)).toBe(lost)
-        expect(model.crash(owner)).toBe(lost)
+        const lost = model.live().filter(({ lease }) => lease?.owner === owner)
+        const { runs, dead } = await inbox.reap(owner)
+        expect(runs).toBe(lost.length)
+        expect(model.crash(owner)).toBe(lost.length)
+        const expected = lost.filter(({ state }) => state === 'dead' || state === 'held')
+        const named = expected.map(({ eventId, route, attempt }) => `${eventId} ${route.name} ${attempt}`)
+        const told = dead.map(({ eventId, handler, attempt }) => `${eventId} ${handler} ${attempt}`)
+        expect(told.toSorted()).toEqual(named.toSorted())
         return
       }
       case 'requeue one': {

@@ -84,6 +84,22 @@ it('gives back the runs of an ended thread as soon as the store takes it', async
   expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', attempt: maxCrashes })
 })
 
+it('names the handler that ends its thread, and logs the dead letter that its run becomes', async () => {
+  await using stage = await stageRunner(['poison'])
+  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
+  await stage.drained()
+  const said = (message: string) => stage.lines.filter(({ msg }) => msg === message)
+  await until(() => said('a run is a dead letter').length > 0, 'the line')
+  expect(said('a run is a dead letter')).toMatchObject([
+    { handler: 'poison', eventId: 'evt_1', attempt: maxCrashes, error: expect.stringMatching(/^handler_crashed: /) },
+  ])
+  const replaced = said('the thread of the handlers is replaced')
+  expect(replaced).toHaveLength(maxCrashes)
+  for (const line of replaced) expect(line).toMatchObject({ reason: 'it ended with code 3', handler: 'poison' })
+  const tried = said('runs were in flight when their thread ended; they are tried again one by one')
+  expect(tried.map(({ runs }) => runs)).toEqual([1, 1])
+})
+
 it('stops only once, and starts nothing after that', async () => {
   await using stage = await stageRunner(['steady', 'poison'])
   await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })

@@ -4,9 +4,11 @@ import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import type { NewEvent } from '../../src/inbox/port.ts'
+import { maxCrashes, type NewEvent } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInboxOptions } from '../../src/inbox/sqlite/inbox.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+import { openInbox } from '../../src/open-inbox.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
 import { Sidecar } from '../support/sidecar.ts'
@@ -48,6 +50,28 @@ describe('the inbox in its threads', () => {
     await full.close()
     await using normal = await anInbox(file, { synchronous: 'normal' })
     expect(normal.evidence.synchronous).toBe(1)
+  })
+
+  test('logs at the start which runs became dead letters, because the process died with them too often', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const lines: object[] = []
+    const error = (fields: object, message: string) => void lines.push({ ...fields, message })
+    const log = Object.assign(Object.create(silentLogger) as Logger, { error })
+    const open = async () => (await openInbox({ database: { kind: 'sqlite', file }, clock: systemClock, log })).inbox
+    for (let n = 0; n < maxCrashes; n += 1) {
+      const inbox = await open()
+      await inbox.register([ordered])
+      if (n === 0) await inbox.accept([anEvent('a')])
+      await inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: n > 0 })
+      await inbox.close()
+      expect(lines).toEqual([])
+    }
+    await (await open()).close()
+    const name = { handler: 'ordered', eventId: 'a', attempt: maxCrashes, message: 'a run is a dead letter' }
+    expect(lines).toMatchObject([{ ...name, error: expect.stringMatching(/^handler_crashed: /) }])
+    await (await open()).close()
+    expect(lines).toHaveLength(1)
   })
 
   test('tells once that a replay fails, and goes on with the others', async () => {

@@ -104,6 +104,11 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   crashedOutRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   startOf: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   running: ['SCAN run USING INDEX run_open'],
+  eventIdOf: [
+    'SEARCH event USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCALAR SUBQUERY 1',
+    'SEARCH run USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
   deadAfter: ['SEARCH run USING COVERING INDEX run_dead (id>?)'],
   deadRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   requeueRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],

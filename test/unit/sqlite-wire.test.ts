@@ -229,6 +229,8 @@ test('the work side answers over a port as it does in place', async () => {
     return answer
   }
   const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
+  const crashed = { handler: 'a', eventId: 'e', attempt: 3, error: { name: 'handler_crashed', message: 'it died' } }
+  const reaped = { runs: 7, dead: [crashed] }
   const work: WorkPort = {
     register: (routes) => note({ a: 3 }, 'register', routes),
     claim: (request) => note(given, 'claim', request),
@@ -236,7 +238,7 @@ test('the work side answers over a port as it does in place', async () => {
     settle: (outcomes) => note(['applied', 'stale'] as const, 'settle', outcomes),
     retire: (owner) => note(undefined, 'retire', owner),
     release: (leases) => note(undefined, 'release', leases),
-    reap: (owner) => note(7, 'reap', owner),
+    reap: (owner) => note(reaped, 'reap', owner),
   }
   const port = openWorkPort(work)
   try {
@@ -254,7 +256,7 @@ test('the work side answers over a port as it does in place', async () => {
     expect(await remote.settle(outcomes)).toEqual(['applied', 'stale'])
     await remote.retire('me')
     await remote.release(given)
-    expect(await remote.reap('me')).toBe(7)
+    expect(await remote.reap('me')).toEqual(reaped)
     expect(asked).toEqual([
       ['register', [{ name: 'a', types: ['*'], order: 'key' }]],
       ['claim', request],

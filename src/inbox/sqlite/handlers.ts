@@ -40,6 +40,10 @@ export class HandlerTable {
     return this.#ids.get(name)
   }
 
+  nameOf(id: number): string {
+    return this.#names.get(id) ?? ''
+  }
+
   ids(): number[] {
     return [...this.#names.keys()]
   }

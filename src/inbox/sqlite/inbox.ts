@@ -1,7 +1,7 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../errors.ts'
 import { siblingModule } from '../../sibling-module.ts'
-import type { AcceptPort, AcceptResult, HandlerRoute, Inbox, ReplayRecord, ViewPort } from '../port.ts'
+import type { AcceptPort, AcceptResult, CrashedRun, HandlerRoute, Inbox, ReplayRecord, ViewPort } from '../port.ts'
 import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, type Packed } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
@@ -25,6 +25,8 @@ export interface SqliteInboxOptions {
 export interface SqliteInbox extends Inbox {
   /** What was found when the file was opened. */
   readonly evidence: Evidence
+  /** The runs in flight when an earlier process died that became dead letters by that. */
+  readonly deadAtStart: readonly CrashedRun[]
   /**
    * `ok`, or the first problem found by a check of the whole file's structure. Reads all of it, in a thread of its own, one
    * table after the other, so that it holds back no view for long and no checkpoint for longer than one table takes.
@@ -65,7 +67,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     for (const listener of failureListeners) listener(error)
   }
 
-  const evidence = await new Promise<Evidence>((resolve, reject) => {
+  const { evidence, deadAtStart } = await new Promise<Found>((resolve, reject) => {
     writerThread.on('message', (message: WriterMessage) => {
       if (writer.receive(message)) return
       if ('ready' in message) resolve(message.ready)
@@ -137,6 +139,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
   return {
     evidence,
+    deadAtStart,
     accept,
     ...work,
     async register(given) {
@@ -222,8 +225,10 @@ function startReader(file: string, name: 'reader' | 'checker' = 'reader'): Reade
   }
 }
 
+type Found = Pick<SqliteInbox, 'evidence' | 'deadAtStart'>
+
 type WriterMessage =
-  | { readonly ready: Evidence }
+  | { readonly ready: Found }
   | { readonly refused: { readonly code: string; readonly message: string } }
   | { readonly health: WriterHealth }
   | { readonly warning: string }

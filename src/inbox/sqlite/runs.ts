@@ -3,12 +3,14 @@ import {
   dueAt,
   maxCrashes,
   versionOf,
+  type CrashedRun,
   type HandlerRoute,
   type Lease,
   type LeasedReplay,
   type NewEvent,
   type NewItem,
   type Outcome,
+  type ReapResult,
   type RunError,
   type SettleResult,
 } from '../port.ts'
@@ -327,21 +329,24 @@ export function createRuns(options: RunsOptions) {
     open(entry.handlerId)
   }
 
-  function reap(owner: string): number {
+  function reap(owner: string): ReapResult {
     const owned = leases.ofOwner(owner)
-    for (const [runId, entry] of owned) {
+    const dead = owned.flatMap(([runId, entry]) => {
       leases.letGo(runId, entry)
-      crash(runId, entry)
-    }
-    return owned.length
+      return crash(runId, entry) ?? []
+    })
+    return { runs: owned.length, dead }
   }
 
-  /** Runs that were in flight when an earlier process died. */
-  function reapDeadProcess(): void {
-    for (const row of sql.running.all()) crash(row.id, { ...row, handlerId: row.handler_id, replayId: row.replay_id })
+  /** Of runs that were in flight when an earlier process died: gives those that became dead letters. */
+  function reapDeadProcess(): CrashedRun[] {
+    return sql.running.all().flatMap((row) => {
+      return crash(row.id, { ...row, handlerId: row.handler_id, replayId: row.replay_id }) ?? []
+    })
   }
 
-  function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): void {
+  /** Gives what is to be said of it if it became a dead letter. */
+  function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
     const now = clock.now()
     const startedAt = sql.startOf.get(runId)?.started_at ?? now
     const crashed = run.crashed + 1
@@ -350,15 +355,17 @@ export function createRuns(options: RunsOptions) {
       message: `the process or thread that ran it died before a verdict (crash ${crashed} of ${maxCrashes})`,
     }
     record(runId, run.attempt, startedAt, now, 'crashed', error)
-    if (dropCancelled(runId, run)) return
+    if (dropCancelled(runId, run)) return null
     if (crashed >= maxCrashes) {
       const to = deadState(run)
       sql.crashedOutRun.run(to, crashed, now, runId)
       if (to !== state.held) promote(run)
-    } else {
-      sql.suspectRun.run(crashed, now, runId)
-      open(run.handlerId)
+      const handler = handlers.nameOf(run.handlerId)
+      return { handler, eventId: sql.eventIdOf.get(runId)?.id ?? '', attempt: run.attempt, error }
     }
+    sql.suspectRun.run(crashed, now, runId)
+    open(run.handlerId)
+    return null
   }
 
   /** Up to `limit` dead letters with run ids above `after`, in order. */

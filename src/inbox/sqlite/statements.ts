@@ -146,6 +146,7 @@ const texts = {
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, replay_id, key, attempt, crashed FROM run INDEXED BY run_open
      WHERE state = ${state.running} AND state < 5`,
+  eventIdOf: `SELECT id FROM event WHERE seq = (SELECT event_seq FROM run WHERE id = ?)`,
   deadAfter: `SELECT id FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5 AND id > ? ORDER BY id LIMIT ?`,
   deadRun: `SELECT handler_id, replay_id, key, state FROM run WHERE id = ? AND state >= ${state.held} AND state <= ${state.dead}`,
   requeueRun: `UPDATE run SET state = ?, run_at = ?, attempt = 0, failed = 0, crashed = 0, ended_at = NULL WHERE id = ?`,
@@ -285,6 +286,7 @@ export function prepareStatements(db: Database) {
       [],
       { id: number; handler_id: number; replay_id: number; key: string | null; attempt: number; crashed: number }
     >(t.running),
+    eventIdOf: read<[number], { id: string }>(t.eventIdOf),
     deadAfter: read<[number, number], { id: number }>(t.deadAfter),
     deadRun: read<[number], { handler_id: number; replay_id: number; key: string | null; state: number }>(t.deadRun),
     requeueRun: write<[number, number, number]>(t.requeueRun),

@@ -78,9 +78,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const replays = createReplays({ sql, clock, memo, handlers, runs })
   const pruning = createPruning({ db, sql, memo, handlers, clock })
   const gaps = createGaps(sql, clock)
-  transact([], () => {
-    runs.reapDeadProcess()
+  const deadAtStart = transact([], () => {
+    const dead = runs.reapDeadProcess()
     gaps.opened()
+    return dead
   })
 
   /**
@@ -207,6 +208,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   return {
+    /** The runs in flight when an earlier process died that became dead letters by that. */
+    deadAtStart,
     transact,
     accept,
     settle: runs.settle,

@@ -91,7 +91,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
   // So that the next process can tell when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
   jobs.poke()
-  main.postMessage({ ready: open.evidence })
+  main.postMessage({ ready: { evidence: open.evidence, deadAtStart: open.store.deadAtStart } })
 }
 
 if (parentPort) {

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { InboxError, messageOf } from '../../errors.ts'
-import type { ClaimRequest, Lease, StateEntry, StateQuery } from '../port.ts'
+import type { ClaimRequest, Lease, ReapResult, StateEntry, StateQuery } from '../port.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import type { SqliteStore, WaitingClaim } from './store.ts'
 
@@ -108,7 +108,7 @@ export class Writer {
     this.#endClaims((claim) => claim.owner === owner)
   }
 
-  reap(owner: string): Promise<number> {
+  reap(owner: string): Promise<ReapResult> {
     this.retire(owner)
     return this.run((store) => store.reap(owner))
   }
