@@ -60,11 +60,12 @@ it('gives back what is in mid-run when it stops, uncharged, and ends its thread'
 it('stores the verdicts of runs that end while it stops', async () => {
   await using stage = await stageRunner(['steady'])
   await stage.accept(...events(40).map(({ id }) => ({ id, data: { workMs: 150 } })))
-  await until(async () => (await stage.run('evt_4', 'steady')).state !== 'ready', 'the first runs')
+  // Where one has ended, the next has begun in its slot.
+  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the first run')
   await stage.runner.stop(10_000)
   const runs = await Promise.all(events(40).map(({ id }) => stage.run(id, 'steady')))
   const done = runs.filter(({ state }) => state === 'done')
-  expect(done.length).toBeGreaterThan(0)
+  expect(done.length).toBeGreaterThan(4)
   for (const { state, attempt, attempts } of runs) {
     const outcomes = attempts.map(({ outcome }) => outcome)
     expect([state, attempt, outcomes]).toEqual(state === 'done' ? ['done', 1, ['done']] : ['ready', 0, []])

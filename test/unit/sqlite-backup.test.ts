@@ -62,7 +62,7 @@ describe('a backup', () => {
     await it.inbox.accept(Array.from({ length: 20 }, (_, n) => anEvent(`large${n}`, { raw })))
     const other = new Sqlite(it.at('inbox.db'))
     const write = other.prepare(
-      `INSERT INTO quarantine (id, reason, received_at, secret_label, count, raw) VALUES (?, '', 0, '', 1, x'')`,
+      `INSERT INTO quarantine (id, reason, received_at, secret_label, count, total, raw) VALUES (?, '', 0, '', 1, 0, x'')`,
     )
     const shown: number[] = []
     await backupDatabase(it.at('inbox.db'), it.at('copy.db'), (done) => {
