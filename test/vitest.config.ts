@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -24,6 +25,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
+          // On two cores as well: most of them wait for processes and timers.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
