@@ -3,7 +3,6 @@ import { InboxError, messageOf, RetryableError, TerminalError } from '../errors.
 import type { Effects, Outcome, RunError } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
 import { handlerDefaults, type ResolvedHandler } from './define.ts'
-import { toHandlerEvent } from './event.ts'
 import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 
@@ -40,87 +39,123 @@ export interface AttemptOptions {
  * ends: a handler that returns because its signal was aborted has not done its work.
  */
 export function startAttempt(options: AttemptOptions): Attempt {
-  const { handler, context, clock } = options
-  const { lease } = context
-  const startedAt = clock.now()
-  const { promise: outcome, resolve: tell } = Promise.withResolvers<Outcome | 'interrupted'>()
-  let stopped: StopReason | undefined
-  let hasEnded = false
-  let hasOverrun = false
-  let graceTimer: Timer | undefined
-  let timer = clock.after(handler.timeoutMs, () => stop('timeout'))
-  context.restartTimeout = () => {
-    if (stopped !== undefined || hasEnded) return
-    timer.cancel()
-    timer = clock.after(handler.timeoutMs, () => stop('timeout'))
+  return new RunningAttempt(options)
+}
+
+/** A class, because closures would make up much of what each of very many runs leaves to the garbage collector. */
+class RunningAttempt implements Attempt {
+  readonly #options: AttemptOptions
+  readonly #told = Promise.withResolvers<Outcome | 'interrupted'>()
+  readonly #startedAt: number
+  #stopped: StopReason | undefined
+  #hasEnded = false
+  #timer: Timer
+  #graceTimer: Timer | undefined
+  hasOverrun = false
+  readonly ended: Promise<void>
+
+  constructor(options: AttemptOptions) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+    this.#timer = this.#startTimer()
+    options.context.attemptStarted(this)
+    this.ended = this.#run()
   }
 
-  function stop(reason: StopReason): void {
-    if (stopped !== undefined) return
-    stopped = reason
-    timer.cancel()
-    if (reason === 'timeout') graceTimer = clock.after(options.overrunGraceMs, giveUp)
-    context.abort(reason === 'timeout' ? timeoutError() : new InboxError('shutting_down', 'the process is stopping'))
+  get timeoutMs(): number {
+    return this.#options.handler.timeoutMs
   }
 
-  function giveUp(): void {
-    if (hasEnded || hasOverrun) return
-    hasOverrun = true
-    tell(stoppedOutcome())
+  get outcome(): Promise<Outcome | 'interrupted'> {
+    return this.#told.promise
   }
 
-  async function run(): Promise<void> {
+  /** Lets the time that it may take begin anew: it has only waited so far. */
+  restartTimeout(): void {
+    if (this.#stopped !== undefined || this.#hasEnded) return
+    this.#timer.cancel()
+    this.#timer = this.#startTimer()
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#stopped !== undefined) return
+    this.#stopped = reason
+    this.#timer.cancel()
+    const { clock, context, overrunGraceMs } = this.#options
+    if (reason === 'timeout') this.#graceTimer = clock.after(overrunGraceMs, () => this.giveUp())
+    context.abort(
+      reason === 'timeout' ? this.#timeoutError() : new InboxError('shutting_down', 'the process is stopping'),
+    )
+  }
+
+  giveUp(): void {
+    if (this.#hasEnded || this.hasOverrun) return
+    this.hasOverrun = true
+    this.#told.resolve(this.#stoppedOutcome())
+  }
+
+  async #run(): Promise<void> {
+    const { context } = this.#options
     try {
-      const outcome = isTooOld() ? 'expired' : await handle()
+      const outcome = this.#isTooOld() ? 'expired' : await this.#handle()
       const effects = context.end()
-      tell(stopped === undefined ? succeeded(outcome, effects) : stoppedOutcome())
+      this.#told.resolve(this.#stopped === undefined ? this.#succeeded(outcome, effects) : this.#stoppedOutcome())
     } catch (error) {
       context.end()
-      tell(stopped === undefined ? failed(error) : stoppedOutcome())
+      this.#told.resolve(this.#stopped === undefined ? this.#failed(error) : this.#stoppedOutcome())
     }
-    hasEnded = true
-    timer.cancel()
-    graceTimer?.cancel()
+    this.#hasEnded = true
+    this.#timer.cancel()
+    this.#graceTimer?.cancel()
   }
 
-  function isTooOld(): boolean {
-    if (handler.maxAgeMs === undefined || context.isReplay) return false
-    const { createdAt, receivedAt } = lease.event
-    const since = Date.parse(createdAt)
-    return startedAt - (Number.isNaN(since) ? receivedAt : since) > handler.maxAgeMs
-  }
-
-  async function handle(): Promise<'ran' | 'unmatched'> {
-    const event = toHandlerEvent(lease.event)
-    if (handler.match !== undefined && !isWanted(handler.match(event))) return 'unmatched'
-    await handler.run(event, context)
+  async #handle(): Promise<'ran' | 'unmatched'> {
+    const { handler, context } = this.#options
+    if (handler.match !== undefined && !isWanted(handler.match(context.event))) return 'unmatched'
+    await handler.run(context)
     return 'ran'
   }
 
-  function succeeded(outcome: 'ran' | 'expired' | 'unmatched', effects: Effects | undefined): Outcome {
-    if (outcome !== 'ran') return { ...verdict(), kind: outcome }
+  #startTimer(): Timer {
+    return this.#options.clock.after(this.timeoutMs, () => this.stop('timeout'))
+  }
+
+  #isTooOld(): boolean {
+    const { handler, context } = this.#options
+    if (handler.maxAgeMs === undefined || context.isReplay) return false
+    const { createdAt, receivedAt } = context.lease.event
+    const since = Date.parse(createdAt)
+    return this.#startedAt - (Number.isNaN(since) ? receivedAt : since) > handler.maxAgeMs
+  }
+
+  #succeeded(outcome: 'ran' | 'expired' | 'unmatched', effects: Effects | undefined): Outcome {
+    if (outcome !== 'ran') return { ...this.#verdict(), kind: outcome }
+    const { clock, context } = this.#options
     const { snoozeMs } = context
-    if (snoozeMs !== undefined) return { ...verdict(), kind: 'snooze', at: clock.now() + snoozeMs }
-    return { ...verdict(), kind: 'done', ...(effects && { effects }) }
+    if (snoozeMs !== undefined) return { ...this.#verdict(), kind: 'snooze', at: clock.now() + snoozeMs }
+    return { ...this.#verdict(), kind: 'done', ...(effects && { effects }) }
   }
 
-  function stoppedOutcome(): Outcome | 'interrupted' {
-    return stopped === 'timeout' ? failed(timeoutError()) : 'interrupted'
+  #stoppedOutcome(): Outcome | 'interrupted' {
+    return this.#stopped === 'timeout' ? this.#failed(this.#timeoutError()) : 'interrupted'
   }
 
-  function verdict() {
-    return { runId: lease.runId, token: lease.token, startedAt, endedAt: clock.now() }
+  #verdict() {
+    const { runId, token } = this.#options.context.lease
+    return { runId, token, startedAt: this.#startedAt, endedAt: this.#options.clock.now() }
   }
 
-  function failed(thrown: unknown): Outcome {
+  #failed(thrown: unknown): Outcome {
     const error = toRunError(thrown)
-    if (thrown instanceof TerminalError) return { ...verdict(), kind: 'dead', error }
-    const delayMs = delayAfter(error, thrown instanceof RetryableError ? thrown.retryAfterMs : undefined)
-    if (delayMs === null) return { ...verdict(), kind: 'dead', error }
-    return { ...verdict(), kind: 'retry', at: clock.now() + delayMs, error }
+    if (thrown instanceof TerminalError) return { ...this.#verdict(), kind: 'dead', error }
+    const delayMs = this.#delayAfter(error, thrown instanceof RetryableError ? thrown.retryAfterMs : undefined)
+    if (delayMs === null) return { ...this.#verdict(), kind: 'dead', error }
+    return { ...this.#verdict(), kind: 'retry', at: this.#options.clock.now() + delayMs, error }
   }
 
-  function delayAfter(error: RunError, retryAfterMs: number | undefined): number | null {
+  #delayAfter(error: RunError, retryAfterMs: number | undefined): number | null {
+    const { handler, context, clock } = this.#options
+    const { lease } = context
     const failures = lease.failed + 1
     const { retry } = handler
     if (typeof retry === 'function') {
@@ -136,23 +171,12 @@ export function startAttempt(options: AttemptOptions): Attempt {
     return retryDelayMs(options, { failures, retryAfterMs, random: clock.random() })
   }
 
-  function timeoutError(): InboxError {
+  #timeoutError(): InboxError {
+    const { name, timeoutMs } = this.#options.handler
     return new InboxError(
       'handler_timeout',
-      `handler ${handler.name} took longer than ${handler.timeoutMs} ms; make it faster, let it heed ctx.signal, or raise timeoutMs`,
+      `handler ${name} took longer than ${timeoutMs} ms; make it faster, let it heed ctx.signal, or raise timeoutMs`,
     )
-  }
-
-  const ended = run()
-  return {
-    timeoutMs: handler.timeoutMs,
-    outcome,
-    ended,
-    get hasOverrun() {
-      return hasOverrun
-    },
-    stop,
-    giveUp,
   }
 }
 

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts'
 import { TerminalError } from '../errors.ts'
 import type { Effects, Item, Lease } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
-import type { HandlerContext } from './define.ts'
+import type { HandlerContext, HandlerEvent } from './define.ts'
+import { toHandlerEvent } from './event.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
 import { longestRetryAfterMs } from './retry-policy.ts'
 import { RunState, type HandlerState } from './run-state.ts'
@@ -22,6 +23,7 @@ export class RunContext implements HandlerContext {
   readonly isReplay: boolean
   readonly idempotencyKey: string
   readonly #options: ContextOptions
+  #event: HandlerEvent<'*'> | undefined
   #controller: AbortController | undefined
   #log: Logger | undefined
   #state: RunState | undefined
@@ -29,8 +31,7 @@ export class RunContext implements HandlerContext {
   #reason: Error | undefined
   #snoozeMs: number | undefined
   #isOver = false
-  /** Lets the time that the attempt may take begin anew: it has only waited so far. */
-  restartTimeout: () => void = () => {}
+  #attempt: { restartTimeout(): void } | undefined
 
   constructor(options: ContextOptions) {
     const { handler, event, attempt, item, replay } = options.lease
@@ -39,6 +40,25 @@ export class RunContext implements HandlerContext {
     const generation = replay?.newKeys ? `:replay-${replay.id}` : ''
     this.idempotencyKey = item?.idempotencyKey ?? `${handler}:${event.id}${generation}`
     this.#options = options
+  }
+
+  /** Read when it is first asked for: a sink of what was enqueued may not need it. */
+  get event(): HandlerEvent<'*'> {
+    return (this.#event ??= toHandlerEvent(this.#options.lease.event))
+  }
+
+  /** To be called by the attempt that it is the context of. */
+  attemptStarted(attempt: { restartTimeout(): void }): void {
+    this.#attempt = attempt
+  }
+
+  /** Lets the time that the attempt may take begin anew: it has only waited so far. */
+  restartTimeout(): void {
+    this.#attempt?.restartTimeout()
+  }
+
+  get isAborted(): boolean {
+    return this.#reason !== undefined
   }
 
   /** What a sink is to deliver. */

@@ -138,7 +138,7 @@ export interface ResolvedHandler {
   readonly maxAgeMs?: number | undefined
   readonly isolate: boolean
   readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
-  readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
+  readonly run: (ctx: RunContext) => void | Promise<void>
   /** Told how many of it may be at work at once, where somebody has changed that. */
   readonly onConcurrency?: ((concurrency: number) => void) | undefined
   /** Where it was defined. */

@@ -82,7 +82,7 @@ export class HandlerThread {
       transferList: [data.workPort],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 12 },
+      resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 32 },
     })
     const { onOutput = (output: Readable) => passOn(output, process.stdout) } = options
     onOutput(this.#worker.stdout)

@@ -1,13 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../errors.ts'
 import type { RunContext } from './context.ts'
-import {
-  handlerDefaults,
-  type HandlerDefinition,
-  type HandlerEvent,
-  type ResolvedHandler,
-  type RetryPolicy,
-} from './define.ts'
+import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { Sending } from './sink-run.ts'
 
@@ -113,7 +107,7 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
     keyPaths: key,
     retry: policy ?? options.retry,
     match: match?.bind(value),
-    run: run.bind(value),
+    run: (ctx: RunContext) => run.call(value, ctx.event, ctx),
     file: where,
   })
 }
@@ -151,7 +145,7 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
     types: [...new Set(type)],
     retry: policy ?? options.retry,
     latestOnly: false,
-    run: (event: HandlerEvent<'*'>, ctx: RunContext) => sending.run(event, ctx),
+    run: (ctx: RunContext) => sending.run(ctx),
     onConcurrency: (concurrency: number) => sending.setConcurrency(concurrency),
     file: where,
   })

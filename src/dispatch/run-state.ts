@@ -45,7 +45,7 @@ const longestTtlMs = 100 * 365 * 24 * 3_600_000
 export class RunState implements HandlerState {
   readonly #cache: StateCache
   readonly #clock: Clock
-  readonly #seen = new Map<string, Promise<StateEntry | null>>()
+  readonly #seen = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
   readonly #reads: StateRead[] = []
   readonly #writes = new Map<string, StateWrite>()
   #written = 0
@@ -71,8 +71,8 @@ export class RunState implements HandlerState {
 
   async get<T>(key: string): Promise<T | undefined> {
     this.#check(key)
-    const written = this.#writes.get(key)
-    const entry = written ?? (await this.#see(key))
+    const found = this.#writes.get(key) ?? this.#see(key)
+    const entry = found instanceof Promise ? await found : found
     return entry === null || entry.value === null || this.#hasExpired(entry) ? undefined : parseJson<T>(entry.value)
   }
 
@@ -106,16 +106,17 @@ export class RunState implements HandlerState {
   }
 
   /** What was there when this run first looked. */
-  #see(key: string): Promise<StateEntry | null> {
+  #see(key: string): StateEntry | null | Promise<StateEntry | null> {
     const seen = this.#seen.get(key)
     if (seen !== undefined) return seen
-    const looked = this.#look(key)
+    const known = this.#cache.peek(key)
+    const looked =
+      known === undefined ? this.#cache.get(key).then((entry) => this.#look(key, entry)) : this.#look(key, known)
     this.#seen.set(key, looked)
     return looked
   }
 
-  async #look(key: string): Promise<StateEntry | null> {
-    const entry = await this.#cache.get(key)
+  #look(key: string, entry: StateEntry | null): StateEntry | null {
     const there = entry === null || this.#hasExpired(entry) ? null : entry
     this.#note({ query: { key }, found: there === null ? [] : [{ key, version: there.version }] })
     return there

@@ -1,10 +1,8 @@
 import type { RunContext } from './context.ts'
-import type { HandlerEvent } from './define.ts'
 import type { SinkContext, SinkDefinition, SinkItem } from './define-sink.ts'
 import { parseJson } from './json-text.ts'
 
 interface Waiting {
-  readonly item: SinkItem
   readonly ctx: RunContext
   readonly sent: PromiseWithResolvers<void>
 }
@@ -33,9 +31,9 @@ export class Sending {
   }
 
   /** Resolves when the item was sent. */
-  run(event: HandlerEvent<'*'>, ctx: RunContext): Promise<void> {
+  run(ctx: RunContext): Promise<void> {
     const sent = Promise.withResolvers<void>()
-    this.#waiting.push({ item: toItem(event, ctx), ctx, sent })
+    this.#waiting.push({ ctx, sent })
     // At the end of this turn, when all that was claimed together is here.
     if (this.#batch === 1) this.#next()
     else setImmediate(() => this.#next())
@@ -51,15 +49,12 @@ export class Sending {
 
   async #sendTogether(batch: readonly Waiting[]): Promise<void> {
     // One that was given up while it waited is not sent for nothing.
-    const wanted = batch.filter(({ ctx }) => !ctx.signal.aborted)
-    for (const { ctx } of wanted) ctx.restartTimeout()
+    const wanted = batch.map(({ ctx }) => ctx).filter((ctx) => !ctx.isAborted)
+    for (const ctx of wanted) ctx.restartTimeout()
     try {
       const [first] = wanted
       if (first !== undefined) {
-        await this.#send(
-          wanted.map(({ item }) => item),
-          contextOf(wanted, first),
-        )
+        await this.#send(wanted.map(toItem), contextOf(wanted, first))
       }
       for (const { sent } of batch) sent.resolve()
     } catch (error) {
@@ -70,22 +65,29 @@ export class Sending {
   }
 }
 
-function toItem(event: HandlerEvent<'*'>, ctx: RunContext): SinkItem {
-  const { runId, event: stored } = ctx.lease
+function toItem(ctx: RunContext): SinkItem {
+  const { runId, key, event } = ctx.lease
   return {
     id: String(runId),
-    key: ctx.lease.key,
+    key,
     payload: ctx.item === null ? undefined : parseJson(ctx.item.payload),
-    event,
-    secretLabel: stored.secretLabel,
+    get event() {
+      return ctx.event
+    },
+    secretLabel: event.secretLabel,
     attempt: ctx.attempt,
     idempotencyKey: ctx.idempotencyKey,
   }
 }
 
-function contextOf(batch: readonly Waiting[], first: Waiting): SinkContext {
-  const { log } = first.ctx
-  return batch.length === 1
-    ? { signal: first.ctx.signal, log }
-    : { signal: AbortSignal.any(batch.map(({ ctx }) => ctx.signal)), log }
+/** Most sinks look at neither of its parts. */
+function contextOf(wanted: readonly RunContext[], first: RunContext): SinkContext {
+  return {
+    get signal() {
+      return wanted.length === 1 ? first.signal : AbortSignal.any(wanted.map(({ signal }) => signal))
+    },
+    get log() {
+      return first.log
+    },
+  }
 }

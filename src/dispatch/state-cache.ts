@@ -13,7 +13,8 @@ interface Pending {
   readonly version: number
   readonly read: readonly string[]
   readonly written: readonly string[]
-  readonly over: PromiseWithResolvers<void>
+  /** Only where somebody waits for it. */
+  over?: PromiseWithResolvers<void>
 }
 
 /** How much of a handler's state is kept at hand, in characters. */
@@ -38,14 +39,17 @@ export class StateCache {
     this.#read = read
   }
 
-  /** The entry under a key, as far as is known here; read from the store if nothing is. */
-  async get(key: string): Promise<StateEntry | null> {
+  /** The entry under a key, as far as is known here; undefined: nothing is. */
+  peek(key: string): StateEntry | null | undefined {
     const known = this.#known.get(key)
-    if (known !== undefined) {
-      this.#known.delete(key)
-      this.#known.set(key, known)
-      return known.entry
-    }
+    if (known === undefined) return undefined
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    return known.entry
+  }
+
+  /** Reads from the store what is not known here. */
+  async get(key: string): Promise<StateEntry | null> {
     const [entry = null] = await this.#read({ key })
     // While it was read, a run may have ended that wrote it.
     const meanwhile = this.#known.get(key)
@@ -56,8 +60,9 @@ export class StateCache {
 
   /** What is stored under a prefix, once what ended here under it is stored. */
   async list(query: Extract<StateQuery, { prefix: string }>): Promise<readonly StateEntry[]> {
-    for (const { written, over } of this.#pending.values().toArray()) {
-      if (written.some((key) => key.startsWith(query.prefix))) await over.promise
+    for (const pending of this.#pending.values().toArray()) {
+      if (!pending.written.some((key) => key.startsWith(query.prefix))) continue
+      await (pending.over ??= Promise.withResolvers<void>()).promise
     }
     return this.#read(query)
   }
@@ -70,7 +75,7 @@ export class StateCache {
     const version = versionOf(lease)
     const read = reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
     const written = writes.map(({ key }) => key)
-    this.#pending.set(lease.runId, { version, read, written, over: Promise.withResolvers<void>() })
+    this.#pending.set(lease.runId, { version, read, written })
     if (!reads.every((was) => this.#isKnown(was))) return
     for (const { key, value, expiresAt } of writes) {
       this.#learn(key, value === null ? null : { key, value, version, expiresAt })
@@ -83,7 +88,7 @@ export class StateCache {
     if (pending?.version !== versionOf(lease)) return
     if (!isStored) return this.revoke(lease.runId)
     this.#pending.delete(lease.runId)
-    pending.over.resolve()
+    pending.over?.resolve()
   }
 
   /**
@@ -95,7 +100,7 @@ export class StateCache {
     if (pending === undefined) return
     this.#pending.delete(runId)
     for (const key of [...pending.written, ...pending.read]) this.#forget(key)
-    pending.over.resolve()
+    pending.over?.resolve()
   }
 
   /** What is known of these may have led a run astray: the next one reads them from the store. */

@@ -100,7 +100,7 @@ export function loadHandlers(
 
   /** Lets the chronicle know of an attempt. */
   function watched(run: (ctx: RunContext, visit: Visit) => Promise<void>): ResolvedHandler['run'] {
-    return async (_, ctx) => {
+    return async (ctx) => {
       if (thread.hasEnded) return sleep(1)
       const { handler, event, attempt, token } = ctx.lease
       const visit = chronicle.starts(ctx.lease, thread, suspects)
@@ -150,7 +150,7 @@ export function loadHandlers(
       kind: 'sink',
       name: sinkName,
       types: [],
-      run: (event, ctx) => watched(() => sending.run(event, ctx))(event, ctx),
+      run: (ctx) => watched(() => sending.run(ctx))(ctx),
       onConcurrency: (concurrency) => sending.setConcurrency(concurrency),
     },
   ]

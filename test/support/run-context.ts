@@ -35,6 +35,8 @@ function aLease(given: Partial<Lease> = {}): Lease {
 
 export interface ContextParts {
   readonly lease?: Partial<Lease>
+  /** Of the event. */
+  readonly raw?: Uint8Array
   readonly clock?: Clock
   /** Default: nothing is stored. */
   readonly readState?: ReadState
@@ -46,5 +48,7 @@ export interface ContextParts {
 export function aContext(parts: ContextParts = {}): RunContext {
   const { clock = createTestClock(), readState = async () => [], sinks = new Map() } = parts
   const state = parts.state ?? new StateCache(readState)
-  return new RunContext({ lease: aLease(parts.lease), state, sinks, clock, log: silentLogger })
+  const lease = aLease(parts.lease)
+  const event = { ...lease.event, ...(parts.raw && { raw: parts.raw }) }
+  return new RunContext({ lease: { ...lease, event }, state, sinks, clock, log: silentLogger })
 }

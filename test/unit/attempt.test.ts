@@ -5,13 +5,14 @@ import { handlerDefaults, type HandlerContext, type ResolvedHandler } from '../.
 import { type InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
+import type { TestHandler } from './dispatcher-stage.ts'
 import { aContext } from '../support/run-context.ts'
 
 const timeoutMs = 1_000
 const overrunGraceMs = 5_000
 
 /** Starts an attempt on a clock that stands still. */
-function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
+function attemptOf(run: TestHandler['run'], given: Partial<Lease> = {}) {
   const clock = createTestClock()
   const startedAt = clock.now()
   const handler: ResolvedHandler = {
@@ -21,13 +22,13 @@ function attemptOf(run: ResolvedHandler['run'], given: Partial<Lease> = {}) {
     types: ['*'],
     timeoutMs,
     file: 'h.ts',
-    run,
+    run: (ctx) => run(ctx.event, ctx),
   }
   const context = aContext({ clock, lease: given })
   return { clock, startedAt, attempt: startAttempt({ handler, context, clock, overrunGraceMs }) }
 }
 
-async function errorOf(run: ResolvedHandler['run']): Promise<RunError> {
+async function errorOf(run: TestHandler['run']): Promise<RunError> {
   const outcome = await attemptOf(run).attempt.outcome
   if (outcome === 'interrupted' || !('error' in outcome)) throw new Error('it did not fail')
   return outcome.error

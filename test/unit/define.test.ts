@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineHandler, handlerDefaults } from '../../src/dispatch/define.ts'
 import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { InboxError } from '../../src/errors.ts'
+import { aContext } from '../support/run-context.ts'
 
 const run = () => {}
 
@@ -71,8 +72,9 @@ describe('parseDefinition', () => {
         calls.push(this, ...args)
       },
     }
-    await parseDefinition(definition, 'f', 'x').run('event' as never, 'ctx' as never)
-    expect(calls).toEqual([definition, 'event', 'ctx'])
+    const ctx = aContext()
+    await parseDefinition(definition, 'f', 'x').run(ctx)
+    expect(calls).toEqual([definition, ctx.event, ctx])
   })
 
   it.each([

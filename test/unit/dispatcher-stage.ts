@@ -1,5 +1,6 @@
 import { createTestClock } from '../../src/clock.ts'
-import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import type { RunContext } from '../../src/dispatch/context.ts'
+import { handlerDefaults, type HandlerEvent, type ResolvedHandler } from '../../src/dispatch/define.ts'
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
@@ -7,7 +8,9 @@ import { silentLogger, type Logger } from '../../src/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
 
-export type TestHandler = Partial<ResolvedHandler> & Pick<ResolvedHandler, 'run'>
+export interface TestHandler extends Partial<Omit<ResolvedHandler, 'run'>> {
+  readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>
+}
 
 interface TestEvent {
   readonly id: string
@@ -31,7 +34,8 @@ export async function stageDispatcher(options: StageOptions) {
   const inbox = createMemoryInbox({ clock })
   const handlers = options.handlers.map((handler, index): ResolvedHandler => {
     const name = `h${index + 1}`
-    return { ...handlerDefaults, kind: 'handler', name, types: ['*'], file: `${name}.ts`, ...handler }
+    const run = (ctx: RunContext) => handler.run(ctx.event, ctx)
+    return { ...handlerDefaults, kind: 'handler', name, types: ['*'], file: `${name}.ts`, ...handler, run }
   })
   await inbox.register(handlers)
   const settled: string[] = []

@@ -19,7 +19,7 @@ describe('bundled handlers', () => {
     expect(handler.types).toEqual([type])
     const print = vi.spyOn(console, 'log').mockImplementation(() => {})
     try {
-      await handler.run({ ...eventSamples[type], raw: new Uint8Array(), exact: () => undefined }, aContext())
+      await handler.run(aContext({ raw: Buffer.from(JSON.stringify(eventSamples[type])) }))
       expect(print.mock.calls).toEqual([[formatEvent(eventSamples[type])]])
     } finally {
       print.mockRestore()

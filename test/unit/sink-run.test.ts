@@ -21,7 +21,8 @@ async function stageSink(options: Partial<SinkDefinition>) {
     },
     ...options,
   })
-  const stage = await stageDispatcher({ handlers: [parseDefinition(sink, 'sink.ts', '')] })
+  const { run, ...parsed } = parseDefinition(sink, 'sink.ts', '')
+  const stage = await stageDispatcher({ handlers: [{ ...parsed, run: (_event, ctx) => run(ctx) }] })
   stage.dispatcher.start()
   return {
     ...stage,
