@@ -216,6 +216,9 @@ it('does not wait for suspects of a handler that is gone', async () => {
   await stage.inbox.register(stage.runner.handlers)
   await stage.accept({ id: 'evt_2', data: { deed: 'exit' } })
   await until(async () => (await stage.run('evt_2', 'poison')).state === 'dead', 'the verdict')
+  // It may have been in flight with the other, and be tried alone as well.
+  await until(async () => (await stage.run('evt_2', 'steady')).state === 'done', 'the other run')
+  await until(() => stage.threads().includes('runner'), 'the thread that takes the place of the lost one')
   await until(() => !stage.threads().includes('runner-suspects'), 'the end of the thread for suspects')
   const started = stage.started()
   await stage.accept({ id: 'evt_3' })
