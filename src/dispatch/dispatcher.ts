@@ -425,21 +425,34 @@ export class Dispatcher {
         return await this.#options.work.settle(outcomes)
       } catch (error) {
         if (error instanceof InboxError && error.code === 'shutting_down') return outcomes.map(() => 'stale')
-        const delayMs = settleRetryMs[Math.min(attempt, settleRetryMs.length - 1)] ?? 0
         this.#options.log.warn(
           { error: messageOf(error), runs: outcomes.length },
           'verdicts could not be stored; trying again',
         )
-        await new Promise<void>((resolve) => this.#options.clock.after(delayMs, resolve))
+        await this.#delay(attempt)
       }
     }
   }
 
+  /** What the store refuses to take back would belong to nobody: it is tried again, until a stop, after which the next process finds it. */
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
-    await this.#options.work.release(leases).catch((error: unknown) => {
-      this.#options.log.warn({ error: messageOf(error) }, 'runs could not be given back')
-    })
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.#options.work.release(leases)
+        return
+      } catch (error) {
+        if (error instanceof InboxError && error.code === 'shutting_down') return
+        this.#options.log.warn({ error: messageOf(error), runs: leases.length }, 'runs could not be given back')
+        if (this.#stopping) return
+        await this.#delay(attempt)
+      }
+    }
+  }
+
+  #delay(attempt: number): Promise<void> {
+    const delayMs = settleRetryMs[Math.min(attempt, settleRetryMs.length - 1)] ?? 0
+    return new Promise((resolve) => this.#options.clock.after(delayMs, resolve))
   }
 
   #hold(lane: Lane, lease: Lease): void {

@@ -167,6 +167,25 @@ describe('the dispatcher', () => {
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
   })
 
+  it('tries again to give back what the store refuses to take', async () => {
+    const gate = gatedHandler()
+    let refusals = 2
+    const stage = await stageDispatcher({
+      handlers: [{ run: gate.run, concurrency: 1 }],
+      work: (inbox) => ({
+        release: (leases) =>
+          refusals-- > 0 ? Promise.reject(new InboxError('store_full', 'the disk is full')) : inbox.release(leases),
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(2))
+    await stage.inbox.setPaused('h1', true)
+    const recalled = stage.dispatcher.recall('h1')
+    await stage.pass(1_000)
+    await recalled
+    expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ ready: 1, running: 1 })
+  })
+
   it('gives back most of what it has claimed ahead when a fast handler turns slow', async () => {
     const gate = gatedHandler()
     let isSlow = false
