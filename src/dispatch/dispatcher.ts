@@ -1,15 +1,14 @@
 import PQueue from 'p-queue'
 import { createBatcher } from '../batcher.ts'
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
-import { TokenBucket } from '../token-bucket.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
-import { Backlog } from './backlog.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
+import { createLane, targetOf, type Lane } from './lane.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 
@@ -56,40 +55,6 @@ export interface DispatcherOptions {
   readonly overrunGraceMs: number
 }
 
-/** One handler, or in a dispatcher for suspects all of them. */
-interface Lane {
-  readonly handlers: ReadonlyMap<string, ResolvedHandler>
-  concurrency: number
-  readonly priority: number
-  /** Absent: as fast as it goes. */
-  readonly bucket: TokenBucket | undefined
-  readonly rate: number
-  /** Whether many of its runs may need no token, because they are looked at only. */
-  readonly isSelective: boolean
-  /** Armed while runs wait for nothing but a token. */
-  tokenTimer: Timer | undefined
-  readonly claims: Set<Promise<void>>
-  /** How many runs those claims may bring. */
-  requested: number
-  /** Claimed, and not yet settled or released. */
-  held: number
-  /** Claimed, and not yet started. */
-  readonly backlog: Backlog
-  /** Slots that work on the backlog, or wait for their turn to. */
-  slots: number
-  averageMs: number
-  /** How many runs have ended. */
-  ended: number
-  /** Armed while runs wait for others to end. */
-  paceTimer: Timer | undefined
-}
-
-/**
- * What is claimed ahead is at least one batch of running slots, and more where attempts are short: about this many
- * milliseconds of work. Where they are long, little is held that a crash would turn into suspects.
- */
-const prefetchMs = 50
-const maxPrefetch = 512
 /** Where no run of a handler has ended for so long, its runs take at least that. */
 const paceMs = 1_000
 /** What is claimed in all: where bodies are large, little ahead. */
@@ -98,7 +63,7 @@ const mostHeldBytes = 32 * 1024 * 1024
 const maxClaims = 2
 /** How long runs may follow each other before timers, messages and the slots of other lanes have their turn. */
 const turnMs = 20
-const settleRetryMs = [100, 500, 2_000] as const
+const storeRetryMs = [100, 500, 2_000] as const
 
 /**
  * Claims runs, runs their handlers within the limits of each, and settles what became of them in batches. It knows nothing
@@ -127,26 +92,7 @@ export class Dispatcher {
     this.#options = options
     this.#all = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
     const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
-    this.#lanes = groups.map((handlers) => {
-      const [first] = options.suspects ? [] : handlers
-      return {
-        handlers: new Map(handlers.map((handler) => [handler.name, handler])),
-        concurrency: first === undefined ? 1 : first.concurrency * first.batch,
-        priority: first?.priority ?? 0,
-        bucket: first?.rate === undefined ? undefined : new TokenBucket(first.rate, options.clock),
-        rate: first?.rate ?? Infinity,
-        isSelective: first?.match !== undefined || first?.maxAgeMs !== undefined,
-        tokenTimer: undefined,
-        claims: new Set(),
-        requested: 0,
-        held: 0,
-        backlog: new Backlog(),
-        slots: 0,
-        averageMs: prefetchMs,
-        ended: 0,
-        paceTimer: undefined,
-      }
-    })
+    this.#lanes = groups.map((handlers) => createLane(handlers, options))
     this.#failureLog = createFailureLog(options)
     this.#sinks = toKnownSinks(sinksOf(options.handlers))
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
@@ -225,7 +171,7 @@ export class Dispatcher {
 
   #pull(lane: Lane): void {
     if (lane.handlers.size === 0) return
-    const target = this.#target(lane)
+    const target = targetOf(lane)
     while (!this.#stopping && lane.claims.size < maxClaims) {
       if (lane.held > 0 && this.#heldBytes >= mostHeldBytes) return
       const free = target - lane.held - lane.requested
@@ -235,14 +181,6 @@ export class Dispatcher {
       lane.claims.add(claim)
       void claim.then(() => lane.claims.delete(claim))
     }
-  }
-
-  #target(lane: Lane): number {
-    if (this.#options.suspects) return 1
-    const inTime = Math.round((lane.concurrency * prefetchMs) / Math.max(lane.averageMs, 0.05))
-    const ahead = Math.max(2 * lane.concurrency, Math.min(maxPrefetch, inTime))
-    const least = lane.isSelective ? 2 * lane.concurrency : 1
-    return Math.min(ahead, Math.max(least, Math.ceil(lane.rate)))
   }
 
   async #claim(lane: Lane, max: number): Promise<void> {
@@ -276,7 +214,7 @@ export class Dispatcher {
       lane.paceTimer = undefined
       if (lane.ended === ended) lane.averageMs = Math.max(lane.averageMs, paceMs)
       // Where it is only a little too much, it is soon worked off.
-      if (lane.backlog.length > 2 * this.#target(lane)) void this.#cut(lane, this.#target(lane))
+      if (lane.backlog.length > 2 * targetOf(lane)) void this.#cut(lane, targetOf(lane))
       this.#keepPace(lane)
     })
   }
@@ -434,7 +372,7 @@ export class Dispatcher {
     }
   }
 
-  /** What the store refuses to take back would belong to nobody: it is tried again, until a stop, after which the next process finds it. */
+  /** What the store refuses to take back would belong to nobody, so it is tried again; after a stop it goes back with all else of this owner. */
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
     for (let attempt = 0; ; attempt++) {
@@ -451,7 +389,7 @@ export class Dispatcher {
   }
 
   #delay(attempt: number): Promise<void> {
-    const delayMs = settleRetryMs[Math.min(attempt, settleRetryMs.length - 1)] ?? 0
+    const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 0
     return new Promise((resolve) => this.#options.clock.after(delayMs, resolve))
   }
 

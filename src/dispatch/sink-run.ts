@@ -80,11 +80,12 @@ function toItem(ctx: RunContext): SinkItem {
   }
 }
 
-/** Most sinks look at neither of its parts. */
+/** Its parts are made when they are first asked for: most sinks look at neither. */
 function contextOf(wanted: readonly RunContext[], first: RunContext): SinkContext {
+  let ofAll: AbortSignal | undefined
   return {
     get signal() {
-      return wanted.length === 1 ? first.signal : AbortSignal.any(wanted.map(({ signal }) => signal))
+      return wanted.length === 1 ? first.signal : (ofAll ??= AbortSignal.any(wanted.map(({ signal }) => signal)))
     },
     get log() {
       return first.log

@@ -1,19 +1,9 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../errors.ts'
 import { openReaderConnection } from './connection.ts'
+import { fsyncPath } from './fsync.ts'
 import { lockDatabase } from './lock.ts'
 import { migrations, refuseNewer } from './migrate.ts'
 
@@ -200,13 +190,4 @@ function reportOf(db: Database, file: string): BackupReport {
 
 function damaged(file: string, problem: string): InboxError {
   return new InboxError('database_corrupt', `${file} is damaged, or no database of this program: ${problem}`)
-}
-
-function fsyncPath(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

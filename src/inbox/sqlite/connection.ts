@@ -1,7 +1,8 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError } from '../../errors.ts'
+import { fsyncPath } from './fsync.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
 const pageCacheKib = 16 * 1024
@@ -92,14 +93,4 @@ function checkDurability(db: Database, wanted: Synchronous): void {
     `the database runs with journal_mode=${String(mode)} and synchronous=${level}, expected wal and 2 (FULL): an ` +
       `acknowledged event could be lost in a power cut. Use a local disk that supports WAL (no network file system).`,
   )
-}
-
-/** Of a folder: a new file is only durable once its entry is. */
-function fsyncPath(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

@@ -1,0 +1,75 @@
+import type { Clock, Timer } from '../clock.ts'
+import { TokenBucket } from '../token-bucket.ts'
+import { Backlog } from './backlog.ts'
+import type { ResolvedHandler } from './define.ts'
+
+/** One handler, or in a dispatcher for suspects all of them. */
+export interface Lane {
+  readonly handlers: ReadonlyMap<string, ResolvedHandler>
+  /** One run at a time, whatever its handler says. */
+  readonly suspects: boolean
+  concurrency: number
+  readonly priority: number
+  /** Absent: as fast as it goes. */
+  readonly bucket: TokenBucket | undefined
+  readonly rate: number
+  /** Whether many of its runs may need no token, because they are looked at only. */
+  readonly isSelective: boolean
+  /** Armed while runs wait for nothing but a token. */
+  tokenTimer: Timer | undefined
+  readonly claims: Set<Promise<void>>
+  /** How many runs those claims may bring. */
+  requested: number
+  /** Claimed, and not yet settled or released. */
+  held: number
+  /** Claimed, and not yet started. */
+  readonly backlog: Backlog
+  /** Slots that work on the backlog, or wait for their turn to. */
+  slots: number
+  averageMs: number
+  /** How many runs have ended. */
+  ended: number
+  /** Armed while runs wait for others to end. */
+  paceTimer: Timer | undefined
+}
+
+/**
+ * What is claimed ahead is at least one batch of running slots, and more where attempts are short: about this many
+ * milliseconds of work. Where they are long, little is held that a crash would turn into suspects.
+ */
+const prefetchMs = 50
+const maxPrefetch = 512
+
+export function createLane(
+  handlers: readonly ResolvedHandler[],
+  { suspects, clock }: { readonly suspects: boolean; readonly clock: Clock },
+): Lane {
+  const [first] = suspects ? [] : handlers
+  return {
+    handlers: new Map(handlers.map((handler) => [handler.name, handler])),
+    suspects,
+    concurrency: first === undefined ? 1 : first.concurrency * first.batch,
+    priority: first?.priority ?? 0,
+    bucket: first?.rate === undefined ? undefined : new TokenBucket(first.rate, clock),
+    rate: first?.rate ?? Infinity,
+    isSelective: first?.match !== undefined || first?.maxAgeMs !== undefined,
+    tokenTimer: undefined,
+    claims: new Set(),
+    requested: 0,
+    held: 0,
+    backlog: new Backlog(),
+    slots: 0,
+    averageMs: prefetchMs,
+    ended: 0,
+    paceTimer: undefined,
+  }
+}
+
+/** How many runs it is to hold, those that run included. */
+export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }: Lane): number {
+  if (suspects) return 1
+  const inTime = Math.round((concurrency * prefetchMs) / Math.max(averageMs, 0.05))
+  const ahead = Math.max(2 * concurrency, Math.min(maxPrefetch, inTime))
+  const least = isSelective ? 2 * concurrency : 1
+  return Math.min(ahead, Math.max(least, Math.ceil(rate)))
+}
