@@ -1,42 +1,52 @@
-// Writes schema/json/ from the zod sources; with --check it only reports what is not as it would write it.
+// Writes schema/json/, schema/openapi.json and schema/asyncapi.json from the zod sources; with --check it only reports
+// what is not as it would write it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
+import { toAsyncApi } from './asyncapi.ts'
 import { envelopeSchema, eventSchemas, eventTypes } from './index.ts'
+import { toJsonSchema, type JsonObject } from './json-schema.ts'
+import { toOpenApi } from './openapi.ts'
 
-const jsonFolder = fileURLToPath(new URL('json', import.meta.url))
 const dialect = 'https://json-schema.org/draft/2020-12/schema'
 
-type JsonObject = Record<string, unknown>
-
-/** The generated files by name: one JSON Schema (2020-12) per event type, and `event.json` for all of them. */
-export function generateFiles(): ReadonlyMap<string, string> {
+/** The generated files by name: both documents, and in `json` a JSON Schema (2020-12) of each event type and of all. */
+function generateFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const type of eventTypes) {
-    files.set(`${type}.json`, toText({ $schema: dialect, $id: `${type}.json`, ...toJsonSchema(eventSchemas[type]) }))
+    const schema = { $schema: dialect, $id: `${type}.json`, ...toJsonSchema(eventSchemas[type]) }
+    files.set(`json/${type}.json`, toText(schema))
   }
-  files.set('event.json', toText(unionSchema()))
+  files.set('json/event.json', toText(unionSchema()))
+  files.set('openapi.json', toText(toOpenApi()))
+  files.set('asyncapi.json', toText(toAsyncApi()))
   return files
 }
 
-/** What is wrong in `folder`, a line per file: stale, missing or superfluous. */
+/** What is wrong in `folder` and its `json`, a line per file: stale, missing or superfluous. */
 export function checkFiles(folder: string): readonly string[] {
-  const wanted = generateFiles()
-  const present = listFolder(folder)
-  const problems = [...wanted].flatMap(([name, text]) => {
-    if (!present.includes(name)) return [`missing: ${name}`]
-    return readFileSync(join(folder, name), 'utf8') === text ? [] : [`stale: ${name}`]
+  const problems = [...generateFiles()].flatMap(([name, text]) => {
+    const present = read(join(folder, name))
+    if (present === null) return [`missing: ${name}`]
+    return present === text ? [] : [`stale: ${name}`]
   })
-  return [...problems, ...present.filter((name) => !wanted.has(name)).map((name) => `superfluous: ${name}`)]
+  return [...problems, ...superfluous(folder).map((name) => `superfluous: ${name}`)]
 }
 
-/** Writes all files into `folder` and removes what no longer belongs there. */
+/** Writes all files into `folder` and its `json`, and removes from `json` what does not belong there. */
 export function writeFiles(folder: string): void {
+  for (const name of superfluous(folder)) rmSync(join(folder, name), { recursive: true })
+  mkdirSync(join(folder, 'json'), { recursive: true })
+  for (const [name, text] of generateFiles()) writeFileSync(join(folder, name), text)
+}
+
+function superfluous(folder: string): readonly string[] {
   const wanted = generateFiles()
-  mkdirSync(folder, { recursive: true })
-  for (const name of listFolder(folder)) if (!wanted.has(name)) rmSync(join(folder, name), { recursive: true })
-  for (const [name, text] of wanted) writeFileSync(join(folder, name), text)
+  const present = orNull(() => readdirSync(join(folder, 'json'))) ?? []
+  return present
+    .map((name) => `json/${name}`)
+    .filter((name) => !wanted.has(name))
+    .toSorted()
 }
 
 /** A documented type must fit its own schema; every other type passes with the envelope alone (R127). */
@@ -56,32 +66,34 @@ function unionSchema(): JsonObject {
   }
 }
 
-function toJsonSchema(schema: z.ZodType): JsonObject {
-  return z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' })
-}
-
 function toText(schema: JsonObject): string {
   return `${JSON.stringify(schema, null, 2)}\n`
 }
 
-function listFolder(folder: string): readonly string[] {
+function read(file: string): string | null {
+  return orNull(() => readFileSync(file, 'utf8'))
+}
+
+/** Null where there is no such file or folder. */
+function orNull<T>(fn: () => T): T | null {
   try {
-    return readdirSync(folder).toSorted()
+    return fn()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
     throw error
   }
 }
 
 if (import.meta.main) {
+  const folder = fileURLToPath(new URL('.', import.meta.url))
   if (process.argv.includes('--check')) {
-    const problems = checkFiles(jsonFolder)
-    for (const problem of problems) console.error(`schema/json: ${problem}`)
+    const problems = checkFiles(folder)
+    for (const problem of problems) console.error(`schema: ${problem}`)
     if (problems.length > 0) {
-      console.error('schema/json does not match its sources in schema/: run `npm run generate`.')
+      console.error('The generated files do not match their sources in schema/: run `npm run generate`.')
       process.exitCode = 1
     }
   } else {
-    writeFiles(jsonFolder)
+    writeFiles(folder)
   }
 }

@@ -9,11 +9,13 @@ import { startApp, type App } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, type Config } from '../config.ts'
 import { demoCredentials } from '../demo-credentials.ts'
-import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
+import { createEmulator, type AttemptReport, type SeedInput } from '../emulator/emulator.ts'
+import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
 import { InboxError } from '../errors.ts'
 import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../log.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
+import { ownCommand } from './own-command.ts'
 import { untilSignal } from './signals.ts'
 
 interface DemoOptions extends OutputOptions {
@@ -21,8 +23,10 @@ interface DemoOptions extends OutputOptions {
 }
 
 const dataDir = './data/demo'
-const eventsPerSecond = 1
 const duplicateRate = 0.15
+const history = '6h'
+/** With it an event arises every few seconds. */
+const activity = 40
 
 /** `onchain-inbox demo`: receiver, sender and bundled handlers in one process, to be watched. */
 export function addDemoCommand(program: Command): void {
@@ -62,21 +66,28 @@ async function demo(options: DemoOptions): Promise<void> {
       process.kill(process.pid, 'SIGTERM')
     },
   })
-  printResult({ msg: 'listening', url: app.url, adminUrl: app.adminUrl }, options, () => welcome(app, config))
   const before = await app.inbox.stats()
 
   const emulator = createEmulator({
-    seed: `demo-${Date.now()}`,
+    seed: demoSeed(),
+    listen: { host: '127.0.0.1', port: await freePort(8090) },
     endpoints: [{ url: app.url, secret: demoCredentials.secret }],
-    rate: eventsPerSecond,
     duplicateRate,
     onAttempt: (report) => {
       const line = remark(report)
       if (line !== null) printResult({ msg: 'attempt', ...report }, options, () => line)
     },
   })
+  await emulator.start()
+  const restUrl = `${emulator.url}/v1`
+  const controlUrl = `${emulator.url}/_emulator`
+  const { apiKey, controlToken } = demoCredentials
+  const { url, adminUrl } = app
+  printResult({ msg: 'listening', url, adminUrl, restUrl, controlUrl, apiKey, controlToken }, options, () =>
+    welcome(app, config, { restUrl, controlUrl }),
+  )
   emulator.tour()
-  emulator.start()
+  emulator.world.acts.apply({ kind: 'activity', factor: activity })
 
   await untilSignal(options.seconds)
   const { acknowledged } = emulator.deliveries.counts()
@@ -138,6 +149,12 @@ function findHandlers(): string {
   return isBuilt && existsSync(sources) ? sources : at('../../handlers')
 }
 
+/** Another world each time, with the published credentials. */
+function demoSeed(): SeedInput {
+  const seed = builtInSeed(demoSeedName)
+  return { ...seed, world: { ...seed.world, seed: `demo-${systemClock.now()}`, history } }
+}
+
 /** Its database is its own, so whoever holds it is a demo too. */
 function explainInUse(error: unknown): unknown {
   if (!(error instanceof InboxError) || error.code !== 'database_in_use') return error
@@ -170,21 +187,34 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-function welcome(app: App, { handlersDir }: Config): string {
+interface EmulatorUrls {
+  readonly restUrl: string
+  readonly controlUrl: string
+}
+
+function welcome(app: App, { handlersDir }: Config, { restUrl, controlUrl }: EmulatorUrls): string {
+  const { apiKey, controlToken } = demoCredentials
+  const command = ownCommand(process.argv[1] ?? '', process.cwd())
   return [
     '',
-    'onchain-inbox demo: a sender posts signed events, the inbox stores each before it says 200, handlers print them.',
+    'onchain-inbox demo: a simulated world sends signed events, the inbox stores each before it says 200, handlers print them.',
     '',
     `  webhook   ${app.url}`,
     `  admin     ${app.adminUrl}  (bearer token: ${app.adminToken})`,
+    `  REST      ${restUrl}  (API key: ${apiKey})`,
+    `  control   ${controlUrl}  (bearer token: ${controlToken})`,
     `  database  ${dataDir}/inbox.db`,
     `  handlers  ${shortPath(handlersDir ?? '')}  (edit one: it is taken up at once)`,
     '',
     '  look inside from another terminal:',
     `    export INBOX_ADMIN_TOKEN=${app.adminToken}`,
-    `    npx onchain-inbox events list --admin-url ${app.adminUrl}`,
+    `    ${command} events list --admin-url ${app.adminUrl}`,
+    `    curl -H 'Authorization: Bearer ${apiKey}' ${restUrl}/networks`,
+    '  make something happen:',
+    `    curl -H 'Authorization: Bearer ${controlToken}' -H 'Content-Type: application/json' \\`,
+    `      -d '{"type":"pump.graduation"}' ${controlUrl}/trigger`,
     '',
-    'One event of each of the ten types comes first, then about one a second. Some come twice. Ctrl-C ends it.',
+    'One event of each of the ten types comes first, then one every few seconds. Some come twice. Ctrl-C ends it.',
     '',
   ].join('\n')
 }

@@ -1,40 +1,73 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { dirname, resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../clock.ts'
-import { createEmulator, type AttemptReport } from '../emulator/emulator.ts'
-import { createScaledClock } from '../emulator/scaled-clock.ts'
+import { durationForm, parseDuration } from '../emulator/duration.ts'
+import { createEmulator } from '../emulator/emulator.ts'
+import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
+import { readSeedFile } from '../emulator/seed/parse-seed-file.ts'
+import type { Seed } from '../emulator/seed/schema.ts'
+import { ownCertificate, passingCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../errors.ts'
-import { safeText, silentLogger } from '../log.ts'
+import { createLogger } from '../log.ts'
 import { isLoopbackUrl } from '../loopback.ts'
+import { attemptJson, attemptLine, eventLine } from './emulator-lines.ts'
+import { printListening } from './emulator-listening.ts'
+import { warningsAfter, warningsBefore } from './emulator-warnings.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
+import { createProgress } from './progress.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { untilSignal } from './signals.ts'
 
 interface EmulatorCommandOptions extends OutputOptions {
-  readonly webhook: string
-  readonly secret: string
-  readonly seed: string
+  readonly host: string
+  readonly port: number
+  readonly seed?: string
+  readonly seedFile?: string
+  readonly speed?: number
+  readonly manualClock?: boolean
+  readonly history?: number
+  readonly activity?: number
+  readonly data?: string
+  readonly tls?: boolean
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly webhook?: string
+  readonly secret?: string
   readonly rate: number
-  readonly speed: number
   readonly duplicates: number
   readonly count?: number
 }
 
-/** `onchain-inbox emulator`: sends plausible events to a webhook as the service does (R71–R92). */
+/** `onchain-inbox emulator`: the whole service on this machine: its REST interface, and the events it sends (R1–R92). */
 export function addEmulatorCommand(program: Command): void {
   program
     .command('emulator')
-    .description('send plausible, signed events to a webhook, with the retries of the service')
-    .requiredOption('--webhook <url>', 'where the events go: https, or http to this machine')
-    .requiredOption('--secret <secret>', 'what signs them: @file, - for standard input, or env:NAME')
-    .option('--seed <text>', 'the same seed gives the same events', 'demo')
-    .option('--rate <number>', 'events per second of world time', numberFrom(0.001, 100_000), 1)
-    .option('--speed <number>', 'how many times faster than the wall the world goes', numberFrom(0.001, 1_000_000), 1)
+    .description(
+      'run the service on this machine: a simulated world, its REST interface, and signed events with retries',
+    )
+    .option('--host <name>', 'where it listens', '127.0.0.1')
+    .option('--port <number>', '0 = a free one', wholeNumberFrom(0, 65_535), 8090)
+    .option('--seed <text>', 'the same seed gives the same world (default: demo, with published credentials)', seedName)
+    .addOption(new Option('--seed-file <file>', 'what to begin with: accounts, keys, settings …').conflicts('seed'))
+    .option('--history <duration>', `how much has happened before: ${durationForm} (default: 24h)`, duration)
+    .option('--activity <factor>', 'how busy everybody is (default: 1)', numberFrom(0.001, 10_000))
+    .option('--speed <number>', 'how many times faster than the wall the world goes', numberFrom(0.001, 1_000_000))
+    .addOption(new Option('--manual-clock', 'the world stands still until it is advanced').conflicts('speed'))
+    .option('--data <file>', 'keep accounts and world in this file')
+    .option('--tls', 'serve HTTPS alone, with a certificate of its own')
+    .option('--tls-cert <file>', 'serve HTTPS alone, with this certificate (PEM)')
+    .option('--tls-key <file>', 'its key (PEM)')
+    .option('--webhook <url>', 'where all events go: https, or http to this machine')
+    .option('--secret <secret>', 'what signs them: @file, - for standard input, or env:NAME')
+    .option('--rate <number>', 'events per second of world time, beside those that arise', numberFrom(0, 100_000), 0)
     .option('--duplicates <share>', 'share of acknowledged events that come twice, 0 to 1', numberFrom(0, 1), 0.1)
     .option('--count <number>', 'end when this many events are acknowledged or undelivered', wholeNumberFrom(1))
     .option('--json', 'print one JSON object per line')
     .addHelpText(
       'after',
-      '\nExample:\n  onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
+      '\nExamples:\n  onchain-inbox emulator\n' +
+        '  onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
     )
     .action(async (options: EmulatorCommandOptions) => {
       try {
@@ -46,68 +79,116 @@ export function addEmulatorCommand(program: Command): void {
 }
 
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
-  refuseOpenHttp(options.webhook)
-  const secret = await readSecretArgument(options.secret, { url: options.webhook })
+  // What it writes, keys above all, is for its own user only.
+  process.umask(0o077)
+  // What a simulation leaves behind is short-lived; left alone, V8 lets it grow to several times of what is in use.
+  setFlagsFromString('--heap-growing-percent=30')
+  using cleanup = new DisposableStack()
+  const seed = toSeed(options)
+  const endpoints = await readEndpoints(options)
+  const tls = await readTls(options, cleanup)
+  const { host, port, rate, count, duplicates } = options
+  warn(warningsBefore({ seed, endpoints, options }))
+  let arisen = 0
+
   await using emulator = createEmulator({
-    seed: options.seed,
-    clock: createScaledClock(options.speed),
-    wall: systemClock,
-    endpoints: [{ url: options.webhook, secret }],
-    rate: options.rate,
-    duplicateRate: options.duplicates,
-    log: silentLogger,
-    onAttempt: (report) => printResult(toJson(report), options, () => toLine(report)),
+    seed,
+    endpoints,
+    rate,
+    duplicateRate: duplicates,
+    log: createLogger({ level: 'error', pretty: options.json !== true }),
+    listen: { host, port, ...(tls && { tls }) },
+    onEvent(event) {
+      arisen++
+      if (emulator.accounts.allWebhooks().length > 0) return
+      const { id, type, created_at, data } = event
+      printResult({ msg: 'event', id, type, created_at, data }, options, () => eventLine(event))
+    },
+    onAttempt(report) {
+      const areSeveral = emulator.accounts.allWebhooks().length > 1
+      printResult(attemptJson(report), options, () => attemptLine(report, areSeveral))
+    },
+    ...(options.data !== undefined && { dataFile: options.data }),
+    ...(count !== undefined && { count }),
   })
-  emulator.start(options.count)
+  const progress = createProgress()
+  const startedAt = emulator.world.now()
+  const begun = await emulator
+    .start((at, until) => {
+      progress.show((at - startedAt) / Math.max(1, until - startedAt), 'the world comes to the present')
+    })
+    .finally(() => progress.end())
+  warn(warningsAfter({ emulator, seed, count }))
+  printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, waiting, inFlight } = emulator.deliveries.counts()
-  const summary = { msg: 'finished', acknowledged, undelivered, unsettled: waiting + inFlight }
-  printResult(
-    summary,
-    options,
-    () => `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`,
+  const hasReceiver = emulator.accounts.allWebhooks().length > 0
+  await emulator.stop()
+  const summary = { msg: 'finished', events: arisen, acknowledged, undelivered, unsettled: waiting + inFlight }
+  printResult(summary, options, () =>
+    hasReceiver || acknowledged + undelivered > 0
+      ? `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`
+      : `${arisen} ${arisen === 1 ? 'event' : 'events'} arose; no webhook was registered`,
   )
-  return options.count === undefined || acknowledged >= options.count ? 0 : 1
+  return count === undefined || !hasReceiver || acknowledged >= count ? 0 : 1
 }
 
-/** The service delivers by http to its own machine only (A25). */
-function refuseOpenHttp(url: string): void {
-  if (URL.parse(url)?.protocol !== 'http:' || isLoopbackUrl(url)) return
-  throw new InboxError('usage', '--webhook: http goes to this machine only; expected https for any other')
+function warn(warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
 }
 
-function toJson(report: AttemptReport) {
+function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCommandOptions): Seed {
+  const seed = seedFile === undefined ? builtInSeed(name) : readSeedFile(seedFile)
+  const { history, activity, speed, manualClock } = options
   return {
-    msg: 'attempt',
-    ...report,
-    at: new Date(report.at).toISOString(),
-    nextAttemptAt: report.nextAttemptAt === null ? null : new Date(report.nextAttemptAt).toISOString(),
+    ...seed,
+    world: { ...seed.world, ...(history !== undefined && { history }), ...(activity !== undefined && { activity }) },
+    clock: {
+      ...seed.clock,
+      ...(speed !== undefined && { mode: 'scaled', speed }),
+      ...(manualClock && { mode: 'manual' }),
+    },
   }
 }
 
-function toLine(report: AttemptReport): string {
-  const { at, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure, nextAttemptAt } = report
-  const notes = [
-    ...(isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []),
-    ...(failure !== null && status === null ? [safeText(failure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeOfDay(nextAttemptAt)}`]),
-  ]
-  return [
-    timeOfDay(at),
-    eventType.padEnd(27),
-    eventId,
-    String(status ?? '---'),
-    outcome.padEnd(12),
-    `${latencyMs} ms`.padStart(7),
-    notes.join(', '),
-  ]
-    .join('  ')
-    .trimEnd()
+async function readEndpoints({ webhook, secret }: EmulatorCommandOptions) {
+  if (webhook === undefined && secret === undefined) return []
+  if (webhook === undefined || secret === undefined) {
+    throw new InboxError('usage', '--webhook and --secret go together: where events go, and what signs them')
+  }
+  // The service delivers by http to its own machine only (A25).
+  if (URL.parse(webhook)?.protocol === 'http:' && !isLoopbackUrl(webhook)) {
+    throw new InboxError('usage', '--webhook: http goes to this machine only; expected https for any other')
+  }
+  return [{ url: webhook, secret: await readSecretArgument(secret, { url: webhook }) }]
 }
 
-function timeOfDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(11, 19)
+/** Null = plain HTTP. `certFile` is what clients are to trust, of a certificate that was made here. */
+async function readTls(
+  { tls, tlsCert, tlsKey, data }: EmulatorCommandOptions,
+  cleanup: DisposableStack,
+): Promise<(TlsPair & { certFile?: string }) | null> {
+  if (tlsCert !== undefined && tlsKey !== undefined) return readCertificate(tlsCert, tlsKey)
+  if (tlsCert !== undefined || tlsKey !== undefined) {
+    throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
+  }
+  if (tls !== true) return null
+  if (data !== undefined) return ownCertificate(resolve(dirname(data)), systemClock.now())
+  return cleanup.use(await passingCertificate(systemClock.now()))
+}
+
+const longestSeedName = 200
+
+function seedName(text: string): string {
+  if (text.length >= 1 && text.length <= longestSeedName) return text
+  throw new InvalidArgumentError(`Expected text of 1 to ${longestSeedName} characters.`)
+}
+
+function duration(text: string): number {
+  const ms = text === '0' ? 0 : parseDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError(`Expected ${durationForm}.`)
+  return ms
 }
 
 function numberFrom(low: number, high: number): (text: string) => number {
@@ -118,10 +199,10 @@ function numberFrom(low: number, high: number): (text: string) => number {
   }
 }
 
-function wholeNumberFrom(low: number): (text: string) => number {
+function wholeNumberFrom(low: number, high = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= low) return value
-    throw new InvalidArgumentError(`Expected a whole number from ${low}.`)
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= low && value <= high) return value
+    throw new InvalidArgumentError(`Expected a whole number from ${low}${high < 100_000 ? ` to ${high}` : ''}.`)
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { editDistance } from '../edit-distance.ts'
 import { messageOf } from '../errors.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
 
@@ -87,18 +88,4 @@ function suggestion(name: string): string {
   return nearest && nearest.distance * 2 <= nearest.known.length - 'INBOX_'.length
     ? `, did you mean ${nearest.known}?`
     : ''
-}
-
-/** Levenshtein distance. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 0; i < a.length; i++) {
-    const next = [i + 1]
-    for (let j = 0; j < b.length; j++) {
-      const substituted = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
-      next.push(Math.min(substituted, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

@@ -2,14 +2,19 @@ import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { sign } from '../signature/sign.ts'
-import { createEndpointQueue, type Counts } from './endpoint-queue.ts'
+import { createEndpointQueue, type Counts, type EndpointQueue } from './endpoint-queue.ts'
 import { createPoster } from './post.ts'
 import { createRandomStream } from './random.ts'
 
-/** A URL that gets every event, signed with its own secret. */
+/** A URL that gets the events it is subscribed to, signed with its own secret (R62, R63). */
 export interface Endpoint {
+  /** Tells it from others, be they of the same URL (A24). */
+  readonly id: string
+  readonly accountId: string
   readonly url: string
   readonly secret: string
+  /** Type names, or the single `*` for all current and future types (R61, R91). */
+  readonly events: readonly string[]
 }
 
 /** An event as it is sent: the bytes are made once and never again (R72, R89). */
@@ -17,6 +22,8 @@ export interface OutgoingEvent {
   readonly id: string
   readonly type: string
   readonly body: Buffer
+  /** The account that alone gets it; null = all. */
+  readonly accountId: string | null
 }
 
 /** One POST and what became of it. Times are milliseconds since 1970 on the world clock, latency is on the wall clock. */
@@ -41,7 +48,6 @@ export interface DeliveriesOptions {
   readonly clock: Clock
   /** The wall clock: the 5 s to answer are measured on it, however fast the world goes (A43). */
   readonly wall: Clock
-  readonly endpoints: readonly Endpoint[]
   /** Share of acknowledged events that are delivered a second time, 0 to 1 (R88). Default 0. */
   readonly duplicateRate?: number
   readonly log: Logger
@@ -49,9 +55,14 @@ export interface DeliveriesOptions {
 }
 
 export interface Deliveries {
-  /** Sends an event to every endpoint; an endpoint that fails gets it again by the ladder. */
+  /**
+   * From now on these are the endpoints. Of one that is gone the retries are cancelled; one that has changed gets its next
+   * attempt at its new URL, signed with its new secret (A32, A45). Throws `usage` for what is no http URL.
+   */
+  use(endpoints: readonly Endpoint[]): void
+  /** Sends an event to each endpoint subscribed to its type (R78); one that fails gets it again by the ladder. */
   send(event: OutgoingEvent): void
-  /** Sums over all endpoints. */
+  /** Sums over all endpoints, of settled events over those that are gone, too. */
   counts(): Counts
   /** Resolves when nothing is being sent; retries may wait for their time. */
   idle(): Promise<void>
@@ -61,22 +72,29 @@ export interface Deliveries {
   close(): void
 }
 
+interface Lane {
+  endpoint: Endpoint
+  target: URL
+  readonly queue: EndpointQueue<OutgoingEvent>
+}
+
 /** The delivery engine of the sender (R71, R72, R78, R80–R86, R88, R89): POSTs exact bytes, signed, until acknowledged. */
 export function createDeliveries(options: DeliveriesOptions): Deliveries {
-  const { clock, wall, endpoints, duplicateRate = 0, log, onAttempt } = options
+  const { clock, wall, duplicateRate = 0, log, onAttempt } = options
   const poster = createPoster(wall)
+  const lanes = new Map<string, Lane>()
   const waiters = new Set<{ isMet: (counts: Counts) => boolean; resolve: () => void }>()
+  let ofGone = none
   let isClosed = false
 
-  const queues = endpoints.map(({ url, secret }) => {
-    const target = toTarget(url)
-    return createEndpointQueue<OutgoingEvent>({
+  function open(endpoint: Endpoint): Lane {
+    const queue: EndpointQueue<OutgoingEvent> = createEndpointQueue({
       clock,
       post: ({ body }) =>
-        poster.post(target, body, {
+        poster.post(lane.target, body, {
           'Content-Type': 'application/json',
           'User-Agent': 'onchain-inbox-emulator',
-          'X-Service-Signature': sign(body, secret),
+          'X-Service-Signature': sign(body, lane.endpoint.secret),
         }),
       // Drawn from the id, so that the same events are repeated whatever the order of the answers.
       isRepeated: ({ id }) => createRandomStream('duplicate', id).uniform() < duplicateRate,
@@ -84,6 +102,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
         const { isAcknowledged, status, failure, latencyMs } = result
         const isLast = nextAttemptAt === null && !isExtra
         const outcome = isAcknowledged ? 'acknowledged' : isLast ? 'undelivered' : 'failed'
+        const { url } = lane.endpoint
         const entry = { eventId: event.id, url, attempt, status, failure, latencyMs }
         if (outcome === 'undelivered') log.warn(entry, 'event undelivered')
         else log.debug(entry, isAcknowledged ? 'delivery acknowledged' : 'delivery failed')
@@ -102,20 +121,19 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
         })
       },
     })
-  })
+    const lane: Lane = { endpoint, target: toTarget(endpoint.url), queue }
+    queue.onChange(resolveWaiters)
+    return lane
+  }
 
-  const counts = () =>
-    queues
-      .map((queue) => queue.counts())
-      .reduce(
-        (sum, one) => ({
-          acknowledged: sum.acknowledged + one.acknowledged,
-          undelivered: sum.undelivered + one.undelivered,
-          waiting: sum.waiting + one.waiting,
-          inFlight: sum.inFlight + one.inFlight,
-        }),
-        { acknowledged: 0, undelivered: 0, waiting: 0, inFlight: 0 },
-      )
+  function end(lane: Lane): void {
+    const { acknowledged, undelivered } = lane.queue.counts()
+    ofGone = sum(ofGone, { acknowledged, undelivered, waiting: 0, inFlight: 0 })
+    lane.queue.close()
+    lanes.delete(lane.endpoint.id)
+  }
+
+  const counts = () => [...lanes.values()].map(({ queue }) => queue.counts()).reduce(sum, ofGone)
   const resolveWaiters = () => {
     if (waiters.size === 0) return
     const now = counts()
@@ -130,25 +148,52 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       waiters.add({ isMet, resolve })
       resolveWaiters()
     })
-  for (const queue of queues) queue.onChange(resolveWaiters)
 
   return {
+    use(endpoints) {
+      if (isClosed) return
+      const targets = new Map(endpoints.map((endpoint) => [endpoint.id, { endpoint, target: toTarget(endpoint.url) }]))
+      for (const lane of lanes.values()) if (!targets.has(lane.endpoint.id)) end(lane)
+      for (const [id, wanted] of targets) {
+        const lane = lanes.get(id)
+        if (lane === undefined) lanes.set(id, open(wanted.endpoint))
+        else Object.assign(lane, wanted)
+      }
+      resolveWaiters()
+    },
     send(event) {
-      for (const queue of queues) queue.send(event)
+      for (const { endpoint, queue } of lanes.values()) if (isFor(event, endpoint)) queue.send(event)
     },
     counts,
     idle: () => until(({ inFlight }) => inFlight === 0),
     settled: () => until(({ inFlight, waiting }) => inFlight === 0 && waiting === 0),
     close() {
       isClosed = true
-      for (const queue of queues) queue.close()
+      for (const { queue } of lanes.values()) queue.close()
       poster.close()
       resolveWaiters()
     },
   }
 }
 
-function toTarget(url: string): URL {
+const none: Counts = { acknowledged: 0, undelivered: 0, waiting: 0, inFlight: 0 }
+
+function sum(a: Counts, b: Counts): Counts {
+  return {
+    acknowledged: a.acknowledged + b.acknowledged,
+    undelivered: a.undelivered + b.undelivered,
+    waiting: a.waiting + b.waiting,
+    inFlight: a.inFlight + b.inFlight,
+  }
+}
+
+function isFor({ type, accountId }: OutgoingEvent, endpoint: Endpoint): boolean {
+  const isOfAccount = accountId === null || accountId === endpoint.accountId
+  return isOfAccount && (endpoint.events.includes('*') || endpoint.events.includes(type))
+}
+
+/** Where an endpoint is. Throws `usage` for what is no http URL. */
+export function toTarget(url: string): URL {
   const target = URL.canParse(url) ? new URL(url) : null
   if (target?.protocol === 'http:' || target?.protocol === 'https:') return target
   throw new InboxError('usage', `webhook URL: expected http:// or https://, received ${JSON.stringify(url)}`)

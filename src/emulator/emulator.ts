@@ -1,105 +1,259 @@
-import { eventTypes, type EventType } from '../../schema/index.ts'
-import { systemClock, type Clock, type Timer } from '../clock.ts'
+import { randomBytes } from 'node:crypto'
+import { eventTypes, type EventType, type KnownEvent } from '../../schema/index.ts'
+import { systemClock, type Clock } from '../clock.ts'
+import { InboxError } from '../errors.ts'
 import { silentLogger, type Logger } from '../log.ts'
-import { createDeliveries, type AttemptReport, type Deliveries, type Endpoint } from './deliveries.ts'
-import { createEventSource, type EmittedEvent } from './events.ts'
+import type { Accounts } from './accounts/port.ts'
+import { drawSecret } from './accounts/ids.ts'
+import { createControlApp } from './control/app.ts'
+import { createDeliveries, toTarget, type AttemptReport, type Deliveries } from './deliveries.ts'
+import { createJournal } from './journal.ts'
+import { createKeeper, type Begun } from './keeper.ts'
+import { setPriceAlerts } from './price-alerts.ts'
+import { createRandomStream } from './random.ts'
+import { createEarlyRefusal, createPlainRefusal } from './refuse-all.ts'
+import type { OnProgress } from './replay.ts'
+import { createRestApp } from './rest/server.ts'
+import { builtInSeed } from './seed/built-in.ts'
+import { parseSeed } from './seed/parse-seed.ts'
+import type { SeedInput } from './seed/schema.ts'
 import { serialize } from './serialize.ts'
+import { startEmulatorServer, type EmulatorServer } from './server.ts'
+import type { TlsPair } from './tls.ts'
+import { createTriggering } from './triggering.ts'
+import type { WorldClock } from './world-clock.ts'
+import type { World } from './world/port.ts'
 
-export type { AttemptReport, Deliveries, EmittedEvent, Endpoint }
+export type { AttemptReport, Begun, Deliveries, SeedInput }
+
+/** Where events go from the start on: a webhook of the first account. */
+export interface StartEndpoint {
+  readonly url: string
+  readonly secret: string
+  /** Type names, or the single `*`. Default: `*`. */
+  readonly events?: readonly string[]
+}
+
+export interface ListenOptions {
+  readonly host: string
+  /** 0 = a free one. */
+  readonly port: number
+  /** With it HTTPS alone is served (R5). */
+  readonly tls?: TlsPair
+}
 
 export interface EmulatorOptions {
-  /** The same seed gives the same events. */
-  readonly seed: string
-  /** The world clock: timestamps, the pace of events, the retry ladder. Default: the system's. */
+  /** The same seed and the same moments give the same events. A name, or all that a seed file can say. */
+  readonly seed: string | SeedInput
+  /** What drives the clock of the world: timestamps, what happens, the retry ladder. Default: the wall clock. */
   readonly clock?: Clock
-  /** The clock the 5 s to answer are measured on. Default: the system's. */
+  /** The clock the 5 s to answer and the rate limits are measured on. Default: the system's. */
   readonly wall?: Clock
-  readonly endpoints: readonly Endpoint[]
-  /** Events per second of world time; 0 = only those asked for with `emit`. Default 1. */
+  /** Default: none but those of the seed. */
+  readonly endpoints?: readonly StartEndpoint[]
+  /** Where it serves REST and control. Default: it does not listen. */
+  readonly listen?: ListenOptions
+  /** The file in which accounts and world outlive the process. Default: none. */
+  readonly dataFile?: string
+  /** Events per second of world time that are triggered beside those that arise by themselves. Default 0. */
   readonly rate?: number
+  /** After so many events no more are sent. Default: no end. */
+  readonly count?: number
   /** Share of acknowledged events that are delivered a second time, 0 to 1 (R88). Default 0. */
   readonly duplicateRate?: number
   readonly log?: Logger
+  /** Called with each event as it is sent. */
+  readonly onEvent?: (event: KnownEvent) => void
   /** Called after each attempt of a delivery. */
   readonly onAttempt?: (report: AttemptReport) => void
 }
 
 export interface Emulator extends AsyncDisposable {
-  /** Emits at `rate` until `stop`, or until `count` events came out. */
-  start(count?: number): void
-  /** Stops emitting, cancels retries and cuts what is being sent. Idempotent. */
+  /**
+   * Makes the world, or takes it up from its file, then serves and sends until `stop`. Until it resolves, requests get 503.
+   *
+   * @throws InboxError `port_unavailable`, `config_invalid` if the world cannot follow its seed, `usage` after `stop`
+   */
+  start(onProgress?: OnProgress): Promise<Begun>
+  /** Stops everything, cancels retries, cuts what is being sent, and saves the world. Idempotent. */
   stop(): Promise<void>
-  /** Emits one event now, of a type drawn by how often each happens if none is given. */
-  emit(type?: EventType): EmittedEvent
-  /** Emits one event of each of the ten types now, in the order of the spec. */
-  tour(): EmittedEvent[]
-  /** Resolves when all `count` events of `start` are emitted and everything emitted is acknowledged or undelivered. */
-  finished(): Promise<void>
+  /** Where it listens; null if it does not. */
+  readonly url: string | null
+  /** What the control routes ask for. */
+  readonly controlToken: string
+  readonly world: World
+  readonly clock: WorldClock
+  readonly accounts: Accounts
   readonly deliveries: Deliveries
+  /**
+   * Moves a manual clock on by `ms`: whatever is due happens, and is delivered, in order. Throws `bad_request` in another mode, and
+   * if clock or world are put elsewhere before it is done.
+   */
+  advance(ms: number): Promise<void>
+  /**
+   * Makes an event of a type arise, by the shortest story that leads to it, within five seconds of world time; gives who it is
+   * about. For `token.price_alert` an alert is set first, if there is none. Throws `WorldRefusal`.
+   */
+  trigger(type: EventType): Readonly<Record<string, unknown>>
+  /** The same for each of the ten types, in the order of the spec. */
+  tour(): void
+  /** Resolves when `count` events are sent and everything sent is acknowledged or undelivered. */
+  finished(): Promise<void>
 }
 
+const journalCapacity = 1_000
+/** How often the event loop gets its turn while a clock is advanced. */
+const timersPerTurn = 256
+
 /**
- * The sender of on-chain events: makes plausible events from a seed and delivers them as the service does, signed,
- * with its retry ladder (R71–R92).
+ * The service in whole: a simulated world, the REST service that tells of it, and the deliveries of the events that arise in
+ * it, signed, with the retry ladder (R71–R92).
+ *
+ * @throws InboxError `config_invalid` if the seed is none, `usage` if an endpoint is none; or what is wrong with the data file
  *
  * @example
  * await using emulator = createEmulator({ seed: 'demo', endpoints: [{ url, secret }] })
- * emulator.emit('wallet.large_trade')
- * await emulator.deliveries.idle()
+ * await emulator.start()
+ * emulator.trigger('wallet.large_trade')
  */
 export function createEmulator(options: EmulatorOptions): Emulator {
-  const { seed, clock = systemClock, wall = systemClock, endpoints, rate = 1, duplicateRate = 0 } = options
-  const { log = silentLogger, onAttempt } = options
-  const source = createEventSource({ seed, clock })
-  const deliveries = createDeliveries({
-    clock,
-    wall,
-    endpoints,
-    duplicateRate,
-    log,
-    ...(onAttempt && { onAttempt }),
-  })
-  const emissionDone = Promise.withResolvers<void>()
-  let timer: Timer | undefined
-  let isStopped = false
+  const { wall = systemClock, clock: base = wall, endpoints = [], rate = 0, count = Infinity } = options
+  const { duplicateRate = 0, log = silentLogger, onAttempt, onEvent = () => {} } = options
+  const seed = typeof options.seed === 'string' ? builtInSeed(options.seed) : parseSeed(options.seed)
+  for (const { url } of endpoints) toTarget(url)
+  const controlToken = seed.controlToken ?? drawSecret('ctl', randomBytes)
+  const journal = createJournal(journalCapacity)
+  const allSent = Promise.withResolvers<void>()
+  let fired = 0
+  let sent = 0
+  let server: EmulatorServer | undefined
+  let isReady = false
+  let stopping: Promise<void> | undefined
 
-  const emit = (type?: EventType) => {
-    const event = source.next(type)
-    deliveries.send({ id: event.id, type: event.type, body: serialize(event) })
-    return event
+  const keeper = createKeeper({
+    seed,
+    base,
+    wall,
+    randomBytes,
+    log,
+    settle() {
+      if (deliveries.counts().inFlight > 0) return deliveries.idle()
+      return ++fired % timersPerTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined
+    },
+    onWebhooks: () => useWebhooks(),
+    prepare(isNew) {
+      for (const endpoint of endpoints) addEndpoint(endpoint)
+      if (isNew) addPriceAlerts()
+    },
+    onRestore() {
+      // What was to be tried again belongs to another course of time.
+      deliveries.use([])
+      useWebhooks()
+      triggering.begin()
+    },
+    ...(options.dataFile !== undefined && { dataFile: options.dataFile }),
+  })
+  const { world, clock, accounts } = keeper
+  const deliveries = createDeliveries({ clock, wall, duplicateRate, log, ...(onAttempt && { onAttempt }) })
+  const isOver = () => sent >= count
+  const triggering = createTriggering({ world, accounts, clock, seed: seed.world.seed, rate, isOver, log })
+  const trigger = (type: EventType) => triggering.trigger(type)
+
+  function useWebhooks(): void {
+    deliveries.use(accounts.allWebhooks().map(({ webhookId, ...webhook }) => ({ id: webhookId, ...webhook })))
   }
 
-  const stop = () => {
-    isStopped = true
-    timer?.cancel()
+  function addEndpoint({ url, secret, events = ['*'] }: StartEndpoint): void {
+    const { accountId } = accounts.accounts()[0] ?? accounts.putAccount('default', 'pro')
+    const known = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
+    if (known === undefined) accounts.addWebhook(accountId, { url, events, secret })
+    else accounts.updateWebhook(accountId, known.webhookId, { events, secret })
+  }
+
+  function addPriceAlerts(): void {
+    const alerting = { accounts, world, stream: createRandomStream(seed.world.seed, 'price-alerts') }
+    const counts = new Map(seed.accounts.map(({ name, priceAlerts }) => [name, priceAlerts]))
+    for (const account of accounts.accounts()) setPriceAlerts(alerting, account, counts.get(account.name) ?? 0)
+  }
+
+  function send(event: KnownEvent, alertId: string | null): void {
+    if (isOver()) return
+    sent++
+    const accountId = alertId === null ? null : accounts.ownerOfAlert(alertId)
+    deliveries.send({ id: event.id, type: event.type, body: serialize(event), accountId })
+    onEvent(event)
+    if (isOver()) allSent.resolve()
+  }
+
+  async function listen({ host, port, tls }: ListenOptions): Promise<EmulatorServer> {
+    const { settings } = seed
+    const { cursorSecret } = keeper
+    const rest = createRestApp({
+      world,
+      accounts,
+      cursorSecret,
+      course: () => keeper.course(),
+      settings,
+      clock,
+      wall,
+      log,
+      onExchange: (exchange) => journal.add(exchange),
+    })
+    const refuseEarly = createEarlyRefusal(wall, clock)
+    const control = createControlApp({ keeper, journal, deliveries, trigger, token: controlToken, wall, log })
+    return startEmulatorServer({
+      host,
+      port,
+      handler(request, response) {
+        if (!isReady) refuseEarly(request, response)
+        else if (control.isFor(request)) control.handle(request, response)
+        else rest(request, response)
+      },
+      onClientError: rest.onClientError,
+      refusePlain: createPlainRefusal(wall, clock),
+      ...(tls && { tls }),
+    })
+  }
+
+  async function stop(): Promise<void> {
+    triggering.stop()
+    allSent.resolve()
+    await server?.close()
     deliveries.close()
-    emissionDone.resolve()
-    return Promise.resolve()
+    await keeper.close()
   }
 
   return {
-    start(count = Infinity) {
-      if (rate <= 0 || isStopped || timer) return
-      let left = count
-      let dueAt = clock.now()
-      const tick = () => {
-        for (; left > 0 && dueAt <= clock.now(); left--) {
-          emit()
-          dueAt += 1000 / rate
-        }
-        if (left > 0) timer = clock.after(dueAt - clock.now(), tick)
-        else emissionDone.resolve()
-      }
-      tick()
+    async start(onProgress) {
+      if (stopping !== undefined) throw new InboxError('usage', 'the emulator was stopped: create another')
+      // First, so that a port that is taken is noticed before the history is made.
+      if (options.listen !== undefined) server = await listen(options.listen)
+      const begun = await keeper.begin(onProgress).catch(async (error: unknown) => {
+        await server?.close()
+        throw error
+      })
+      isReady = true
+      world.onEvent(({ event, alertId }) => send(event, alertId))
+      keeper.run()
+      triggering.begin()
+      return begun
     },
-    stop,
-    emit,
-    tour: () => eventTypes.map((type) => emit(type)),
+    stop: () => (stopping ??= stop()),
+    get url() {
+      return server?.url ?? null
+    },
+    controlToken,
+    world,
+    clock,
+    accounts,
+    deliveries,
+    advance: (ms) => keeper.advance(ms),
+    trigger,
+    tour: () => eventTypes.forEach((type) => trigger(type)),
     async finished() {
-      await emissionDone.promise
+      await allSent.promise
       await deliveries.settled()
     },
-    deliveries,
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: () => (stopping ??= stop()),
   }
 }

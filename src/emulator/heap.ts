@@ -4,6 +4,8 @@ export interface DueHeap<T> {
   push(dueAt: number, item: T): void
   /** When the first item is due, or null. */
   nextDueAt(): number | null
+  /** The first item, or undefined. */
+  first(): T | undefined
   /** Takes the first item out if it is due at `now`. */
   popDue(now: number): T | undefined
   clear(): void
@@ -49,6 +51,7 @@ export function createDueHeap<T>(): DueHeap<T> {
       }
     },
     nextDueAt: () => nodes[0]?.dueAt ?? null,
+    first: () => nodes[0]?.item,
     popDue(now) {
       const first = nodes[0]
       if (!first || first.dueAt > now) return undefined

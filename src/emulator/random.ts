@@ -36,7 +36,7 @@ export function createRandomStream(seed: string, entity: string): RandomStream {
 }
 
 /** Rounds to `decimals` places. */
-export function round(value: number, decimals: number): number {
+function round(value: number, decimals: number): number {
   const factor = 10 ** decimals
   return Math.round(value * factor) / factor
 }

@@ -1,4 +1,4 @@
-import type { EmittedEvent } from './events.ts'
+import type { KnownEvent } from '../../schema/index.ts'
 
 const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
@@ -9,7 +9,7 @@ const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'ris
  * numbers in fractional fields carry `.0`. A receiver that signs its own re-serialised JSON therefore fails here, as it
  * may against the service.
  */
-export function serialize(event: EmittedEvent): Buffer {
+export function serialize(event: KnownEvent): Buffer {
   return Buffer.from(toText(event, ''))
 }
 

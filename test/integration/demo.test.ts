@@ -46,3 +46,13 @@ test('the demo, whose credentials are published, takes nothing from the settings
   expect([new URL(url).hostname, new URL(adminUrl).hostname]).toEqual(['127.0.0.1', '127.0.0.1'])
   expect(new URL(url).pathname).toBe('/webhooks')
 })
+
+test('its banner names what the emulator is steered with, and commands that work where it was started', async () => {
+  await using dir = await createTempDir()
+  const { out } = await runCli(['demo', '--seconds', '0.1'], { cwd: dir.path })
+  expect(out).toMatch(/ {2}control {3}http:\S+\/_emulator {2}\(bearer token: demo-control-token-do-not-use\)/)
+  expect(out).toMatch(
+    /curl .*demo-control-token.* \\\n {6}-d '\{"type":"pump\.graduation"\}' http:\S+\/_emulator\/trigger\n/,
+  )
+  expect(out).toMatch(/\n {4}node \S+cli\.(ts|js) events list --admin-url http/)
+})

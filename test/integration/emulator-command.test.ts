@@ -1,47 +1,53 @@
-import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { demoCredentials } from '../../src/demo-credentials.ts'
+import { startCli } from '../support/cli.ts'
+import { ProcessOutput } from '../support/process-output.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { ask } from './emulator-stage.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const secret = 'whsec_0123456789abcdef'
-const script = `
-  import { Command } from 'commander'
-  import { addEmulatorCommand } from './src/cli/emulator.ts'
-  const program = new Command()
-  addEmulatorCommand(program)
-  await program.parseAsync(process.argv.slice(1), { from: 'user' })
-`
 
-/** Runs `emulator` with these arguments, parted by spaces, in a process of its own, the secret in its environment. */
-function runEmulator(line: string) {
-  const child = spawn(
-    process.execPath,
-    ['--input-type=module', '-e', script, '--', 'emulator', '--secret', 'env:WEBHOOK_SECRET', ...line.split(' ')],
-    { cwd: root, env: { ...process.env, WEBHOOK_SECRET: secret }, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
-  let output = ''
-  let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
-  const ended = new Promise<{ code: number | null; lines: string[]; errors: string }>((resolve) => {
-    child.on('close', (code) => resolve({ code, lines: output.trim().split('\n'), errors }))
-  })
-  return { child, ended }
+/** Runs `emulator` with these arguments, parted by spaces, on a free port, in a folder and a process of its own. */
+async function runEmulator(line: string, files: Readonly<Record<string, string>> = {}) {
+  const dir = await createTempDir()
+  for (const [name, content] of Object.entries(files)) await writeFile(join(dir.path, name), content)
+  const args = ['emulator', '--port', '0', '--history', '0s', ...line.split(' ').filter((word) => word !== '')]
+  const process = startCli(args, { cwd: dir.path, env: { WEBHOOK_SECRET: secret } })
+  const output = new ProcessOutput()
+  output.attach(process.child)
+  return {
+    dir: dir.path,
+    child: process.child,
+    listening: () => output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 20_000),
+    ended: process.ended.then(({ code, out, errors }) => ({ code, lines: out.trim().split('\n'), errors })),
+    async [Symbol.asyncDispose]() {
+      process[Symbol.dispose]()
+      await process.ended
+      await dir[Symbol.asyncDispose]()
+    },
+  }
 }
+
+const get = (url: string, token: string) => ask(url, { headers: { Authorization: `Bearer ${token}` } })
 
 test('with --count it ends with exit code 0 once that many events are acknowledged, signed with the secret', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
-  const { code, lines, errors } = await runEmulator(
-    `--webhook ${receiver.url} --count 12 --rate 1000 --duplicates 0 --json`,
-  ).ended
+  await using emulator = await runEmulator(
+    `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 12 --rate 1000 --duplicates 0 --json`,
+  )
+  const { code, lines, errors } = await emulator.ended
   expect(errors).toBe('')
   expect(code).toBe(0)
   const printed = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect(printed).toHaveLength(13)
-  expect(printed[0]).toMatchObject({ msg: 'attempt', attempt: 1, outcome: 'acknowledged', status: 200 })
-  expect(printed.at(-1)).toEqual({ msg: 'finished', acknowledged: 12, undelivered: 0, unsettled: 0 })
+  expect(printed).toHaveLength(14)
+  expect(printed[0]).toMatchObject({ msg: 'listening', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
+  expect(printed[1]).toMatchObject({ msg: 'attempt', attempt: 1, outcome: 'acknowledged', status: 200 })
+  expect(printed.at(-1)).toEqual({ msg: 'finished', events: 12, acknowledged: 12, undelivered: 0, unsettled: 0 })
   for (const { body, headers } of receiver.requests) {
     expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
   }
@@ -49,36 +55,93 @@ test('with --count it ends with exit code 0 once that many events are acknowledg
 
 test('R86 with --count it ends with exit code 1 if an event ended undelivered, one line per attempt', async () => {
   await using receiver = await createTestReceiver(answerStatus(500))
-  const { code, lines } = await runEmulator(`--webhook ${receiver.url} --count 1 --speed 1000000 --duplicates 0`).ended
+  await using emulator = await runEmulator(
+    `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 1 --rate 10 --speed 10000 --activity 0.001 --duplicates 0`,
+  )
+  const { code, lines } = await emulator.ended
   expect(code).toBe(1)
-  expect(lines).toHaveLength(7)
-  expect(lines[0]).toMatch(
+  const attempts = lines.filter((line) => !/^(listening| {2}\w)/.test(line))
+  expect(attempts).toHaveLength(7)
+  expect(attempts[0]).toMatch(
     /^\d\d:\d\d:\d\d {2}[a-z]+\.\w+ +evt_\w{26} {2}500 {2}failed +\d+ ms {2}next at \d\d:\d\d:\d\d$/,
   )
-  expect(lines[1]).toMatch(/retry 1, next at \d\d:\d\d:\d\d$/)
-  expect(lines[5]).toMatch(/undelivered +\d+ ms {2}retry 5$/)
-  expect(lines[6]).toBe('0 acknowledged, 1 undelivered, 0 not settled')
+  expect(attempts[1]).toMatch(/retry 1, next at \d\d:\d\d:\d\d$/)
+  expect(attempts[5]).toMatch(/undelivered +\d+ ms {2}retry 5$/)
+  expect(attempts[6]).toBe('0 acknowledged, 1 undelivered, 0 not settled')
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  'without --count it runs until %s and ends with exit code 0',
-  async (signal) => {
-    await using receiver = await createTestReceiver(answerStatus(500))
-    const { child, ended } = runEmulator(`--webhook ${receiver.url} --rate 50`)
-    await receiver.received(5)
-    child.kill(signal)
-    const { code, lines } = await ended
-    expect(code).toBe(0)
-    expect(lines.at(-1)).toMatch(/^0 acknowledged, 0 undelivered, \d+ not settled$/)
-  },
-)
+test.each(['SIGINT', 'SIGTERM'] as const)('it serves REST until %s and ends with exit code 0', async (signal) => {
+  await using emulator = await runEmulator('--json')
+  const { url, apiKey, controlToken } = await emulator.listening()
+  expect([apiKey, controlToken]).toEqual([demoCredentials.apiKey, demoCredentials.controlToken])
+  expect(await get(`${String(url)}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
+  expect(await get(`${String(url)}/_emulator/clock`, String(controlToken))).toMatchObject({
+    json: { data: { mode: 'real', speed: 1 } },
+  })
+  emulator.child.kill(signal)
+  expect(await emulator.ended).toMatchObject({ code: 0, errors: '' })
+})
+
+test('R68 with another seed keys are drawn, shown once, and still good after a restart', async () => {
+  await using emulator = await runEmulator('--seed other --manual-clock --data emulator.db --json')
+  const { url, apiKey } = await emulator.listening()
+  expect(apiKey).toMatch(/^sk_[\w-]{32}$/)
+  expect(await get(`${String(url)}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
+  emulator.child.kill('SIGINT')
+  await emulator.ended
+
+  const args = ['emulator', '--port', '0', '--history', '0s', '--seed', 'other', '--manual-clock', '--json']
+  using again = startCli([...args, '--data', join(emulator.dir, 'emulator.db')], { cwd: emulator.dir })
+  const output = new ProcessOutput()
+  output.attach(again.child)
+  const second = await output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 20_000)
+  expect(second['apiKey']).toBeUndefined()
+  expect(output.text).not.toContain(String(apiKey))
+  expect(await get(`${String(second['url'])}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
+})
+
+test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names', async () => {
+  await using emulator = await runEmulator('--tls --json')
+  const { url, certFile } = await emulator.listening()
+  expect(url).toMatch(/^https:/)
+  expect(String(certFile).startsWith(join(tmpdir(), 'onchain-inbox-tls-'))).toBe(true)
+  expect(await readFile(String(certFile), 'utf8')).toContain('BEGIN CERTIFICATE')
+  const plain = await get(String(url).replace('https', 'http'), 'x')
+  expect(plain).toMatchObject({ status: 400, json: { success: false } })
+  emulator.child.kill('SIGINT')
+  expect((await emulator.ended).code).toBe(0)
+  await expect(stat(dirname(String(certFile)))).rejects.toThrow(/ENOENT/)
+  expect(await readdir(emulator.dir)).toEqual([])
+})
+
+test('a seed file says what to begin with; what it gives is not printed, what it leaves open is drawn', async () => {
+  const seedFile = `world: { seed: mine }
+controlToken: control-token-of-mine
+accounts:
+  - { name: desk, keys: [{ name: a, key: sk_key-of-mine-0001, scopes: all }, { name: b, scopes: ['read:wallets'] }] }
+`
+  await using emulator = await runEmulator('--seed-file seed.yaml --json', { 'seed.yaml': seedFile })
+  const line = await emulator.listening()
+  expect(JSON.stringify(line)).not.toMatch(/-of-mine/)
+  expect(line['apiKey']).toMatch(/^sk_/)
+  expect(await get(`${String(line['url'])}/v1/networks`, 'sk_key-of-mine-0001')).toMatchObject({ status: 200 })
+})
 
 test.each([
-  ['--webhook ftp://example.test/', 'usage: webhook URL: expected http:// or https://'],
+  ['--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET', 'usage: webhook URL: expected http:// or https://'],
+  ['--webhook http://127.0.0.1:1/', 'usage: --webhook and --secret go together'],
   ['--webhook http://127.0.0.1:1/ --rate fast', 'Expected a number from'],
   ['--webhook http://127.0.0.1:1/ --count 1.5', 'Expected a whole number from 1'],
+  ['--history soon', 'Expected a whole number and a unit'],
+  ['--seed=', "usage: option '--seed <text>' argument '' is invalid. Expected text of 1 to 200 characters."],
+  ['--host 203.0.113.7', 'choose another --host: a name or an address of this machine'],
+  ['--seed a --seed-file b', "option '--seed-file <file>' cannot be used with option '--seed <text>'"],
+  ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
+  ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
+  ['--seed-file none.yaml', 'config_invalid: none.yaml cannot be read: ENOENT'],
 ])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
-  const { code, errors } = await runEmulator(line).ended
+  await using emulator = await runEmulator(line)
+  const { code, errors } = await emulator.ended
   expect(code).toBe(1)
   expect(errors).toContain(message)
 })
@@ -86,7 +149,8 @@ test.each([
 test.each(['http://inbox.example.com/webhooks', 'http://127.0.0.1.example.com/'])(
   'A25 the webhook %s is refused: http goes to this machine only',
   async (url) => {
-    const { code, errors } = await runEmulator(`--webhook ${url} --count 1`).ended
+    await using emulator = await runEmulator(`--webhook ${url} --secret env:WEBHOOK_SECRET --count 1`)
+    const { code, errors } = await emulator.ended
     expect(code).toBe(1)
     expect(errors).toMatch(/^usage: --webhook: http goes to this machine only; expected https/)
   },

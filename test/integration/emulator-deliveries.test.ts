@@ -9,11 +9,12 @@ import { silentLogger } from '../../src/log.ts'
 import { answerStatus, createTestReceiver, type Answer } from './emulator-receiver.ts'
 
 const secret = 'whsec_0123456789abcdef'
+const endpoint = { id: 'wh_0', accountId: 'acct_a', secret, events: ['*'] }
 const silence: Answer = () => {}
 
 function outgoing(n = 1): OutgoingEvent {
   const id = `evt_${String(n).padStart(26, '0')}`
-  return { id, type: 'token.price_alert', body: Buffer.from(`{"id": "${id}", "amount_usd": 12000.0}`) }
+  return { id, type: 'token.price_alert', accountId: null, body: Buffer.from(`{"id": "${id}", "amount_usd": 12000.0}`) }
 }
 
 async function setUp(answer: Answer, options: { duplicateRate?: number; clock?: Clock; wall?: Clock } = {}) {
@@ -28,11 +29,11 @@ function setUpFor(urls: string[], options: { duplicateRate?: number; clock?: Clo
   const deliveries = createDeliveries({
     clock: options.clock ?? createTestClock(),
     wall: options.wall ?? createTestClock(),
-    endpoints: urls.map((url) => ({ url, secret })),
     duplicateRate: options.duplicateRate ?? 0,
     log: silentLogger,
     onAttempt: (report) => reports.push(report),
   })
+  deliveries.use(urls.map((url, index) => ({ ...endpoint, id: `wh_${index}`, url })))
   onTestFinished(() => deliveries.close())
   return { deliveries, reports }
 }
@@ -112,7 +113,7 @@ describe('one delivery', () => {
     expect(reports).toMatchObject([{ outcome: 'failed', failure: expect.any(String) }])
   })
 
-  test('R80 an answer after 4,999 ms of silence is in time, 5,000 ms of silence are a failure', async () => {
+  test('R80 R115 an answer after 4,999 ms of silence is in time, 5,000 ms of silence are a failure', async () => {
     const wall = createTestClock()
     const answers: (() => void)[] = []
     const { receiver, deliveries, reports } = await setUp(
@@ -209,7 +210,7 @@ describe('the retry ladder', () => {
     expect(reports).toMatchObject([{ at: t0, nextAttemptAt: t0 + 65_000 }])
   })
 
-  test('R81–R86 retries come after 1 min, 5 min, 30 min, 2 h, 8 h; after six attempts the event is undelivered', async () => {
+  test('R81–R86 R116 retries come after 1 min, 5 min, 30 min, 2 h, 8 h; after six attempts the event is undelivered', async () => {
     const clock = createTestClock()
     const t0 = clock.now()
     const { receiver, deliveries, reports } = await setUp(answerStatus(500), { clock })

@@ -1,21 +1,28 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { eventTypes, parseEvent } from '../../schema/index.ts'
+import { eventTypes, parseEvent, type KnownEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { createScaledClock } from '../../src/emulator/scaled-clock.ts'
+import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { testSeed } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
 
-test('R92–R102 a tour delivers one valid, signed event of each of the ten types', async () => {
+test('R92–R102 a tour delivers valid, signed events of each of the ten types', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
-  await using emulator = createEmulator({ seed: 'demo', endpoints: [{ url: receiver.url, secret }] })
-  const events = emulator.tour()
-  await emulator.deliveries.settled()
+  const events: KnownEvent[] = []
+  await using emulator = createEmulator({
+    seed: testSeed(),
+    endpoints: [{ url: receiver.url, secret }],
+    onEvent: (event) => events.push(event),
+  })
+  await emulator.start()
+  emulator.tour()
+  await emulator.advance(10_000)
   const bodies = receiver.requests.map(({ body }) => body)
   const parsed = bodies.map((body) => parseEvent(JSON.parse(body.toString())))
-  expect(parsed.map(({ type }) => type).toSorted()).toEqual(eventTypes.toSorted())
+  expect(new Set(parsed.map(({ type }) => type))).toEqual(new Set(eventTypes))
   expect(parsed.map(({ id }) => id).toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   for (const { body, headers } of receiver.requests) {
     expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
@@ -24,71 +31,136 @@ test('R92–R102 a tour delivers one valid, signed event of each of the ten type
   }
 })
 
-test('the same seed and clock give the same bytes, event for event', async () => {
-  const run = async () => {
-    const clock = createTestClock()
+test('the same seed gives the same bytes, event for event, and another seed others', async () => {
+  const run = async (seed: string) => {
     await using receiver = await createTestReceiver(answerStatus(200))
-    await using emulator = createEmulator({ seed: 'twice', clock, endpoints: [{ url: receiver.url, secret }] })
-    for (let n = 0; n < 30; n++) {
-      emulator.emit()
-      await clock.advance(100)
-    }
-    await emulator.deliveries.settled()
+    const endpoints = [{ url: receiver.url, secret }]
+    await using emulator = createEmulator({ seed: testSeed({ world: { seed, history: '0s' } }), endpoints })
+    await emulator.start()
+    emulator.tour()
+    await emulator.advance(3 * 3_600_000)
     return receiver.requests.map(({ body }) => body.toString()).toSorted()
   }
-  expect(await run()).toEqual(await run())
+  const first = await run('twice')
+  expect(first.length).toBeGreaterThan(20)
+  expect(await run('twice')).toEqual(first)
+  expect(await run('other')).not.toEqual(first)
 })
 
-test('start emits at the rate, in world time, until stop; at rate 0 nothing comes by itself', async () => {
+test('R82 an advance makes the retries that are due on the way, at their times, and waits for their answers', async () => {
+  await using receiver = await createTestReceiver(answerStatus(500))
+  const times: number[] = []
+  let id: string | undefined
+  await using emulator = createEmulator({
+    seed: testSeed(),
+    endpoints: [{ url: receiver.url, secret, events: ['pump.graduation'] }],
+    onAttempt: ({ at, eventId }) => {
+      id ??= eventId
+      if (eventId === id) times.push(at)
+    },
+  })
+  await emulator.start()
+  const t0 = emulator.clock.now()
+  emulator.trigger('pump.graduation')
+  await emulator.advance(24 * 3_600_000)
+  expect(times.map((at) => (at - t0) / 1000)).toEqual([0, 60, 360, 2160, 9360, 38_160])
+})
+
+test('with a rate events are triggered in world time until the emulator stops; without one nothing comes at once', async () => {
   const clock = createTestClock()
+  const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'rate', history: '0s', activity: 0.001 } })
+  const types: string[] = []
+  const onEvent = ({ type }: KnownEvent) => types.push(type)
+  await using quiet = createEmulator({ seed, clock, onEvent })
+  await quiet.start()
+  await clock.advance(1000)
+  expect(types).toEqual([])
+  await quiet.stop()
+
   await using receiver = await createTestReceiver(answerStatus(200))
   const endpoints = [{ url: receiver.url, secret }]
-  await using quiet = createEmulator({ seed: 'demo', clock, rate: 0, endpoints })
-  quiet.start()
-  expect(clock.nextTimerAt()).toBeNull()
-  await using emulator = createEmulator({ seed: 'demo', clock, rate: 4, endpoints })
-  emulator.start()
+  await using emulator = createEmulator({ seed, clock, rate: 4, endpoints, onEvent })
+  await emulator.start()
   await clock.advance(10_000)
-  await emulator.deliveries.settled()
-  expect(receiver.requests).toHaveLength(41)
+  expect(types.length).toBeGreaterThanOrEqual(40)
   await emulator.stop()
   await emulator.stop()
+  const before = types.length
   await clock.advance(10_000)
-  expect(receiver.requests).toHaveLength(41)
+  expect(types).toHaveLength(before)
   expect(clock.nextTimerAt()).toBeNull()
 })
 
-test('start with a count is finished when every event is acknowledged or undelivered', async () => {
-  const clock = createTestClock()
+test('with a count it is finished when so many events are acknowledged or undelivered', async () => {
   await using receiver = await createTestReceiver((response, { body }) => {
     response.writeHead(body.includes('wallet.') ? 500 : 200).end()
   })
-  await using emulator = createEmulator({ seed: 'demo', clock, rate: 10, endpoints: [{ url: receiver.url, secret }] })
-  emulator.start(20)
+  await using emulator = createEmulator({ seed: testSeed(), count: 12, endpoints: [{ url: receiver.url, secret }] })
+  await emulator.start()
   let isFinished = false
   const finished = emulator.finished().then(() => (isFinished = true))
-  await clock.advance(2000)
-  await emulator.deliveries.idle()
+  emulator.tour()
+  await emulator.advance(3_600_000)
   const { waiting, acknowledged } = emulator.deliveries.counts()
   expect(waiting).toBeGreaterThan(0)
-  expect(acknowledged + waiting).toBe(20)
+  expect(acknowledged + waiting).toBe(12)
   expect(isFinished).toBe(false)
-  while (emulator.deliveries.counts().waiting > 0) {
-    await clock.advance((clock.nextTimerAt() ?? clock.now()) - clock.now())
-    await emulator.deliveries.idle()
-  }
+  await emulator.advance(24 * 3_600_000)
   await finished
   expect(emulator.deliveries.counts()).toEqual({ acknowledged, undelivered: waiting, waiting: 0, inFlight: 0 })
 })
 
-test('a scaled clock runs the world faster than the wall', async () => {
-  const wall = createTestClock()
-  const world = createScaledClock(60, wall)
-  const t0 = world.now()
-  let firedAt = 0
-  world.after(60_000, () => (firedAt = world.now()))
-  await wall.advance(999)
-  expect(firedAt).toBe(0)
-  await wall.advance(1)
-  expect(firedAt - t0).toBe(60_000)
+test('in mode real the world goes with the clock that is passed in, history before it', async () => {
+  const clock = createTestClock()
+  const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'real', history: '2h' } })
+  const times: string[] = []
+  await using emulator = createEmulator({ seed, clock, onEvent: ({ created_at }) => times.push(created_at) })
+  const t0 = clock.now()
+  await emulator.start()
+  expect(emulator.world.now()).toBe(t0)
+  expect(emulator.world.eventsAfter(0, 1000).length).toBeGreaterThan(0)
+  expect(times).toEqual([])
+  await clock.advance(3_600_000)
+  expect(times.length).toBeGreaterThan(0)
+  for (const at of times.map(Date.parse)) expect(at - t0).toSatisfy((ms: number) => ms > 0 && ms <= 3_600_000)
+  await expect(emulator.advance(1)).rejects.toThrow('the clock is real; make it manual to advance it')
+})
+
+test('a seed that cannot be used is refused with every problem', () => {
+  const seed = testSeed({ world: { seed: '', history: 'long', activity: -1 } })
+  expect(() => createEmulator({ seed })).toThrow(/world\.seed: .*\n.*world\.history: expected .*\n.*world\.activity: /)
+})
+
+test('A34 what the seed says of tracked wallets, networks and stories is so', async () => {
+  const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  const types: string[] = []
+  const seed = testSeed({
+    tracked: [{ network: 'base', wallet }],
+    networks: { solana: 'degraded' },
+    stories: ['launch'],
+  })
+  await using emulator = createEmulator({ seed, onEvent: ({ type }) => types.push(type) })
+  await emulator.start()
+  const { views } = emulator.world
+  expect(views.trackedWallets()).toContainEqual(expect.objectContaining({ network: 'base', address: wallet }))
+  expect([views.networkStatus('solana'), views.networkStatus('base')]).toEqual(['degraded', 'operational'])
+  await emulator.advance(6 * 3_600_000)
+  expect(types).toContain('pump.graduation')
+})
+
+test('R1 A3 what the whole server is asked that no route can see is answered in the envelope', async () => {
+  await using emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 } })
+  await emulator.start()
+  for (const [bytes, status, code] of [
+    ['CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
+    ['GET /v1/networks HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
+    ['hello\r\n\r\n', 400, 'invalid_request'],
+  ] as const) {
+    using connection = await RawConnection.open(Number(new URL(emulator.url ?? '').port))
+    connection.send(bytes)
+    const answer = await connection.answer()
+    expect([bytes, answer.status]).toEqual([bytes, status])
+    expect(jsonOf(answer)).toMatchObject({ success: false, error: { code } })
+    expect(headerOf(answer, 'x-ratelimit-limit')).toBe('10')
+  }
 })

@@ -330,25 +330,38 @@ describe('generated files', () => {
     writeFileSync(source, readFileSync(source, 'utf8').replace('z.boolean()', 'z.string()'))
     const { status, stderr } = check(folder)
     expect(status).toBe(1)
-    expect(stderr).toContain('stale: pump.graduation.json')
+    expect(stderr).toContain('stale: json/pump.graduation.json')
+    expect(stderr).toContain('stale: openapi.json')
+    expect(stderr).toContain('stale: asyncapi.json')
     expect(stderr).toContain('npm run generate')
   })
 
   it('are reported by name when stale, missing or superfluous', () => {
     expect(checkFiles(folder)).toEqual([])
-    writeFileSync(join(folder, 'event.json'), '{}')
-    rmSync(join(folder, 'pump.graduation.json'))
-    writeFileSync(join(folder, 'token.gone.json'), '{}')
+    writeFileSync(join(folder, 'json/event.json'), '{}')
+    writeFileSync(join(folder, 'openapi.json'), '{}')
+    rmSync(join(folder, 'json/pump.graduation.json'))
+    rmSync(join(folder, 'asyncapi.json'))
+    writeFileSync(join(folder, 'json/token.gone.json'), '{}')
     expect(checkFiles(folder)).toEqual([
-      'missing: pump.graduation.json',
-      'stale: event.json',
-      'superfluous: token.gone.json',
+      'missing: json/pump.graduation.json',
+      'stale: json/event.json',
+      'stale: openapi.json',
+      'missing: asyncapi.json',
+      'superfluous: json/token.gone.json',
     ])
     writeFiles(folder)
     expect(checkFiles(folder)).toEqual([])
   })
 
+  it('leave alone what stands beside the documents', () => {
+    writeFileSync(join(folder, 'mine.json'), '{}')
+    writeFiles(folder)
+    expect(checkFiles(folder)).toEqual([])
+    expect(readFileSync(join(folder, 'mine.json'), 'utf8')).toBe('{}')
+  })
+
   it('are all missing where there is no folder', () => {
-    expect(checkFiles(join(folder, 'nowhere'))).toHaveLength(11)
+    expect(checkFiles(join(folder, 'nowhere'))).toHaveLength(13)
   })
 })

@@ -1,0 +1,96 @@
+import { eventExamples, eventNotes, toSchemaName } from './event-notes.ts'
+import { eventSchemas, eventTypes, type EventType } from './index.ts'
+import type { JsonObject } from './json-schema.ts'
+import { eventComponents, exampleSignature, signature } from './openapi/webhooks.ts'
+
+/** The events of the service as an AsyncAPI 3.0 document, from the side of the service: it sends them. */
+export function toAsyncApi(): JsonObject {
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Blockchain Analytics Events',
+      version: '1.0.0',
+      description: about,
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      tags: [{ name: 'events', description: 'On-chain events, sent as signed HTTP POST.' }],
+    },
+    defaultContentType: 'application/json',
+    servers: { webhook: server },
+    channels: {
+      webhook: {
+        address: '{path}',
+        title: 'A registered webhook',
+        description: 'The `url` of a webhook. Only types that it has subscribed to are sent to it.',
+        servers: [{ $ref: '#/servers/webhook' }],
+        parameters: { path: { description: 'Path of the registered `url`.', examples: ['/webhooks'] } },
+        messages: Object.fromEntries(eventTypes.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
+      },
+    },
+    operations: {
+      sendEvent: {
+        action: 'send',
+        title: 'An event fires',
+        summary: 'A signed POST to each webhook that has subscribed to the type.',
+        description: deliveryRules,
+        channel: { $ref: '#/channels/webhook' },
+        messages: eventTypes.map((type) => ({ $ref: `#/channels/webhook/messages/${type}` })),
+        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+        'x-assumption': ['A43', 'A44', 'A47'],
+      },
+    },
+    components: {
+      messages: Object.fromEntries(eventTypes.map((type) => [type, toMessage(type)])),
+      schemas: { ...eventComponents(), DeliveryHeaders: deliveryHeaders },
+    },
+  }
+}
+
+const about = `What the service sends to registered webhooks. New types may come at any time; a webhook with the wildcard
+\`*\` gets them too.
+
+\`x-assumption\` marks what the service does not say and its emulator had to choose; the numbers are explained in
+docs/assumptions.md.`
+
+const deliveryRules = `The receiver answers with any 2xx within 5 seconds. Any other answer, or none, is a failed delivery. It
+is retried five times: 1 minute, 5 minutes, 30 minutes, 2 hours and 8 hours after the failure before. The same event can
+come more than once, with the same \`id\`.`
+
+const server: JsonObject = {
+  host: '{host}',
+  protocol: 'https',
+  description: 'The host of the registered `url`: https, or http to the machine itself.',
+  variables: {
+    host: { default: 'hooks.example.com', description: 'Host of the receiver, with a port where it needs one.' },
+  },
+  'x-assumption': ['A25'],
+}
+
+const deliveryHeaders: JsonObject = {
+  type: 'object',
+  description: 'Headers of every delivery.',
+  properties: {
+    'Content-Type': { type: 'string', const: 'application/json', description: 'Media type of the body.' },
+    'X-Service-Signature': signature,
+  },
+  required: ['Content-Type', 'X-Service-Signature'],
+}
+
+function toMessage(type: EventType): JsonObject {
+  return {
+    name: type,
+    title: type,
+    summary: eventSchemas[type].description,
+    contentType: 'application/json',
+    headers: { $ref: '#/components/schemas/DeliveryHeaders' },
+    payload: { $ref: `#/components/schemas/${toSchemaName(type)}` },
+    examples: [
+      {
+        name: 'delivery',
+        summary: 'One delivery of the event.',
+        headers: { 'Content-Type': 'application/json', 'X-Service-Signature': exampleSignature },
+        payload: eventExamples[type],
+      },
+    ],
+    ...(eventNotes[type].assumptions.length > 0 && { 'x-assumption': eventNotes[type].assumptions }),
+  }
+}

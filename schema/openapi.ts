@@ -1,0 +1,103 @@
+import { toComponents, type JsonObject } from './json-schema.ts'
+import { failures, headers } from './openapi/answers.ts'
+import { paths } from './openapi/paths.ts'
+import { eventComponents, exampleSignature, signature, webhooks } from './openapi/webhooks.ts'
+import { components } from './rest/components.ts'
+import { examples } from './rest/examples.ts'
+import { groups, type Group } from './rest/operations.ts'
+import { scopes } from './rest/scopes.ts'
+
+/** The service as an OpenAPI 3.1 document. What is our choice rather than the service's carries `x-assumption`. */
+export function toOpenApi(): JsonObject {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Blockchain Analytics REST Service',
+      version: '1.0.0',
+      summary: 'On-chain analytics on seven networks, with signed webhooks.',
+      description: about,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [
+      {
+        url: '{base_url}',
+        description: 'The service, or its emulator.',
+        variables: {
+          base_url: {
+            default: 'https://127.0.0.1:8090/v1',
+            description: 'HTTPS address of the service, with the prefix of the version.',
+          },
+        },
+      },
+    ],
+    tags: [
+      ...groups.map((name) => ({ name, description: groupMeanings[name] })),
+      { name: 'events', description: 'What is sent to registered webhooks.' },
+    ],
+    paths: paths(),
+    webhooks: webhooks(),
+    components: {
+      securitySchemes: { apiKey: securityScheme() },
+      headers,
+      parameters: { Signature: signatureParameter() },
+      responses: failures(),
+      schemas: { ...restSchemas(), ...eventComponents() },
+    },
+  }
+}
+
+const about = `A JSON-over-HTTPS interface to on-chain analytics: wallets, tokens, alerts, networks and webhooks.
+
+Every answer is an envelope: \`success\`, then \`data\` or \`error\`, and \`meta\`. Readers ignore members that they do not
+know. Parameters and members of bodies that are not described here are ignored; a parameter that comes twice is refused.
+
+\`x-assumption\` marks what the service does not say and its emulator had to choose; the numbers are explained in
+docs/assumptions.md. \`x-requirement\` names the lines of the list of requirements that an operation meets.
+\`x-extensible-enum\` lists the values known today of a string that may take others. \`x-other-methods\` is the answer to
+every method that a path does not have.
+
+Rate limits are per key: 10, 60, 300 or 1,000 requests per minute for the plans Free, Standard, Pro and Elite.`
+
+const groupMeanings: Readonly<Record<Group, string>> = {
+  wallets: 'Overview, portfolio, profit and loss, and trades of wallets. Read-only.',
+  tokens: 'Tokens by address, and search.',
+  alerts: 'Alerts on tokens and wallets.',
+  networks: 'The supported networks.',
+  webhooks: 'Where events are sent.',
+  contracts: 'AI contract audits. Not documented.',
+  liquidity: 'Liquidity routing. Not documented.',
+  trending: 'The trending feed. Not documented.',
+}
+
+function securityScheme(): JsonObject {
+  const list = Object.entries(scopes).map(([name, meaning]) => `- \`${name}\`: ${meaning}`)
+  return {
+    type: 'http',
+    scheme: 'bearer',
+    description: `An API key, made in the dashboard under Settings, API Keys. Its scopes:\n\n${list.join('\n')}`,
+    'x-assumption': ['A28', 'A29'],
+  }
+}
+
+function signatureParameter(): JsonObject {
+  const { description, 'x-assumption': assumption, ...schema } = signature
+  return {
+    name: 'X-Service-Signature',
+    in: 'header',
+    required: true,
+    description,
+    schema,
+    example: exampleSignature,
+    'x-assumption': assumption,
+  }
+}
+
+function restSchemas(): JsonObject {
+  const byName: Readonly<Record<string, unknown>> = examples
+  return Object.fromEntries(
+    Object.entries(toComponents(components)).map(([name, schema]) => [
+      name,
+      name in byName ? { ...schema, examples: [byName[name]] } : schema,
+    ]),
+  )
+}

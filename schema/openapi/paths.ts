@@ -1,0 +1,107 @@
+import { toFailureRefs, toSuccess } from './answers.ts'
+import { components, exampleOf } from '../rest/components.ts'
+import { successEnvelope } from '../rest/envelope.ts'
+import { operationExamples, parameterExamples } from '../rest/examples.ts'
+import { operations, refusalsOf, undocumentedGroups, type Operation } from '../rest/operations.ts'
+import { toComponents, toJsonSchema, type JsonObject } from '../json-schema.ts'
+import type { z } from 'zod'
+
+/** Every path of the service with its operations. */
+export function paths(): JsonObject {
+  const answers = toComponents({
+    ...components,
+    ...Object.fromEntries(operations.map(({ id, data, meta }) => [id, successEnvelope(data, meta)])),
+  })
+  const documented = Object.entries(Object.groupBy<string, Operation>(operations, ({ path }) => path)).map(
+    ([path, list = []]) => [path, toPathItem(list.map((one) => [one.method, toOperation(one, answers[one.id] ?? {})]))],
+  )
+  return { ...Object.fromEntries(documented), ...undocumentedPaths() }
+}
+
+/** One operation for each of the groups of which none is documented: it says that there is something (A2). */
+function undocumentedPaths(): JsonObject {
+  const entries = undocumentedGroups.map((group) => {
+    const isOne = group !== 'trending'
+    const operation = {
+      operationId: isOne
+        ? `getUndocumented${group === 'contracts' ? 'Contract' : 'Liquidity'}`
+        : 'getUndocumentedTrending',
+      tags: [group],
+      summary: 'Not documented',
+      description: `No operation of this group is documented. Every path under /${group} answers like this one.`,
+      security: [{ apiKey: [] }],
+      ...(isOne && {
+        parameters: [
+          {
+            name: 'address',
+            in: 'path',
+            required: true,
+            description: 'Not documented; whatever it is, the answer is the same.',
+            schema: { type: 'string', minLength: 1 },
+            example: parameterExamples['address'],
+            'x-assumption': ['A2'],
+          },
+        ],
+      }),
+      responses: toFailureRefs(['invalid_api_key', 'rate_limited', 'internal', 'not_documented']),
+      'x-assumption': ['A2'],
+    }
+    return [isOne ? `/${group}/{address}` : `/${group}`, { get: operation }]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Every other method is refused, which OpenAPI has no place for but an extension. */
+function toPathItem(entries: readonly (readonly [string, JsonObject])[]): JsonObject {
+  return { ...Object.fromEntries(entries), 'x-other-methods': { $ref: '#/components/responses/MethodNotAllowed' } }
+}
+
+function toOperation(operation: Operation, answer: JsonObject): JsonObject {
+  const examples = { ...parameterExamples, ...operationExamples[operation.id]?.parameters }
+  const parameters = [
+    ...toParameters('path', operation.params, examples),
+    ...toParameters('query', operation.query, examples),
+  ]
+  return {
+    operationId: operation.id,
+    tags: [operation.group],
+    summary: operation.summary,
+    ...(operation.description !== undefined && { description: operation.description }),
+    security: [{ apiKey: operation.scope === null ? [] : [operation.scope] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation.body !== null && { requestBody: toRequestBody(operation.body) }),
+    responses: { [operation.status]: toSuccess(operation, answer), ...toFailureRefs(refusalsOf(operation)) },
+    'x-requirement': operation.requirements,
+    ...(operation.assumptions.length > 0 && { 'x-assumption': operation.assumptions }),
+  }
+}
+
+function toParameters(place: 'path' | 'query', schema: z.ZodObject, examples: JsonObject): readonly JsonObject[] {
+  const { properties = {}, required = [] } = toJsonSchema(schema) as {
+    properties?: Record<string, JsonObject>
+    required?: readonly string[]
+  }
+  return Object.entries(properties).map(([name, { description, 'x-assumption': assumption, ...rest }]) => {
+    // zod leaves the default out where text is converted first.
+    const inPlaceOfNone = (schema.shape[name] as z.ZodType).safeParse(undefined).data
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      description,
+      schema: { ...rest, ...(inPlaceOfNone !== undefined && { default: inPlaceOfNone }) },
+      example: examples[name],
+      ...(assumption !== undefined && { 'x-assumption': assumption }),
+    }
+  })
+}
+
+function toRequestBody(schema: z.ZodObject): JsonObject {
+  const name = Object.entries(components).find(([, component]) => component === schema)?.[0]
+  return {
+    required: true,
+    content: {
+      'application/json': { schema: { $ref: `#/components/schemas/${name}` }, example: exampleOf(schema) },
+    },
+  }
+}

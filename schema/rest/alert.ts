@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { aboutOtherMembers, address, assumed, network, openEnum, text, timestamp } from './fields.ts'
+import { endpointUrl } from './url.ts'
+
+/** What an alert can watch for (R32). */
+const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
+
+const fields = {
+  type: z.enum(alertTypes).describe('What it watches for.'),
+  address: assumed(address, 'A15').describe('Token contract or wallet that it watches.'),
+  network,
+  threshold: assumed(z.number('expected a number').positive('expected a number above 0'), 'A14', 'A15', 'A64').describe(
+    'Trigger value: USD for price_above and price_below; percentage increase of the last hour for volume_spike; size of ' +
+      'a trade in USD for whale_buy and whale_sell.',
+  ),
+  webhook_url: endpointUrl.describe('URL that gets a POST when the alert triggers: https, or http to this machine.'),
+  label: assumed(text('a label', 0, 100), 'A64')
+    .optional()
+    .describe('Label for people.'),
+}
+
+/** Body of POST /alerts (R57). */
+export const newAlert = z.object(fields).describe(`An alert to create. ${aboutOtherMembers}`)
+
+/** An alert: the nine fields of R30, `label` where it was given. */
+export const alert = z
+  .object({
+    alert_id: z
+      .string()
+      .regex(/^alrt_.+/)
+      .describe('Opaque identifier, the handle for managing the alert.'),
+    ...fields,
+    status: assumed(openEnum('active', 'triggered'), 'A17').describe('`active` on creation; more may come.'),
+    created_at: timestamp.describe('When the alert was created, UTC.'),
+  })
+  .describe('An alert.')
+
+/** `data` of DELETE /alerts/{alert_id} (A22). */
+export const deletedAlert = z
+  .object({ alert_id: z.string().describe('What it was.'), deleted: z.literal(true).describe('It is gone.') })
+  .describe('An alert that is gone.')
+  .meta({ 'x-assumption': ['A22'] })

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { assumed, network } from './fields.ts'
+
+/** What a network can be (R39). */
+const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
+/** The groups that a network can have (R40). */
+const networkFeatures = ['tokens', 'wallets', 'contracts', 'liquidity'] as const
+
+/** An element of `data` of the network list: the six fields of R38. */
+export const networkInfo = z
+  .object({
+    id: network.describe('Identifier used in all other requests.'),
+    name: z.string().describe('Name for people.'),
+    chain_id: assumed(z.int().min(1).nullable(), 'A6').describe('EVM chain id; null for networks that are not EVM.'),
+    native_currency: assumed(z.string(), 'A6').describe('Symbol of the coin that fees are paid in.'),
+    status: assumed(z.enum(networkStatuses), 'A18').describe(
+      'Whether it works: in maintenance, requests for it are answered with 503; degraded, they take longer.',
+    ),
+    features: z.array(z.enum(networkFeatures)).describe('Groups of endpoints that know it.'),
+  })
+  .describe('A supported network.')

@@ -1,0 +1,116 @@
+import { demoCredentials } from '../demo-credentials.ts'
+import { formatDuration } from '../emulator/duration.ts'
+import type { Begun, Emulator } from '../emulator/emulator.ts'
+import type { Seed } from '../emulator/seed/schema.ts'
+import { safeText } from '../log.ts'
+import { printResult, type OutputOptions } from './output.ts'
+
+export interface Listening {
+  readonly emulator: Emulator
+  readonly seed: Seed
+  readonly begun: Begun
+  /** What clients are to trust, of a certificate that was made here. */
+  readonly certFile: string | undefined
+}
+
+/**
+ * Prints where an emulator listens and what it began with. What was drawn is shown here and nowhere else (R68); of what was
+ * given, only what is published.
+ */
+export function printListening(listening: Listening, options: OutputOptions): void {
+  printResult(toResult(listening), options, (result) => toLines(result, listening).join('\n'))
+}
+
+type Result = ReturnType<typeof toResult>
+
+function toResult({ emulator, seed, begun: { isNew, drawn }, certFile }: Listening) {
+  const isDemo = hasPublishedKeys(seed)
+  const apiKey = isDemo ? demoCredentials.apiKey : drawn.find(({ kind }) => kind === 'api-key')?.value
+  const others = drawn.filter(({ value }) => value !== apiKey)
+  const { mode, speed, now } = emulator.clock.state()
+  const { accounts } = emulator
+  return {
+    msg: 'listening',
+    url: emulator.url,
+    apiKey,
+    controlToken: isDemo || seed.controlToken === undefined ? emulator.controlToken : undefined,
+    certFile,
+    drawn: others.length > 0 ? others : undefined,
+    accounts: accounts.accounts().map(({ accountId, name, plan }) => {
+      const valid = accounts.keys(accountId).filter(({ revokedAt }) => revokedAt === null)
+      return { name, plan, keys: valid.map((key) => key.name) }
+    }),
+    webhooks: accounts.allWebhooks().map(({ url, events }) => ({ url, events })),
+    clock: { mode, speed, now: new Date(now).toISOString() },
+    world: { seed: seed.world.seed, isNew, ...(isNew && { history: formatDuration(seed.world.history) }) },
+  }
+}
+
+function toLines(result: Result, { emulator, seed }: Listening): readonly string[] {
+  const { url, apiKey, controlToken, certFile, drawn = [], accounts, webhooks, world } = result
+  const isDemo = hasPublishedKeys(seed)
+  const once = isDemo ? '' : '  (shown once)'
+  const fromNowOn = isDemo ? '' : '  (drawn at each start, unless the seed file sets controlToken)'
+  const past = world.isNew ? `${world.history} of history` : 'as it was left'
+  const lines: readonly (readonly [string, string | null])[] = [
+    ['api key', apiKey === undefined ? null : `${apiKey}${once}`],
+    ...drawn.map(
+      ({ kind, of, value }) => [kind.replace('-', ' '), `${value}  (of ${safeText(of)}; shown once)`] as const,
+    ),
+    ['api keys', apiKey === undefined ? whichKeys(result) : null],
+    ['control token', controlToken === undefined ? 'as in the seed file' : `${controlToken}${fromNowOn}`],
+    ['certificate', certFile === undefined ? null : `${certFile}  (clients trust it: NODE_EXTRA_CA_CERTS=${certFile})`],
+    ['accounts', some(accounts, accountText) ?? howToMakeAccount],
+    ['webhooks', some(webhooks, webhookText) ?? 'none yet; --webhook and --secret, or POST /v1/webhooks'],
+    ['world', `seed ${safeText(world.seed, 60)}, ${past}, ${clockText(result)}`],
+    ['routes', `GET ${url}/_emulator lists those that steer it, for the control token`],
+    ['try', exampleOf(emulator, result)],
+  ]
+  const shown = lines.flatMap(([label, text]) => (text === null ? [] : [`  ${label.padEnd(14)} ${text}`]))
+  return [`listening on ${url}/v1`, ...shown]
+}
+
+/** What is said of keys that are not shown; null if there is none. */
+function whichKeys({ world, accounts }: Result): string | null {
+  if (!world.isNew) return 'those of before are valid; POST /_emulator/keys makes another'
+  return accounts.some(({ keys }) => keys.length > 0) ? 'as in the seed file' : null
+}
+
+const howToMakeAccount =
+  'none yet; POST /_emulator/accounts {"name":"desk","plan":"pro"}, then ' +
+  'POST /_emulator/keys {"account":"desk","name":"first","scopes":"all"}'
+
+const shownItems = 3
+
+function some<T>(items: readonly T[], toText: (item: T) => string): string | null {
+  if (items.length === 0) return null
+  const others = items.length > shownItems ? [`and ${items.length - shownItems} more`] : []
+  return [...items.slice(0, shownItems).map(toText), ...others].join('; ')
+}
+
+function accountText({ name, plan, keys }: Result['accounts'][number]): string {
+  const names = keys.length === 0 ? 'no key' : `${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}`
+  return safeText(`${name} (${plan}, ${names})`)
+}
+
+function webhookText({ url, events }: Result['webhooks'][number]): string {
+  return safeText(`${url} → ${events.includes('*') ? 'all events' : events.join(', ')}`)
+}
+
+function clockText({ clock: { mode, speed, now } }: Result): string {
+  if (mode === 'manual') return `the clock stands at ${now}; POST /_emulator/clock/advance {"ms":60000} moves it`
+  return mode === 'scaled' ? `the clock goes ×${speed}` : 'the clock is real'
+}
+
+/** A command that works as it is, but for a key that is not shown. */
+function exampleOf({ world: { views } }: Emulator, { url, apiKey, certFile }: Result): string {
+  const wallet = views.trackedWallets().find(({ network, address }) => views.findWallet(network, address) !== null)
+  const path = wallet === undefined ? '/networks' : `/wallets/${wallet.address}?network=${wallet.network}`
+  const trust = certFile === undefined ? '' : `--cacert ${certFile} `
+  const header = apiKey === undefined ? '"Authorization: Bearer $KEY"' : `'Authorization: Bearer ${apiKey}'`
+  return `curl ${trust}-H ${header} '${url}/v1${path}'`
+}
+
+function hasPublishedKeys({ controlToken }: Seed): boolean {
+  return controlToken === demoCredentials.controlToken
+}

@@ -1,0 +1,18 @@
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** How a duration is written, for people. */
+export const durationForm = 'a whole number and a unit: 90s, 15m, 24h or 7d, or 0'
+
+/** Milliseconds of a duration such as `24h`; undefined if it is none. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0
+  const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  if (digits === undefined || unit === undefined) return undefined
+  return Number(digits) * unitMs[unit as keyof typeof unitMs]
+}
+
+/** A duration in the largest unit of which it is a whole number. */
+export function formatDuration(ms: number): string {
+  const [unit, length] = Object.entries(unitMs).findLast(([, size]) => ms > 0 && ms % size === 0) ?? ['s', unitMs.s]
+  return `${ms / length}${unit}`
+}

@@ -1,0 +1,274 @@
+import type { Clock, Timer } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import { createAccounts, type AccountStore } from './accounts/accounts.ts'
+import type { RandomBytes } from './accounts/ids.ts'
+import { createMemoryArchive, type Archive } from './data/archive.ts'
+import { openDataFile, type LeftBehind } from './data/data-file.ts'
+import { createWorldHolder, createWorldPacker } from './data/pack-world.ts'
+import { createLoggedWorld, type LoggedWorld } from './logged-world.ts'
+import { replayActs, type OnProgress } from './replay.ts'
+import { applySeed, plantWorld, type DrawnSecret } from './seed/apply-seed.ts'
+import type { Seed } from './seed/schema.ts'
+import { advanceEnded, createWorldClock, type WorldClock } from './world-clock.ts'
+import { createWorldDriver } from './world-driver.ts'
+import { identityOf } from './world-identity.ts'
+import type { WorldOptions } from './world/port.ts'
+import { createWorld } from './world/world.ts'
+
+export interface KeeperOptions {
+  readonly seed: Seed
+  /** What drives the clock of the world, unless that is manual. */
+  readonly base: Clock
+  readonly wall: Clock
+  readonly randomBytes: RandomBytes
+  /** The file to keep everything in. Default: nothing outlives the process. */
+  readonly dataFile?: string
+  /** Awaited before a clock that is advanced moves on. */
+  readonly settle: () => Promise<void> | undefined
+  /** Called after webhooks have come, changed or gone. */
+  readonly onWebhooks: () => void
+  /** Called when the accounts are there, before the state is kept that a reset leads back to. */
+  readonly prepare: (isNew: boolean) => void
+  /** Called after everything was put back to a saved state. */
+  readonly onRestore: () => void
+  readonly log: Logger
+}
+
+export interface Begun {
+  /** Whether the world was made now, or is one that was left behind. */
+  readonly isNew: boolean
+  /** What was drawn for it; it is not shown again. */
+  readonly drawn: readonly DrawnSecret[]
+}
+
+/** The world, its clock and the accounts, kept over restarts if there is a file. */
+export interface Keeper {
+  readonly world: LoggedWorld
+  readonly clock: WorldClock
+  readonly accounts: AccountStore
+  readonly cursorSecret: string
+  /** Counts how often everything was put back: what was told before is of a course of time that is no more. */
+  course(): number
+  /**
+   * Makes the world, or takes up what was left behind, and brings it to the present. Once, before anything else. Events of that
+   * are history: what arose before, or while no process was there, is sent to nobody.
+   */
+  begin(onProgress?: OnProgress): Promise<Begun>
+  /** From now on the world goes with its clock. */
+  run(): void
+  /** Moves a manual clock on by `ms`. Throws `bad_request` in another mode, and if clock or world are put elsewhere meanwhile. */
+  advance(ms: number): Promise<void>
+  /** Keeps the state as of now under a name; gives the moment. Throws `bad_request` where too many are kept. */
+  save(name: string): Promise<number>
+  /** Forgets what is saved under a name. False if there is nothing. */
+  forget(name: string): Promise<boolean>
+  /** All that is saved, oldest first. */
+  saved(): ReturnType<Archive['list']>
+  /** Puts world, accounts and clock back to a saved state. False if there is none of this name. */
+  restore(name: string): Promise<boolean>
+  /** Writes the present state to the file, and closes it. Idempotent. */
+  close(): Promise<void>
+}
+
+/** The state with which the world began is saved under this name. */
+export const originName = 'origin'
+
+/** Where a manual clock begins that nobody set, so that the same seed gives the same bytes. */
+const manualStartAt = Date.UTC(2026, 0, 1)
+const checkpointMs = 5 * 60_000
+/** A process that is killed is taken up again at most this much later than it was, in time of the wall clock. */
+const leadMs = 5_000
+/** The same in world time: while a clock is advanced, and however fast it goes. */
+const [advanceLeadMs, longestLeadMs] = [10 * 60_000, 24 * 3_600_000]
+/** Beside the one with which the world began. */
+const mostSaved = 100
+
+/** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
+export function createKeeper(options: KeeperOptions): Keeper {
+  const { seed, base, wall, randomBytes, settle, onWebhooks, prepare, onRestore, log } = options
+  const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
+  const begunAt = (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
+  const data =
+    options.dataFile === undefined
+      ? null
+      : openDataFile({
+          file: options.dataFile,
+          identity: identityOf(seed),
+          startAt: pinnedAt ?? begunAt,
+          randomBytes,
+          leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, longestLeadMs)),
+        })
+  const startAt = data?.startAt ?? pinnedAt ?? begunAt
+  const worldOptions: WorldOptions = { seed: name, startAt, ...settings }
+  const inner = createWorld(worldOptions)
+  const clock = createWorldClock({
+    base,
+    ...seed.clock,
+    startAt,
+    settle,
+    standAt,
+    onError: (error) => log.error({ error: messageOf(error) }, 'what was due in the world failed'),
+  })
+  const world = createLoggedWorld({
+    world: inner,
+    now: () => clock.now(),
+    onChange: () => driver.changed(),
+    ...(data !== null && { log: { ...data, reach: (at) => isBegun && data.reach(at) } }),
+  })
+  const driver = createWorldDriver({ world, clock, wall })
+  const packer = data === null ? createWorldHolder(inner) : createWorldPacker(inner)
+  const archive = data?.archive ?? createMemoryArchive()
+  const accounts = createAccounts({
+    clock,
+    randomBytes,
+    act: (act, alongside) => void world.act(act, alongside),
+    onWebhooks,
+    ...(data !== null && { save: (change) => data.save(change) }),
+  })
+  const isPinned = pinnedAt !== null
+  let checkpointTimer: Timer | undefined
+  let isBegun = false
+  /** How many are under way. */
+  let advances = 0
+  let course = data?.course() ?? 0
+  let savedSeq = -1
+  let working: Promise<unknown> = Promise.resolve()
+  let closing: Promise<void> | undefined
+
+  /** One at a time: what saves, and what puts back. */
+  function alone<T>(fn: () => Promise<T>): Promise<T> {
+    const done = working.then(fn)
+    working = done.catch(() => {})
+    return done
+  }
+
+  async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
+    plantWorld(seed, world.acts)
+    clock.moveTo(isPinned || seed.clock.mode === 'manual' ? startAt + history : base.now())
+    await driver.catchUp(onProgress)
+    const drawn = applySeed(seed, accounts, world.acts)
+    prepare(true)
+    archive.put(originName, await packer.take(accounts.state()))
+    return drawn
+  }
+
+  async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<void> {
+    accounts.restore(left.accounts)
+    packer.restore(left.checkpoint)
+    await replayActs(inner, left.acts, onProgress)
+    const isWithWall = seed.clock.mode === 'real' && !isPinned
+    clock.moveTo(Math.max(left.reachedAt, isWithWall ? base.now() : 0))
+    await driver.catchUp(onProgress)
+    prepare(false)
+  }
+
+  /** A world that could not keep up with its clock is where it is: the clock stands there, so that answers and dates agree. */
+  function standAt(at: number): number {
+    world.advanceTo(at)
+    const standsAt = Math.min(at, world.now())
+    noteStanding(standsAt)
+    return standsAt
+  }
+
+  /** Without the time by which the moment that is noted runs ahead. */
+  function noteStanding(at: number): void {
+    if (isBegun && closing === undefined) data?.stand(at)
+  }
+
+  async function advance(ms: number): Promise<void> {
+    const epoch = clock.epoch()
+    advances++
+    try {
+      await clock.advance(ms)
+      await driver.catchUp()
+    } finally {
+      advances--
+      if (advances === 0) noteStanding(clock.now())
+    }
+    if (clock.epoch() !== epoch) throw advanceEnded()
+  }
+
+  async function save(as: string): Promise<number> {
+    const others = archive.list().filter((state) => state.name !== as && state.name !== originName)
+    if (others.length >= mostSaved) {
+      throw new InboxError('bad_request', `${mostSaved} states are saved, no more can be; delete one, or save over one`)
+    }
+    const state = await packer.take(accounts.state())
+    archive.put(as, state)
+    return state.at
+  }
+
+  async function checkpoint(): Promise<void> {
+    // A world that was not completed is made anew the next time.
+    if (data === null || !isBegun || savedSeq === world.seq()) return
+    const seq = world.seq()
+    const lastAct = data.lastAct()
+    data.checkpoint(await packer.take(accounts.state()), lastAct)
+    savedSeq = seq
+  }
+
+  function checkpointLater(): void {
+    checkpointTimer = wall.after(checkpointMs, () => {
+      alone(checkpoint)
+        .catch((error: unknown) => log.error({ error: messageOf(error) }, 'the world could not be saved'))
+        .finally(() => {
+          if (closing === undefined) checkpointLater()
+        })
+    })
+  }
+
+  async function close(): Promise<void> {
+    driver.stop()
+    checkpointTimer?.cancel()
+    const nextAt = world.nextAt()
+    const standsAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
+    // Whoever is advancing it stops.
+    clock.moveTo(standsAt)
+    if (data === null) return
+    try {
+      await alone(checkpoint)
+      if (isBegun) data.stand(standsAt)
+    } finally {
+      data.close()
+    }
+  }
+
+  return {
+    world,
+    clock,
+    accounts,
+    course: () => course,
+    cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),
+    async begin(onProgress) {
+      const left = data?.leftBehind() ?? null
+      const drawn = left === null ? await make(onProgress) : await takeUp(left, onProgress)
+      data?.stand(clock.now())
+      isBegun = true
+      await alone(checkpoint)
+      return { isNew: left === null, drawn: drawn ?? [] }
+    },
+    run() {
+      driver.start()
+      if (data !== null) checkpointLater()
+    },
+    advance,
+    save: (as) => alone(() => save(as)),
+    forget: (as) => alone(() => Promise.resolve(archive.remove(as))),
+    saved: () => archive.list(),
+    restore: (from) =>
+      alone(async () => {
+        const state = archive.get(from)
+        if (state === null) return false
+        data?.replace(state)
+        course = data?.course() ?? course + 1
+        accounts.restore(state.accounts)
+        packer.restore(state)
+        clock.moveTo(state.at)
+        driver.changed()
+        onRestore()
+        return true
+      }),
+    close: () => (closing ??= close()),
+  }
+}

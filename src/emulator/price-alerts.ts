@@ -1,0 +1,81 @@
+import { networkIds } from '../../schema/index.ts'
+import { LimitReached, type Account, type Accounts } from './accounts/port.ts'
+import type { RandomStream } from './random.ts'
+import type { Token, World } from './world/port.ts'
+
+/** Below this a single trade moves the price too far. */
+const leastLiquidityUsd = 20_000
+/** How far from the present price a line is drawn, in percent. */
+const [nearestPct, farthestPct] = [1, 6]
+const labelOfTriggers = 'set to be triggered'
+const mostForTriggers = 20
+
+/** What alerts on prices are set with. */
+export interface PriceAlertsOptions {
+  readonly accounts: Accounts
+  readonly world: Pick<World, 'views'>
+  readonly stream: RandomStream
+}
+
+/**
+ * Sets `count` alerts for an account, near the present prices of the larger tokens of all networks in turn, so that they are
+ * crossed in the natural course of things. None without a webhook: nobody would hear of them.
+ */
+export function setPriceAlerts(options: PriceAlertsOptions, account: Account, count: number): void {
+  const tokens = largerTokens(options.world)
+  if (tokens.length === 0) return
+  for (let index = 0; index < count; index++) {
+    const token = tokens[index % tokens.length]
+    if (token !== undefined) setAlert(options, account, token, 'standing')
+  }
+}
+
+/**
+ * Sets one for whichever account has a webhook, so that the world can let a price cross it. False if none has, or if that
+ * account has as many alerts as it may.
+ */
+export function setAlertToTrigger(options: PriceAlertsOptions): boolean {
+  const { accounts, world, stream } = options
+  const account = accounts.accounts().find(({ accountId }) => accounts.webhooks(accountId).length > 0)
+  const tokens = largerTokens(world)
+  if (account === undefined || tokens.length === 0) return false
+  const old = accounts.alerts(account.accountId).filter(({ label }) => label === labelOfTriggers)
+  for (const { alertId } of old.slice(0, Math.max(0, old.length - mostForTriggers + 1))) {
+    accounts.removeAlert(account.accountId, alertId)
+  }
+  try {
+    setAlert(options, account, stream.pick(tokens), labelOfTriggers)
+  } catch (error) {
+    if (error instanceof LimitReached) return false
+    throw error
+  }
+  return true
+}
+
+function setAlert({ accounts, stream }: PriceAlertsOptions, account: Account, token: Token, label: string): void {
+  const [webhook] = accounts.webhooks(account.accountId)
+  if (webhook === undefined) return
+  const isAbove = stream.uniform() < 0.5
+  const distance = stream.between(nearestPct, farthestPct, 2) / 100
+  accounts.addAlert(account.accountId, {
+    type: isAbove ? 'price_above' : 'price_below',
+    address: token.address,
+    network: token.network,
+    threshold: Number((token.price_usd * (isAbove ? 1 + distance : 1 - distance)).toPrecision(6)),
+    webhookUrl: webhook.url,
+    label,
+  })
+}
+
+/** Largest first on each network, of the networks in turn. */
+function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] {
+  const tokens = views
+    .tokens()
+    .map((token) => views.token(token))
+    .filter((token) => token.liquidity_usd >= leastLiquidityUsd && token.price_usd > 0)
+  const byNetwork = networkIds.map((network) =>
+    tokens.filter((token) => token.network === network).toSorted((a, b) => b.liquidity_usd - a.liquidity_usd),
+  )
+  const longest = Math.max(...byNetwork.map((some) => some.length))
+  return Array.from({ length: longest }, (_, rank) => byNetwork.flatMap((some) => some.slice(rank, rank + 1))).flat()
+}

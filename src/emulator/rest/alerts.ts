@@ -1,0 +1,58 @@
+import type { Accounts, Alert } from '../accounts/port.ts'
+import type { World } from '../world/port.ts'
+import { pageOf } from './account-page.ts'
+import type { Call, HandlersOf } from './calls.ts'
+import { invalidRequest, RestError } from './error.ts'
+
+type AlertOperation = 'createAlert' | 'listAlerts' | 'getAlert' | 'deleteAlert'
+
+/** The alerts of the caller's account (R30–R37, R57, R58, A22, A26, A27). */
+export function createAlertHandlers(accounts: Accounts, { views }: Pick<World, 'views'>): HandlersOf<AlertOperation> {
+  const refuseWalletInPlaceOfToken = ({ type, network, address }: Call<'createAlert'>['body']) => {
+    const isAboutToken = type === 'price_above' || type === 'price_below' || type === 'volume_spike'
+    if (!isAboutToken || views.findToken(network, address) !== null) return
+    if (views.findWallet(network, address) === null) return
+    const message = `expected the contract address of a token for ${type}; this is a wallet`
+    throw invalidRequest([{ path: 'address', message }])
+  }
+
+  return {
+    createAlert({ caller, body }) {
+      refuseWalletInPlaceOfToken(body)
+      const { webhook_url: webhookUrl, label = null, ...watched } = body
+      return { data: toAlertData(accounts.addAlert(caller.accountId, { ...watched, webhookUrl, label })), page: null }
+    },
+    listAlerts({ caller, page }) {
+      const found = pageOf(accounts.alerts(caller.accountId), ({ alertId }) => alertId, page)
+      return { data: found.items.map(toAlertData), page: found.page }
+    },
+    getAlert({ caller, params }) {
+      const alert = accounts.alert(caller.accountId, params.alert_id)
+      if (alert === null) throw noSuchAlert()
+      return { data: toAlertData(alert), page: null }
+    },
+    deleteAlert({ caller, params: { alert_id } }) {
+      if (!accounts.removeAlert(caller.accountId, alert_id)) throw noSuchAlert()
+      return { data: { alert_id, deleted: true }, page: null }
+    },
+  }
+}
+
+function toAlertData(alert: Alert) {
+  const { alertId, type, address, network, threshold, webhookUrl, label, status, createdAt } = alert
+  return {
+    alert_id: alertId,
+    type,
+    address,
+    network,
+    threshold,
+    webhook_url: webhookUrl,
+    ...(label !== null && { label }),
+    status,
+    created_at: new Date(createdAt).toISOString(),
+  }
+}
+
+function noSuchAlert(): RestError {
+  return new RestError('not_found', 'this account has no alert of this alert_id; GET /v1/alerts lists those it has')
+}

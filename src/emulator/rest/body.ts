@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import getRawBody from 'raw-body'
+import { sendContinue } from '../../expect-continue.ts'
+import { safeText } from '../../log.ts'
+import { RestError } from './error.ts'
+
+const limitBytes = 64 * 1024
+const mediaType = 'application/json'
+
+/**
+ * The JSON object that is the body of a request (R50): `application/json` in UTF-8, of at most 64 KiB. Of members that are
+ * given twice the last one counts. Throws a `RestError` that says what was expected.
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Readonly<Record<string, unknown>>> {
+  checkMediaType(request)
+  const value = parseJson(await readBytes(request, response))
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new RestError('invalid_request', `the body is ${kindOf(value)}, expected a JSON object`)
+}
+
+function checkMediaType(request: IncomingMessage): void {
+  const all = request.headersDistinct['content-type'] ?? []
+  // Which of two to believe would be a guess.
+  const given = all.length === 0 ? undefined : all.join(', ')
+  const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((part) => part.startsWith('charset='))
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+  if (type !== mediaType || !isUtf8) {
+    const came = given === undefined ? 'none came' : `"${safeText(given, 80)}" came`
+    throw new RestError(
+      'unsupported_media_type',
+      `expected a JSON body in UTF-8 with the header "Content-Type: ${mediaType}"; ${came}`,
+    )
+  }
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new RestError('unsupported_media_type', 'expected a body without Content-Encoding: send it as it is')
+  }
+}
+
+async function readBytes(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+  const length = request.headers['content-length']
+  try {
+    if (length === undefined || Number(length) <= limitBytes) sendContinue(request, response)
+    return await getRawBody(request, { limit: limitBytes, ...(length !== undefined && { length }) })
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
+    if (isTooLarge)
+      throw new RestError('payload_too_large', `the body is too large, expected at most ${limitBytes} bytes`)
+    throw new RestError('invalid_request', 'the body did not arrive whole; send it again', { cause: error })
+  }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new RestError('invalid_request', 'the body is empty, expected a JSON object')
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    const what = error instanceof SyntaxError ? 'JSON' : 'UTF-8'
+    throw new RestError('invalid_request', `the body is not well-formed ${what}, expected a JSON object`, {
+      cause: error,
+    })
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

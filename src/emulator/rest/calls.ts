@@ -1,0 +1,34 @@
+import type { z } from 'zod'
+import type { OperationById, OperationId } from '../../../schema/rest/operations.ts'
+import type { Caller } from '../accounts/port.ts'
+import type { KeyedPageRequest } from './pages.ts'
+
+type Output<S> = S extends z.ZodType ? Readonly<z.output<S>> : null
+
+/** A request of one operation, checked. */
+export interface Call<Id extends OperationId> {
+  readonly caller: Caller
+  readonly params: Output<OperationById<Id>['params']>
+  readonly query: Output<OperationById<Id>['query']>
+  readonly body: Output<OperationById<Id>['body']>
+  /** For operations that give pages, else null. */
+  readonly page: OperationById<Id>['meta'] extends 'page' ? KeyedPageRequest : null
+}
+
+/** What an operation gives back. */
+export interface Result<Id extends OperationId> {
+  readonly data: Output<OperationById<Id>['data']>
+  /** For operations that give pages, else null. */
+  readonly page: OperationById<Id>['meta'] extends 'page' ? PageEnd : null
+}
+
+export interface PageEnd {
+  /** Key of the last item if more exist, else null. */
+  readonly lastKey: number | string | null
+  readonly total: number
+}
+
+/** What each operation does. Throws a `RestError`, `LimitReached` or `WorldRefusal` where it cannot. */
+export type Handlers = { readonly [Id in OperationId]: (call: Call<Id>) => Result<Id> }
+/** The handlers of one group of operations. */
+export type HandlersOf<Id extends OperationId> = Pick<Handlers, Id>

@@ -1,0 +1,147 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../clock.ts'
+import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
+import { readBearer, type Presented } from './bearer.ts'
+import type { RestError } from './error.ts'
+import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal-entry.ts'
+import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
+import type { RestSettings } from './settings.ts'
+
+/** What `X-RateLimit-Limit` says where there is no limit: on the plan for load tests (A54). */
+const unlimitedQuota = 1_000_000_000
+const bucketCapacity = 10_000
+const noticeMs = 180 * 24 * 3_600_000
+
+/** One request, from who asks to its answer. It is answered once, by `succeed` or by `fail`. */
+export interface Exchange {
+  readonly presented: Presented
+  /** Null without a valid key. */
+  readonly caller: Caller | null
+  readonly quota: Quota
+  /** Seconds until the quota is full (A56). */
+  retryAfter(): number
+  /** Keeps the body of the request for the journal. */
+  noteBody(body: unknown): void
+  /** `meta`: what it has beside `timestamp` and `latency_ms`. */
+  succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
+  fail(error: RestError): void
+}
+
+export interface ExchangesOptions {
+  readonly accounts: Pick<Accounts, 'authenticate'>
+  readonly settings: RestSettings
+  /** World time: what answers are dated with. */
+  readonly clock: Pick<Clock, 'now'>
+  /** Real time: rate windows and latency. */
+  readonly wall: Pick<Clock, 'now' | 'random'>
+  /** Called once for each request that was answered. */
+  readonly onExchange?: ((exchange: RestExchange) => void) | undefined
+}
+
+export interface Exchanges {
+  /** Finds out who asks and counts the request: by key, or without a valid one by remote address (R70, A55). */
+  begin(request: IncomingMessage, response: ServerResponse): Exchange
+  /** The whole HTTP/1.1 answer to a request that Node could not read. */
+  refuseUnread(statusLine: string, error: RestError, remoteAddress: string | undefined): string
+}
+
+/** Answers in the envelope (R8–R14), with the headers that every response has (R117–R119). */
+export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions): Exchanges {
+  const keys = new RateLimits(wall, bucketCapacity)
+  const addresses = new RateLimits(wall, bucketCapacity)
+  const versionHeaders = deprecationHeaders(settings)
+
+  const hexPart = () =>
+    Math.floor(wall.random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+  const newId = () => `req_${hexPart()}${hexPart()}`
+  const timeAndLatency = (startedAt: number) => ({
+    timestamp: new Date(clock.now()).toISOString(),
+    latency_ms: Math.max(0, Math.round(wall.now() - startedAt)),
+  })
+
+  const takeQuota = (caller: Caller | null, remoteAddress = ''): Quota =>
+    caller === null
+      ? addresses.take(remoteAddress, planLimits.free)
+      : keys.take(caller.keyId, planLimits[caller.plan] ?? unlimitedQuota)
+
+  const headersOf = (requestId: string, quota: Quota, body: string) => ({
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...quotaHeaders(quota),
+    'X-Request-Id': requestId,
+    ...versionHeaders,
+  })
+
+  const failure = ({ code, message, details }: RestError, requestId: string, startedAt: number) =>
+    JSON.stringify({
+      success: false,
+      error: { code, message, details, request_id: requestId },
+      meta: timeAndLatency(startedAt),
+    })
+
+  return {
+    begin(request, response) {
+      const requestId = newId()
+      const startedAt = wall.now()
+      const presented = readBearer(request)
+      const presentedKey = presented.kind === 'key' ? presented.key : null
+      const caller = presentedKey === null ? null : accounts.authenticate(presentedKey)
+      const quota = takeQuota(caller, request.socket.remoteAddress)
+      let requestBody: string | null = null
+
+      const send = (status: number, body: string, headers: Readonly<Record<string, string>>) => {
+        if (!response.headersSent && !response.destroyed) {
+          response.writeHead(status, { ...headersOf(requestId, quota, body), ...headers })
+          response.end(body)
+        }
+        onExchange?.({
+          requestId,
+          at: startedAt,
+          method: request.method ?? '',
+          ...splitTarget(request.url ?? '', presentedKey),
+          status,
+          keyId: caller?.keyId ?? null,
+          accountId: caller?.accountId ?? null,
+          latencyMs: timeAndLatency(startedAt).latency_ms,
+          requestBody,
+          responseBody: excerptOfText(body, presentedKey),
+        })
+      }
+
+      return {
+        presented,
+        caller,
+        quota,
+        retryAfter: () => retryAfterSeconds(quota, wall.now()),
+        noteBody(body) {
+          if (onExchange !== undefined) requestBody = excerptOf(body, presentedKey)
+        },
+        succeed(status, data, meta, isPage) {
+          const { timestamp, latency_ms } = timeAndLatency(startedAt)
+          const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
+          send(status, JSON.stringify({ success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }), {})
+        },
+        fail(error) {
+          send(error.status, failure(error, requestId, startedAt), error.headers)
+        },
+      }
+    },
+    refuseUnread(statusLine, error, remoteAddress) {
+      const requestId = newId()
+      const body = failure(error, requestId, wall.now())
+      const quota = takeQuota(null, remoteAddress)
+      const headers = { ...headersOf(requestId, quota, body), ...error.headers, Connection: 'close' }
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+      return [`HTTP/1.1 ${statusLine}`, ...lines, '', body].join('\r\n')
+    },
+  }
+}
+
+/** How the end of v1 is announced, 180 days ahead (R126, A62). */
+function deprecationHeaders({ v1DeprecatedOn }: RestSettings): Readonly<Record<string, string>> {
+  if (v1DeprecatedOn === null) return {}
+  const at = Date.parse(v1DeprecatedOn)
+  return { Deprecation: `@${at / 1_000}`, Sunset: new Date(at + noticeMs).toUTCString() }
+}

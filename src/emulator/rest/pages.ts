@@ -1,0 +1,60 @@
+import type { Caller } from '../accounts/port.ts'
+import type { AsOf, PageRequest } from '../world/port.ts'
+import type { Cursors, Position } from './cursor.ts'
+import { invalidRequest } from './error.ts'
+import type { Input } from './input.ts'
+
+/** A page that was asked for: of `list`, after `position`, or from its beginning on. */
+export interface PageAsked {
+  /** Names the list: the operation with all that it filters by, and the account that asks. */
+  readonly list: string
+  readonly limit: number
+  readonly position: Position | null
+}
+
+/** What is paged through in the world has numbers for keys, what belongs to an account has texts. */
+export interface KeyedPageRequest extends Omit<PageRequest, 'after'> {
+  readonly after: number | string | null
+}
+
+export interface PagesOptions {
+  readonly cursors: Cursors
+  readonly now: () => AsOf
+}
+
+/** Reads the cursors of requests and writes those of answers (R120–R122, A58). */
+export function createPages({ cursors, now }: PagesOptions) {
+  return {
+    /** Throws `invalid_request` for a cursor that does not go with the list. */
+    ask(operationId: string, { params, query }: Input, { accountId }: Caller): PageAsked {
+      const { limit, cursor, ...filters } = query
+      const list = JSON.stringify([operationId, accountId, params, filters])
+      return { list, limit: Number(limit), position: typeof cursor === 'string' ? positionOf(cursor, list) : null }
+    },
+    /** The first page is of the present moment, each later one of the moment of the first. */
+    toRequest({ limit, position }: PageAsked): KeyedPageRequest {
+      return { limit, after: position?.after ?? null, asOf: position?.asOf ?? now() }
+    },
+    /** The cursor of the next page; null if there is none. */
+    nextCursor({ list }: PageAsked, asOf: AsOf, lastKey: number | string | null): string | null {
+      return lastKey === null ? null : cursors.encode({ after: lastKey, asOf }, list)
+    },
+  }
+
+  function positionOf(cursor: string, list: string): Position {
+    const decoded = cursors.decode(cursor, list)
+    if (!decoded.ok) throw invalidRequest([{ path: 'cursor', message: refusals[decoded.reason] }])
+    if (decoded.position.asOf.seq > now().seq) throw invalidRequest([{ path: 'cursor', message: refusals.ahead }])
+    return decoded.position
+  }
+}
+
+const refusals = {
+  foreign:
+    'expected the meta.next_cursor of a page of this service, unchanged, and of no time before the world was put back; pass it ' +
+    'as it came, or begin again without one',
+  'other-list':
+    'expected a cursor of this list, this one is of another: keep the account, the path and all parameters but limit the ' +
+    'same from page to page, or begin again without one',
+  ahead: 'expected a cursor of the past, this one is of a moment that is yet to come; begin again without one',
+} as const

@@ -1,0 +1,56 @@
+import type { z } from 'zod'
+import { safeText } from '../../log.ts'
+import { invalidRequest, type Problem, type RestError } from './error.ts'
+import { mayNameSecret } from './secrets.ts'
+
+const longestShown = 80
+
+/** Where a value came from that was checked as a whole. */
+export type Place = 'path' | 'query' | 'body'
+
+/** Says of each place what the schema expected and what came instead. What may be a secret is not shown. */
+export function toInvalidRequest(error: z.ZodError, given: unknown, place: Place): RestError {
+  return invalidRequest(problemsOf(error, given, place))
+}
+
+/** The same, place by place. */
+export function problemsOf(error: z.ZodError, given: unknown, place: Place): readonly Problem[] {
+  const problems = error.issues.map((issue) => toProblem(issue, given, place))
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()]
+}
+
+function toProblem(issue: z.core.$ZodIssue, given: unknown, place: Place): Problem {
+  const path = issue.path.map(String).join('.')
+  if (path === '') return { path: place, message: expectedBy(issue) }
+  return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, given)}` }
+}
+
+function expectedBy(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`
+  if (issue.message.startsWith('expected')) return issue.message
+  if (issue.code === 'unrecognized_keys') {
+    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
+  }
+  if (issue.code === 'invalid_type') return `expected ${nameOf(issue.expected)}`
+  return issue.message
+}
+
+function nameOf(type: string): string {
+  if (type === 'int') return 'a whole number'
+  return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`
+}
+
+function receivedAt(path: readonly PropertyKey[], given: unknown): string {
+  const value = path.reduce<unknown>((parent, key) => memberOf(parent, key), given)
+  if (value === undefined) return 'it is missing'
+  if (path.some((name) => mayNameSecret(String(name)))) return 'what came is none'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'got an array' : 'got an object'
+  // JSON would write null for a number that is none.
+  const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
+  return `got ${safeText(text, longestShown)}`
+}
+
+function memberOf(parent: unknown, key: PropertyKey): unknown {
+  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined
+  return (parent as Readonly<Record<PropertyKey, unknown>>)[key]
+}

@@ -1,0 +1,74 @@
+import { LimitReached, type Caller } from '../accounts/port.ts'
+import { WorldRefusal } from '../world/port.ts'
+import { RestError } from './error.ts'
+import type { Exchange } from './exchange.ts'
+
+/** What every path of the service begins with (R124). */
+export const versionPrefix = '/v1'
+
+/** Who asks. Throws `invalid_api_key` without a valid key (R66, A28). */
+export function callerOf({ caller, presented }: Exchange): Caller {
+  if (caller !== null) return caller
+  const expected = 'expected the header "Authorization: Bearer <API_KEY>"'
+  const messages = {
+    none: `${expected}, none came`,
+    malformed: `${expected} once, with one key; what came is not of this form`,
+    key: 'the API key is unknown or revoked; use one that is listed as active for your account',
+  }
+  const challenge = presented.kind === 'none' ? 'Bearer' : 'Bearer error="invalid_token"'
+  throw new RestError('invalid_api_key', messages[presented.kind], { headers: { 'WWW-Authenticate': challenge } })
+}
+
+/** `insufficient_scope`: names the scope (R69, A28). */
+export function missingScope(scope: string): RestError {
+  return new RestError('insufficient_scope', `the API key lacks the scope ${scope}; use a key that has it`)
+}
+
+/** `invalid_request`: HTTP/1.1 asks for the header. */
+export function withoutHost(): RestError {
+  return new RestError('invalid_request', 'expected the header Host, none came')
+}
+
+/** `method_not_allowed`; `allowed` goes into the header `Allow`. */
+export function wrongMethod(allowed: string): RestError {
+  return new RestError('method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
+}
+
+/** `not_documented` (A2). */
+export function notDocumented(group: string): RestError {
+  return new RestError(
+    'not_documented',
+    `nothing is documented of the operations under ${versionPrefix}/${group}: none is emulated`,
+  )
+}
+
+/** `not_found` for a target that leads nowhere. */
+export function nothingHere(target: string): RestError {
+  const isVersioned = target === versionPrefix || target.startsWith(`${versionPrefix}/`)
+  const hint = isVersioned ? 'check its spelling' : `every path begins with ${versionPrefix}/`
+  return new RestError('not_found', `there is nothing at this path; ${hint}`)
+}
+
+/** `rate_limited`, with `Retry-After` (R107, A56). */
+export function overLimit(exchange: Exchange): RestError {
+  const seconds = exchange.retryAfter()
+  return new RestError(
+    'rate_limited',
+    `more than ${exchange.quota.limit} requests within a minute; try again in ${seconds} s, as Retry-After says`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
+}
+
+/** What a request is answered with when something was thrown: of what is unexpected it tells nothing. */
+export function toRestError(thrown: unknown): RestError {
+  if (thrown instanceof RestError) return thrown
+  if (thrown instanceof LimitReached) return new RestError('limit_reached', thrown.message)
+  if (thrown instanceof WorldRefusal) return new RestError('invalid_request', thrown.message)
+  // Express refuses a path whose percent-encoding is broken with this.
+  if (thrown instanceof URIError) {
+    return new RestError('invalid_request', 'the path is not well-formed percent-encoding of UTF-8')
+  }
+  return new RestError('internal', 'the request could not be processed; the log of the service says why', {
+    cause: thrown,
+  })
+}

@@ -1,0 +1,188 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { operations, undocumentedGroups, type Operation } from '../../../schema/rest/operations.ts'
+import { bareExpress } from '../../bare-express.ts'
+import type { Clock } from '../../clock.ts'
+import { messageOf } from '../../errors.ts'
+import { safeText, type Logger } from '../../log.ts'
+import type { Accounts } from '../accounts/port.ts'
+import type { World } from '../world/port.ts'
+import { createAlertHandlers } from './alerts.ts'
+import { readJsonBody } from './body.ts'
+import type { Handlers, PageEnd } from './calls.ts'
+import { createCursors } from './cursor.ts'
+import { createExchanges, type Exchange } from './exchange.ts'
+import { createInputReader } from './input.ts'
+import { splitTarget, type RestExchange } from './journal-entry.ts'
+import { createNetworkGate } from './network-gate.ts'
+import { createNetworkHandlers } from './networks.ts'
+import { createPages, type PageAsked } from './pages.ts'
+import {
+  callerOf,
+  missingScope,
+  notDocumented,
+  nothingHere,
+  overLimit,
+  toRestError,
+  versionPrefix,
+  withoutHost,
+  wrongMethod,
+} from './refusals.ts'
+import { createUnreadRefusal } from './refuse-unread.ts'
+import { defaultRestSettings, type RestSettings } from './settings.ts'
+import { createTokenHandlers } from './tokens.ts'
+import { createWalletHandlers } from './wallets.ts'
+import { createWebhookHandlers } from './webhooks.ts'
+
+export interface RestAppOptions {
+  readonly world: World
+  readonly accounts: Accounts
+  /** Signs cursors, so that those of another world are refused (A58). */
+  readonly cursorSecret: string
+  /** Signed with them: cursors of another course of the world's time are refused as well. Default: there is one. */
+  readonly course?: () => number
+  readonly settings?: RestSettings
+  /** World time. */
+  readonly clock: Pick<Clock, 'now'>
+  /** Real time: rate windows, latency, and how late a degraded network is. */
+  readonly wall: Clock
+  readonly log: Logger
+  /** Called once for each request that was answered, without secrets. */
+  readonly onExchange?: (exchange: RestExchange) => void
+}
+
+export interface RestApp {
+  (request: IncomingMessage, response: ServerResponse): void
+  /**
+   * For the event `clientError` of the server: answers what is no HTTP in the envelope as well. For a missing Host header the
+   * server needs `requireHostHeader: false`.
+   */
+  readonly onClientError: (error: Error, socket: Duplex) => void
+}
+
+/**
+ * The REST service under `/v1` (R1, R2, R124): a route for each operation of the table, its input checked by the schemas from
+ * which its description is made as well.
+ *
+ * Order of checks, the same for all: rate limit (429) – Host (400) – path, method (404, 405) – key (401) – documented (501) –
+ * scope (403) – media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – status of the
+ * network (503) – what is asked for (404, 409).
+ */
+export function createRestApp(options: RestAppOptions): RestApp {
+  const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange } = options
+  const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
+  const current = new WeakMap<IncomingMessage, Exchange>()
+  const unread = createUnreadRefusal(exchanges)
+  const passNetwork = createNetworkGate({ world, wall, settings })
+  const pages = createPages({
+    cursors: createCursors(options.cursorSecret, options.course),
+    now: () => ({ at: world.now(), seq: world.seq() }),
+  })
+  const handlers: Handlers = {
+    ...createNetworkHandlers(world),
+    ...createWalletHandlers(world, settings),
+    ...createTokenHandlers(world),
+    ...createAlertHandlers(accounts, world),
+    ...createWebhookHandlers(accounts),
+  }
+  const catchUp = () => world.advanceTo(Math.floor(clock.now()))
+
+  const exchangeOf = (request: IncomingMessage): Exchange => {
+    const exchange = current.get(request)
+    if (exchange === undefined) throw new TypeError('a request without an exchange')
+    return exchange
+  }
+
+  function createOperation(operation: Operation): RequestHandler {
+    const { id, scope, status, meta } = operation
+    const readInput = createInputReader(operation, settings)
+    const handle = handlers[operation.id as keyof Handlers] as (call: unknown) => HandlerResult
+
+    return async (request, response) => {
+      const exchange = exchangeOf(request)
+      const caller = callerOf(exchange)
+      if (scope !== null && !caller.scopes.includes(scope)) throw missingScope(scope)
+      const given = operation.body === null ? null : await readJsonBody(request, response)
+      if (given !== null) exchange.noteBody(given)
+
+      const input = readInput({ params: request.params, target: request.url, body: given })
+      catchUp()
+      const asked = meta === 'page' ? pages.ask(id, input, caller) : null
+      const waiting = input.network === null ? null : passNetwork(input.network)
+      if (waiting !== null) {
+        await waiting
+        catchUp()
+      }
+      const page = asked && pages.toRequest(asked)
+      const result = handle({ caller, params: input.params, query: input.query, body: input.body, page })
+      if (asked !== null && page !== null && result.page !== null) {
+        const cursor = pages.nextCursor(asked, page.asOf, result.page.lastKey)
+        exchange.succeed(status, result.data, pageMeta(asked, cursor, result.page), true)
+      } else {
+        exchange.succeed(status, result.data, meta === 'network' ? { network: input.network } : {}, false)
+      }
+    }
+  }
+
+  function pageMeta({ limit }: PageAsked, cursor: string | null, { total }: PageEnd) {
+    const isOmitted = cursor === null && settings.omitNextCursor
+    return { ...(!isOmitted && { next_cursor: cursor }), limit, total }
+  }
+
+  const app = bareExpress()
+  for (const [path, byMethod] of routes()) {
+    const operationsByMethod = new Map(byMethod.map((one) => [one.method.toUpperCase(), createOperation(one)]))
+    const allowed = [...operationsByMethod.keys()].join(', ')
+    app.all(path, (request, response, next) => {
+      const operation = operationsByMethod.get(request.method)
+      if (operation === undefined) throw wrongMethod(allowed)
+      return operation(request, response, next)
+    })
+  }
+  for (const group of undocumentedGroups) {
+    app.use(`${versionPrefix}/${group}`, (request) => {
+      callerOf(exchangeOf(request))
+      throw notDocumented(group)
+    })
+  }
+  app.use((error: unknown, request: Request, _response: Response, _next: NextFunction) => {
+    const known = toRestError(error)
+    if (known.code === 'internal') {
+      log.error(
+        { path: safeText(splitTarget(request.path, null).path), error: safeText(messageOf(error)) },
+        'a request failed',
+      )
+    }
+    exchangeOf(request).fail(known)
+  })
+
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    unread.note(request, response)
+    const exchange = exchanges.begin(request, response)
+    if (exchange.quota.isExceeded) {
+      exchange.fail(overLimit(exchange))
+      return
+    }
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      exchange.fail(withoutHost())
+      return
+    }
+    current.set(request, exchange)
+    app(request as Request, response as Response, () => exchange.fail(nothingHere(request.url ?? '')))
+  }
+  return Object.assign(listener, { onClientError: (error: Error, socket: Duplex) => unread.refuse(error, socket) })
+}
+
+interface HandlerResult {
+  readonly data: unknown
+  readonly page: PageEnd | null
+}
+
+/** The paths of the operations as Express writes them, those without a parameter first: `search` is never an address (R65). */
+function routes(): readonly (readonly [string, readonly Operation[]])[] {
+  const byPath = Map.groupBy<string, Operation>(operations, ({ path }) => path)
+  return [...byPath]
+    .map(([path, same]) => [`${versionPrefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, same] as const)
+    .toSorted(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
+}

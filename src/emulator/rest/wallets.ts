@@ -1,0 +1,46 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import type { PageRequest, Trade, WalletRef, World } from '../world/port.ts'
+import type { HandlersOf } from './calls.ts'
+import { RestError } from './error.ts'
+import type { KeyedPageRequest } from './pages.ts'
+import type { RestSettings } from './settings.ts'
+
+type WalletOperation = 'getWallet' | 'getWalletPortfolio' | 'getWalletPnl' | 'listWalletTrades'
+
+/** Everything about wallets, read from the world (R16–R29, R51–R56). */
+export function createWalletHandlers(
+  { views }: Pick<World, 'views'>,
+  { tradesOrder }: Pick<RestSettings, 'tradesOrder'>,
+): HandlersOf<WalletOperation> {
+  const find = (address: string, network: NetworkId): WalletRef => {
+    const wallet = views.findWallet(network, address)
+    if (wallet !== null) return wallet
+    throw new RestError('wallet_not_found', `no wallet ${address} was ever seen on ${network}: has it traded there?`)
+  }
+
+  return {
+    getWallet: ({ params, query }) => ({ data: views.overview(find(params.address, query.network)), page: null }),
+    getWalletPortfolio({ params, query, page }) {
+      const { items, lastKey, total } = views.portfolio(find(params.address, query.network), toPageRequest(page))
+      return { data: items, page: { lastKey, total } }
+    },
+    getWalletPnl({ params, query }) {
+      return { data: views.pnl(find(params.address, query.network), query.timeframe), page: null }
+    },
+    listWalletTrades({ params, query, page }) {
+      const wallet = find(params.address, query.network)
+      const { items, lastKey, total } = views.trades(wallet, toPageRequest(page), query.token ?? null)
+      return { data: tradesOrder === 'newest' ? items : items.toSorted(byHash), page: { lastKey, total } }
+    },
+  }
+}
+
+/** An order that has nothing to do with time, and is the same each time (A21). */
+function byHash(a: Trade, b: Trade): number {
+  return a.tx_hash < b.tx_hash ? -1 : 1
+}
+
+/** A page of something in the world, whose keys are numbers. */
+export function toPageRequest({ limit, after, asOf }: KeyedPageRequest): PageRequest {
+  return { limit, after: after === null ? null : Number(after), asOf }
+}

@@ -1,0 +1,76 @@
+import { networkIds } from '../../../schema/index.ts'
+import { InboxError } from '../../errors.ts'
+import type { Accounts } from '../accounts/port.ts'
+import { WorldRefusal, type World, type WorldAct } from '../world/port.ts'
+import type { Seed } from './schema.ts'
+
+/** A value that was drawn. It is shown once, to whoever made the emulator begin. */
+export interface DrawnSecret {
+  readonly kind: 'api-key' | 'webhook-secret' | 'alert-secret'
+  /** What it is of, for people. */
+  readonly of: string
+  readonly value: string
+}
+
+/**
+ * What is so from the beginning of history on: who is tracked, and what counts as much (A34).
+ *
+ * @throws InboxError `config_invalid` that names what the world cannot follow
+ */
+export function plantWorld(seed: Seed, acts: World['acts']): void {
+  for (const { network, wallet } of seed.tracked) {
+    follow(acts, 'tracked', { kind: 'track', network, wallet, isTracked: true })
+  }
+  if (Object.keys(seed.thresholds).length > 0) follow(acts, 'thresholds', { kind: 'thresholds', ...seed.thresholds })
+}
+
+/**
+ * What comes when history has caught up with the present: accounts and what is theirs, the status of networks, stories. Gives
+ * what was drawn.
+ *
+ * @throws InboxError `config_invalid` that names what the world cannot follow
+ */
+export function applySeed(seed: Seed, accounts: Accounts, acts: World['acts']): readonly DrawnSecret[] {
+  const drawn = seed.accounts.flatMap((account) => addAccount(account, accounts))
+  for (const network of networkIds) {
+    const status = seed.networks[network]
+    if (status !== undefined) follow(acts, `networks.${network}`, { kind: 'network-status', network, status })
+  }
+  for (const story of seed.stories) follow(acts, 'stories', { kind: 'story', story })
+  return drawn
+}
+
+function addAccount(given: Seed['accounts'][number], accounts: Accounts): DrawnSecret[] {
+  const { accountId, alertSecret } = accounts.putAccount(given.name, given.plan)
+  const drawn: DrawnSecret[] = []
+  if (given.alertSecret !== undefined) accounts.setAlertSecret(accountId, given.alertSecret)
+  else if (given.alerts.length > 0) drawn.push({ kind: 'alert-secret', of: given.name, value: alertSecret })
+
+  for (const { name, scopes, key } of given.keys) {
+    const { value } = accounts.addKey(accountId, { name, scopes, ...(key !== undefined && { value: key }) })
+    if (key === undefined) drawn.push({ kind: 'api-key', of: `${given.name}, ${name}`, value })
+  }
+  for (const { url, events, secret } of given.webhooks) {
+    const wanted = { url, events, ...(secret !== undefined && { secret }) }
+    const { webhook: added, isGenerated } = accounts.addWebhook(accountId, wanted)
+    if (isGenerated) drawn.push({ kind: 'webhook-secret', of: `${given.name}, ${added.url}`, value: added.secret })
+  }
+  for (const { type, address, network, threshold, webhookUrl, label = null } of given.alerts) {
+    const watched = { type, address, network, threshold, webhookUrl, label }
+    refusing(`alerts of ${given.name}`, () => accounts.addAlert(accountId, watched))
+  }
+  return drawn
+}
+
+function follow(acts: World['acts'], place: string, act: WorldAct): void {
+  refusing(place, () => acts.apply(act))
+}
+
+function refusing(place: string, fn: () => unknown): void {
+  try {
+    fn()
+  } catch (error) {
+    if (!(error instanceof WorldRefusal)) throw error
+    throw new InboxError('config_invalid', `${place}: ${error.message}`, { cause: error })
+  }
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { networkIds, type NetworkId } from '../../../schema/index.ts'
+import { newAlert } from '../../../schema/rest/alert.ts'
+import { endpointUrl } from '../../../schema/rest/url.ts'
+import { newWebhook } from '../../../schema/rest/webhook.ts'
+import { planLimits, scopes, type Plan } from '../accounts/port.ts'
+import { durationForm, parseDuration } from '../duration.ts'
+import { restSettingsSchema } from '../rest/settings.ts'
+import { clockModes } from '../world-clock.ts'
+import { parseAddress } from '../world/addresses.ts'
+import { networkStatuses, storyNames } from '../world/port.ts'
+
+const name = z.string().trim().min(1).max(100)
+const network = z.enum(networkIds)
+/** What a credential may consist of: whatever fits into a header, without spaces. */
+const credential = z
+  .string()
+  .regex(/^[\x21-\x7e]{16,256}$/, 'expected 16 to 256 visible ASCII characters without spaces')
+const positive = z.number().positive().max(1e15)
+
+const durationProblem = `expected ${durationForm}`
+const duration = z.union(
+  [
+    z.int().min(0),
+    z.string().transform((text, context) => {
+      const ms = parseDuration(text)
+      if (ms !== undefined) return ms
+      context.addIssue(durationProblem)
+      return z.NEVER
+    }),
+  ],
+  durationProblem,
+)
+
+const momentProblem = 'expected a UTC time such as 2026-01-31T12:00:00Z'
+const moment = z.union([z.int(), z.iso.datetime().transform((text) => Date.parse(text))], momentProblem)
+
+const planNames = Object.keys(planLimits) as [Plan, ...Plan[]]
+
+const scopesProblem = `expected "all" or a list of ${scopes.join(', ')}`
+
+/** An API key to be made. Without `key` its value is drawn, and shown once. */
+export const keySchema = z.strictObject({
+  name,
+  key: z.exactOptional(credential),
+  scopes: z.union([z.literal('all').transform(() => [...scopes]), z.array(z.enum(scopes)).min(1)], scopesProblem),
+})
+
+const { url, events, secret } = newWebhook.shape
+const { type, threshold, label } = newAlert.shape
+
+const trackedSchema = z
+  .strictObject({ network, wallet: z.string() })
+  .transform((given, context) => ({ ...given, wallet: canonical(given.network, given.wallet, 'wallet', context) }))
+
+const alertSchema = z
+  .strictObject({ type, address: z.string(), network, threshold, webhookUrl: endpointUrl, label })
+  .transform((given, context) => ({ ...given, address: canonical(given.network, given.address, 'address', context) }))
+
+function canonical(of: NetworkId, text: string, field: string, context: z.core.$RefinementCtx): string {
+  const parsed = parseAddress(of, text)
+  if (parsed.ok) return parsed.address
+  context.addIssue({ code: 'custom', message: parsed.problem, path: [field] })
+  return text
+}
+
+const accountSchema = z.strictObject({
+  name,
+  plan: z.enum(planNames).default('free'),
+  keys: z.array(keySchema).default([]),
+  webhooks: z
+    .array(z.strictObject({ url, events, secret: secret.exactOptional() }))
+    .max(20)
+    .default([]),
+  alertSecret: z.exactOptional(credential),
+  alerts: z.array(alertSchema).max(100).default([]),
+  /** So many alerts on the prices of larger tokens, near what these are at the beginning; only beside a webhook. */
+  priceAlerts: z.int().min(0).max(50).default(0),
+})
+
+/** How the world is, beside its seed: each a named setting with its default. */
+const worldSettingsSchema = z.strictObject({
+  /** How busy everybody is, as a multiple of the default. */
+  activity: z.number().min(0).max(10_000).default(1),
+  /** A12 */
+  pnlMode: z.enum(['closed', 'disposals']).default('closed'),
+  /** A68 */
+  graduationAlsoLists: z.boolean().default(true),
+  /** A5 */
+  whaleUsd: positive.default(1_000_000),
+  whaleSupplyPct: positive.max(100).default(1),
+})
+
+export const thresholdsSchema = z.strictObject({
+  largeTradeUsd: z.exactOptional(positive),
+  milestonesUsd: z.exactOptional(z.array(positive).min(1).max(100)),
+  riskSensitivity: z.exactOptional(z.number().min(0).max(100)),
+})
+
+/** What an emulator begins with (A34). What comes out of it may go in again. */
+export const seedSchema = z
+  .strictObject({
+    world: z
+      .strictObject({
+        seed: z.string().min(1).max(200).default('demo'),
+        /** When its history begins; it pins everything that happens to certain moments. */
+        startAt: moment.nullable().default(null),
+        /** How much has happened before anybody can look. */
+        history: duration.default(24 * 3_600_000),
+        ...worldSettingsSchema.shape,
+      })
+      .prefault({}),
+    clock: z
+      .strictObject({ mode: z.enum(clockModes).default('real'), speed: z.number().min(0.001).max(1e6).default(1) })
+      .prefault({}),
+    settings: restSettingsSchema.prefault({}),
+    controlToken: z.exactOptional(credential),
+    accounts: z.array(accountSchema).max(1_000).default([]),
+    tracked: z.array(trackedSchema).max(10_000).default([]),
+    thresholds: thresholdsSchema.default({}),
+    networks: z.partialRecord(network, z.enum(networkStatuses)).default({}),
+    stories: z.array(z.enum(storyNames)).max(100).default([]),
+  })
+  .superRefine(({ accounts }, context) => {
+    refuseRepeated(
+      accounts.map((account, index) => ({ text: account.name, path: ['accounts', index, 'name'] })),
+      'another account has this name',
+      context,
+    )
+    const keys = accounts.flatMap((account, index) =>
+      account.keys.map(({ key }, number) => ({ text: key, path: ['accounts', index, 'keys', number, 'key'] })),
+    )
+    refuseRepeated(keys, 'another key has this value', context)
+  })
+
+export type Seed = z.output<typeof seedSchema>
+/** The same as it is written down: what is not said is at its default. */
+export type SeedInput = z.input<typeof seedSchema>
+
+interface Placed {
+  readonly text: string | undefined
+  readonly path: readonly (string | number)[]
+}
+
+function refuseRepeated(all: readonly Placed[], message: string, context: z.core.$RefinementCtx): void {
+  const seen = new Set<string>()
+  for (const { text, path } of all) {
+    if (text === undefined) continue
+    if (seen.has(text)) context.addIssue({ code: 'custom', message, path: [...path] })
+    seen.add(text)
+  }
+}

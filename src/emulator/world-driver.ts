@@ -1,0 +1,79 @@
+import type { Clock, Timer } from '../clock.ts'
+import type { LoggedWorld } from './logged-world.ts'
+
+/** How much happens at a stretch before anything else gets its turn: about 10 ms of work. */
+const stepsPerTurn = 200
+/** After a turn that failed, as when the disk is full, the next one comes so much later. */
+const retryMs = 5_000
+
+export interface WorldDriver {
+  /** Lets the world go with its clock from now on. */
+  start(): void
+  /** To be called when something may happen earlier than was known. */
+  changed(): void
+  /**
+   * Brings the world to the present of its clock, giving way to others in between. `onProgress` gets where the world is
+   * and where it is going. Ends early if `signal` is aborted.
+   */
+  catchUp(onProgress?: (at: number, until: number) => void, signal?: AbortSignal): Promise<void>
+  /** Idempotent. */
+  stop(): void
+}
+
+export interface WorldDriverOptions {
+  readonly world: Pick<LoggedWorld, 'now' | 'nextAt' | 'step'>
+  readonly clock: Clock
+  /** After a turn that failed it is this clock that says when to try again. */
+  readonly wall: Clock
+}
+
+/**
+ * Makes things happen in the world when they are due on its clock, with one timer. What keeps them from happening is thrown to
+ * the clock, and tried again.
+ */
+export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): WorldDriver {
+  let isRunning = false
+  let timer: Timer | undefined
+  let retry: Timer | undefined
+  let timerAt: number | null = null
+
+  function turn(): void {
+    timerAt = null
+    try {
+      world.step(clock.now(), stepsPerTurn)
+    } catch (error) {
+      retry?.cancel()
+      retry = wall.after(retryMs, arm)
+      throw error
+    }
+    arm()
+  }
+
+  function arm(): void {
+    const nextAt = isRunning ? world.nextAt() : null
+    if (nextAt !== null && nextAt === timerAt) return
+    timer?.cancel()
+    timerAt = nextAt
+    timer = nextAt === null ? undefined : clock.after(Math.max(0, nextAt - clock.now()), turn)
+  }
+
+  return {
+    start() {
+      isRunning = true
+      arm()
+    },
+    changed: arm,
+    async catchUp(onProgress = () => {}, signal) {
+      while (!world.step(clock.now(), stepsPerTurn) && signal?.aborted !== true) {
+        onProgress(world.now(), clock.now())
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      arm()
+    },
+    stop() {
+      isRunning = false
+      retry?.cancel()
+      arm()
+    },
+  }
+}

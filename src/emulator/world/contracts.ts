@@ -1,0 +1,97 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import { zeroAddress } from './addresses.ts'
+import { emit, tokenAt, usdOfCoins, writeLog, type Core } from './core.ts'
+import { poolRatio } from './exchange.ts'
+import { roundUsd, toUsd } from './numbers.ts'
+import { withdraw } from './pool.ts'
+import type { HoneypotType } from './port.ts'
+import { noticeContract } from './rules.ts'
+import type { ContractState } from './state.ts'
+
+// What happens to contracts and their pools.
+
+const largeRemovalPct = 20
+
+const largeRemovalUsd = 10_000
+
+/** Nobody makes a market for it any more. */
+export function abandon(core: Core, token: number): void {
+  const abandoned = tokenAt(core, token)
+  abandoned.isAbandoned = true
+  const markets = core.directory.markets[abandoned.network]
+  if (markets.includes(token)) markets.splice(markets.indexOf(token), 1)
+}
+
+/** Liquidity leaves the pool; its price stays (R100, A39). */
+export function removeLiquidity(core: Core, token: number, bpsTaken: number): void {
+  const drained = tokenAt(core, token)
+  const { pool, address, network, symbol, contract } = drained
+  if (pool === null) return
+  const before = roundUsd(2n * usdOfCoins(core, network, pool.coins))
+  const taken = withdraw(pool, bpsTaken)
+  core.state.networks[network].elsewhere += taken.coins
+  drained.reserved += taken.tokens
+  drained.fair = poolRatio(drained)
+  const remaining = roundUsd(2n * usdOfCoins(core, network, pool.coins))
+  const seq = writeLog(core, 'liquidity-removed', token)
+  const isLarge = bpsTaken >= largeRemovalPct * 100 || toUsd(before - remaining) >= largeRemovalUsd
+  if (isLarge) {
+    contract.wasLiquidityRemoved = true
+    const data = {
+      contract_address: address,
+      network,
+      symbol,
+      pool_address: pool.address,
+      liquidity_removed_usd: toUsd(before - remaining),
+      liquidity_removed_pct: bpsTaken / 100,
+      remaining_liquidity_usd: toUsd(remaining),
+      tx_hash: core.txHash(network, seq),
+    }
+    emit(core, 'contract.liquidity_removed', data, seq)
+  }
+  noticeContract(core, token)
+}
+
+/** The owner, or on Solana the authority over the mint, is another one from now on (R101); null = nobody. */
+export function transferOwner(core: Core, token: number, to: string | null): void {
+  const owned = tokenAt(core, token)
+  const { address, network, symbol, owner } = owned
+  owned.owner = to ?? nobody(network)
+  if (to === null) owned.contract.isMintable = false
+  const seq = writeLog(core, 'owner-transferred', token)
+  const data = {
+    contract_address: address,
+    network,
+    symbol,
+    previous_owner: owner,
+    new_owner: owned.owner,
+    tx_hash: core.txHash(network, seq),
+  }
+  emit(core, 'contract.ownership_changed', data, seq)
+  noticeContract(core, token)
+}
+
+/** The code or the settings of a contract change, and the audit sees it. */
+export function changeContract(core: Core, token: number, change: Partial<ContractState>): void {
+  Object.assign(tokenAt(core, token).contract, change)
+  writeLog(core, 'contract-changed', token)
+  noticeContract(core, token)
+}
+
+const honeypotChanges: Readonly<Record<HoneypotType, Partial<ContractState>>> = {
+  sell_blocked: {},
+  extreme_sell_tax: { sellTaxBps: 10_000 },
+  blacklist: { hasBlacklist: true },
+  transfer_paused: { isPausable: true },
+  fake_renounce: { hasHiddenOwner: true },
+}
+
+/** From now on nobody can sell it (R99, A37). */
+export function makeHoneypot(core: Core, token: number, honeypot: HoneypotType): void {
+  changeContract(core, token, { ...honeypotChanges[honeypot], honeypot })
+}
+
+/** What a contract without an owner names as its owner. */
+export function nobody(network: NetworkId): string {
+  return network === 'solana' ? '1'.repeat(32) : zeroAddress
+}

@@ -1,0 +1,161 @@
+import type { EventOf, EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
+import { addToAgenda } from './agenda.ts'
+import type { Chance, Stream } from './chance.ts'
+import { toEventId } from './event-id.ts'
+import { coinsToMicro, microToCoins } from './numbers.ts'
+import { networkFacts } from './networks.ts'
+import type { WorldEvent, WorldOptions } from './port.ts'
+import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
+import type { SearchIndex } from './search-index.ts'
+import type { TradeLog } from './trade-log.ts'
+import type { TxHashes } from './tx-hashes.ts'
+
+/** What the parts of the world work on together. */
+export interface Core {
+  readonly options: Required<WorldOptions>
+  readonly chance: Chance
+  readonly txHash: TxHashes
+  state: WorldState
+  readonly trades: TradeLog
+  readonly directory: Directory
+  readonly listeners: Set<(event: WorldEvent) => void>
+}
+
+/** Where wallets, tokens and holdings stand in their lists. Made anew from the state after a restore. */
+export interface Directory {
+  readonly wallets: Map<string, number>
+  readonly tokens: Map<string, number>
+  /** Symbols and names of the tokens. */
+  readonly names: SearchIndex
+  readonly holdings: Map<number, number>
+  /** Holdings that are not empty, by token. */
+  readonly holders: Set<number>[]
+  /** Tokens with a pool that are traded, by network. */
+  readonly markets: Record<NetworkId, number[]>
+  /** Wallets that make the markets, by network. */
+  readonly bots: Record<NetworkId, number[]>
+  /** Alerts by the place of what they are about. */
+  readonly alerts: Map<string, AlertState[]>
+}
+
+/** The place of an address: Solana's keep their case, those of EVM networks are shown in one case only. */
+export function placeOf(network: NetworkId, address: string): string {
+  return `${network}:${address}`
+}
+
+export function holdingKey(wallet: number, token: number): number {
+  return wallet * 2 ** 26 + token
+}
+
+export function walletAt(core: Core, index: number): WalletState {
+  const wallet = core.state.wallets[index]
+  if (wallet === undefined) throw new RangeError(`wallet ${index}: there is none`)
+  return wallet
+}
+
+export function tokenAt(core: Core, index: number): TokenState {
+  const token = core.state.tokens[index]
+  if (token === undefined) throw new RangeError(`token ${index}: there is none`)
+  return token
+}
+
+export function holdingAt(core: Core, index: number): HoldingState {
+  const holding = core.state.holdings[index]
+  if (holding === undefined) throw new RangeError(`holding ${index}: there is none`)
+  return holding
+}
+
+export function holdingOf(core: Core, wallet: number, token: number): HoldingState | undefined {
+  const index = core.directory.holdings.get(holdingKey(wallet, token))
+  return index === undefined ? undefined : core.state.holdings[index]
+}
+
+/** Holdings of a token that are not empty. */
+export function holdersOf(core: Core, token: number): Set<number> {
+  return (core.directory.holders[token] ??= new Set())
+}
+
+/** In 1e-8 USD. */
+export function coinPrice(core: Core, network: NetworkId): bigint {
+  return core.state.coins[networkFacts[network].coin].price
+}
+
+/** As it was at a moment. */
+export function coinPriceAt(core: Core, network: NetworkId, at: number): bigint {
+  const { prices, price } = core.state.coins[networkFacts[network].coin]
+  const minute = Math.floor((at - core.options.startAt) / 60_000)
+  return prices[Math.max(0, Math.min(minute, prices.length - 1))] ?? price
+}
+
+export function usdOfCoins(core: Core, network: NetworkId, coins: bigint): bigint {
+  return coinsToMicro(coins, networkFacts[network].coinDecimals, coinPrice(core, network))
+}
+
+/** How many base units of the coin so many dollars are. */
+export function coinsForUsd(core: Core, network: NetworkId, usd: number): bigint {
+  const micro = BigInt(Math.round(usd * 1e6))
+  return microToCoins(micro, networkFacts[network].coinDecimals, coinPrice(core, network))
+}
+
+/** New coins for somebody. */
+export function mintCoins(core: Core, network: NetworkId, coins: bigint): bigint {
+  core.state.networks[network].minted += coins
+  return coins
+}
+
+export function newStream(entity: string): Stream {
+  return { entity, drawn: 0 }
+}
+
+type Plannable = Task extends infer T
+  ? T extends Task
+    ? Omit<T, 'at' | 'priority' | 'order' | 'isPaced'>
+    : never
+  : never
+
+/** Prices move before anybody acts on them. */
+const minutePriority = 0
+const usualPriority = 1
+
+/** Lets something happen in `waitMs`. What depends on how busy everybody is comes sooner the busier they are. */
+export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true): void {
+  const { state } = core
+  const wait = isPaced ? waitMs / state.activity : waitMs
+  const priority = task.kind === 'minute' ? minutePriority : usualPriority
+  const at = state.now + Math.max(1, Math.round(wait))
+  addToAgenda(state.agenda, { ...task, at, priority, order: state.planned++, isPaced } as Task)
+}
+
+/** The next entry of the log; its number names a transaction. */
+export function writeLog(core: Core, kind: LogKind, token: number): number {
+  const seq = ++core.state.seq
+  core.state.log.push({ seq, at: core.state.now, kind, token })
+  return seq
+}
+
+/** Events that have arisen, oldest first, behind the one with the number `after`. */
+export function eventsAfter(core: Core, after: number, limit: number): readonly WorldEvent[] {
+  return core.state.events.slice(after, after + limit).map(({ cause, alertId, json }, index) => {
+    return { seq: after + index + 1, cause, event: JSON.parse(json) as KnownEvent, alertId }
+  })
+}
+
+/** An event arises (R92), caused by an entry of the log. */
+export function emit<T extends EventType>(
+  core: Core,
+  type: T,
+  data: EventOf<T>['data'],
+  cause: number,
+  alertId: string | null = null,
+): void {
+  const { state } = core
+  const seq = state.events.length + 1
+  const event = {
+    id: toEventId(state.now, seq, core.chance.bytes(`event:${seq}`)),
+    type,
+    created_at: new Date(state.now).toISOString(),
+    data,
+  } as unknown as KnownEvent
+  state.events.push({ cause, alertId, json: JSON.stringify(event) })
+  for (const listener of core.listeners) listener({ seq, cause, event, alertId })
+}

@@ -1,0 +1,15 @@
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/**
+ * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a running number,
+ * 12 of chance. Ids sort by time, and within one millisecond by their number.
+ */
+export function toEventId(atMs: number, number: number, chance: Buffer): string {
+  return `evt_${toBase32(BigInt(atMs), 10)}${toBase32(BigInt(number % 32 ** 4), 4)}${toBase32(chance.readBigUInt64BE(0), 12)}`
+}
+
+function toBase32(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 32n) text = alphabet.charAt(Number(rest % 32n)) + text
+  return text
+}

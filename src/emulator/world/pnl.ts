@@ -1,0 +1,56 @@
+import { walletAt, holdingAt, type Core } from './core.ts'
+import { roundUsd, toPercent, toUsd } from './numbers.ts'
+import { worth } from './prices.ts'
+import type { PnlSummary, Timeframe } from './port.ts'
+import type { HoldingState } from './state.ts'
+
+const dayMs = 86_400_000
+const windowMs: Readonly<Record<Timeframe, number>> = {
+  '24h': dayMs,
+  '7d': 7 * dayMs,
+  '30d': 30 * dayMs,
+  all: Infinity,
+}
+
+/** What a position is worth, what it cost, and the gain so far, as they are shown; millionths of a dollar. */
+export function valueOf(
+  core: Core,
+  { token, balance, cost }: HoldingState,
+): { readonly value: bigint; readonly cost: bigint; readonly gain: bigint } {
+  const value = roundUsd(worth(core, token, balance))
+  const paid = roundUsd(cost)
+  return { value, cost: paid, gain: roundUsd(value - paid) }
+}
+
+/**
+ * Profit and loss of a wallet (R22–R26, A12, A13): realized of the positions closed in the time, unrealized of all that
+ * are open, in percent of what both have cost.
+ */
+export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSummary['pnl'] {
+  const { realized, realizedCost, open } = walletAt(core, wallet)
+  const before = realizedBefore(core, wallet, core.state.now - windowMs[timeframe])
+  let unrealized = 0n
+  let base = realizedCost - before.cost
+  for (const index of open) {
+    const holding = holdingAt(core, index)
+    const { cost, gain } = valueOf(core, holding)
+    unrealized += gain + roundUsd(holding.partGain)
+    base += cost + holding.partCost
+  }
+  const booked = roundUsd(realized - before.gain)
+  return {
+    realized_usd: toUsd(booked),
+    unrealized_usd: toUsd(unrealized),
+    total_usd: toUsd(booked + roundUsd(unrealized)),
+    roi_pct: toPercent(booked + roundUsd(unrealized), base),
+  }
+}
+
+/** What the wallet had realized before a moment. */
+function realizedBefore(core: Core, wallet: number, at: number): { gain: bigint; cost: bigint } {
+  const { trades } = core.trades
+  const list = core.trades.ofWallet(wallet)
+  const row = list.at(list.countWhile((trade) => trades.get(trade, 'at') < at) - 1)
+  if (row < 0) return { gain: 0n, cost: 0n }
+  return { gain: trades.get(row, 'realized'), cost: trades.get(row, 'realizedCost') }
+}

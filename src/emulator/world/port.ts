@@ -1,0 +1,321 @@
+import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
+
+/**
+ * What the rest of the emulator knows of the simulated world. Everything the REST service tells is read here, and what
+ * happens in it comes out as events, so that answers and events cannot disagree.
+ *
+ * Times are milliseconds since 1970 of world time. Numbers are ready to be shown: USD of 1 and more to the cent, prices
+ * with 12 significant digits, amounts of tokens with at most 15 (A16).
+ */
+export interface World {
+  /** The moment up to which everything has happened. */
+  now(): number
+  /** How many entries the log of the world has: what has been seen at `seq` can be read again as of it. */
+  seq(): number
+  /** When something happens next, or null. */
+  nextAt(): number | null
+  /** Lets everything happen that is due up to `at`, in order. Going back does nothing. */
+  advanceTo(at: number): void
+  /** Calls `fn` for each event as it arises, within `advanceTo` and within acts. Returns how to stop it. */
+  onEvent(fn: (event: WorldEvent) => void): () => void
+  /** Events that have arisen, oldest first, from `after` (an event's `seq`) on. */
+  eventsAfter(after: number, limit: number): readonly WorldEvent[]
+  /** A digest of everything that is: equal states have equal digests (R7). Hex SHA-256. */
+  digest(): string
+
+  readonly views: WorldViews
+  readonly acts: WorldActs
+
+  /** Everything that is, to be restored in a world of the same options: `restore(snapshot())` changes nothing. */
+  snapshot(): WorldSnapshot
+  restore(snapshot: WorldSnapshot): void
+}
+
+/** The trades come in chunks beside the rest, so that what never changes again need be kept only once. */
+export interface WorldSnapshot {
+  readonly core: Uint8Array
+  readonly chunks: readonly SnapshotChunk[]
+}
+
+export interface SnapshotChunk {
+  /** Names the chunk among all of its world. */
+  readonly key: string
+  /** It never changes again: its bytes may be taken at any time later. */
+  readonly isFinal: boolean
+  bytes: () => Uint8Array
+}
+
+export interface WorldEvent {
+  /** Position among the events, from 1 on. */
+  readonly seq: number
+  /** The entry of the log that caused it. */
+  readonly cause: number
+  readonly event: KnownEvent
+  /** The alert that it answers, for `token.price_alert`. */
+  readonly alertId: string | null
+}
+
+/** A moment of the world that can be read again later. */
+export interface AsOf {
+  readonly at: number
+  readonly seq: number
+}
+
+export interface PageRequest {
+  /** 1 to 100. */
+  readonly limit: number
+  /** Key of the last item of the page before; null for the first page. */
+  readonly after: number | null
+  /** The moment of the first page. */
+  readonly asOf: AsOf
+}
+
+/** Items exist since before `asOf`, so that those that come later move none of them to another page (R122). */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Key of the last item if more exist, else null. */
+  readonly lastKey: number | null
+  /** How many there are at the time of the request (A60). */
+  readonly total: number
+}
+
+/** A wallet or a token that was found; to be used at once, and only with the world it came from. */
+export interface WalletRef {
+  readonly network: NetworkId
+  readonly address: string
+  readonly index: number
+}
+export interface TokenRef {
+  readonly network: NetworkId
+  readonly address: string
+  readonly index: number
+}
+
+/** What REST reads. Addresses are canonical, as `parseAddress` gives them. */
+export interface WorldViews {
+  /** A wallet that has traded; null if it was never seen (A11). */
+  findWallet(network: NetworkId, address: string): WalletRef | null
+  findToken(network: NetworkId, address: string): TokenRef | null
+  networkStatus(network: NetworkId): NetworkStatus
+  overview(wallet: WalletRef): WalletOverview
+  /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
+  portfolio(wallet: WalletRef, page: PageRequest): Page<Position>
+  pnl(wallet: WalletRef, timeframe: Timeframe): PnlSummary
+  /** Newest first (A21); with `token` (an address of the network) only trades with it in or out (R56). */
+  trades(wallet: WalletRef, page: PageRequest, token: string | null): Page<Trade>
+  token(token: TokenRef): Token
+  /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
+  searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
+  /** For the explorer and the control API. */
+  trackedWallets(): readonly WalletRef[]
+  tokens(): readonly TokenRef[]
+  wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
+}
+
+export const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
+export type NetworkStatus = (typeof networkStatuses)[number]
+export const timeframes = ['24h', '7d', '30d', 'all'] as const
+export type Timeframe = (typeof timeframes)[number]
+export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const
+export type Archetype = (typeof archetypes)[number]
+
+/** The ten fields of R16. */
+export interface WalletOverview {
+  readonly address: string
+  readonly network: NetworkId
+  readonly portfolio_value_usd: number
+  readonly total_tokens_held: number
+  readonly total_trades_all_time: number
+  readonly first_active: string
+  readonly last_active: string
+  readonly is_whale: boolean
+  readonly pnl_30d_usd: number
+  readonly roi_30d_pct: number
+}
+
+/** The ten fields of R19. */
+export interface Position {
+  readonly token_address: string
+  readonly symbol: string
+  readonly name: string
+  readonly balance: number
+  readonly price_usd: number
+  readonly value_usd: number
+  readonly cost_basis_usd: number
+  readonly unrealised_pnl_usd: number
+  readonly unrealised_pnl_pct: number
+  readonly allocation_pct: number
+}
+
+/** R21 */
+export interface PnlSummary {
+  readonly wallet: string
+  readonly network: NetworkId
+  readonly timeframe: Timeframe
+  readonly pnl: {
+    readonly realized_usd: number
+    readonly unrealized_usd: number
+    readonly total_usd: number
+    readonly roi_pct: number
+  }
+}
+
+export type TradeType = 'buy' | 'sell' | 'swap'
+
+export interface TradeSide {
+  readonly address: string
+  readonly symbol: string
+  readonly amount: number
+  readonly value_usd: number
+}
+
+/** The eight fields of R28. */
+export interface Trade {
+  readonly tx_hash: string
+  readonly type: TradeType
+  readonly timestamp: string
+  readonly token_in: TradeSide
+  readonly token_out: TradeSide
+  readonly dex: string
+  readonly fee_usd: number
+  readonly price_impact_pct: number
+}
+
+/** A7 */
+export interface Token {
+  readonly address: string
+  readonly network: NetworkId
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+  readonly price_usd: number
+  readonly change_pct_24h: number
+  readonly volume_24h_usd: number
+  readonly liquidity_usd: number
+  readonly market_cap_usd: number
+  readonly holder_count: number
+  readonly risk_score: number
+  readonly risk_level: string
+  readonly created_at: string
+}
+
+export const honeypotTypes = [
+  'sell_blocked',
+  'extreme_sell_tax',
+  'blacklist',
+  'transfer_paused',
+  'fake_renounce',
+] as const
+export type HoneypotType = (typeof honeypotTypes)[number]
+
+/** Thrown by acts that the world cannot follow; the message says what was expected. Nothing has changed. */
+export class WorldRefusal extends Error {
+  override name = 'WorldRefusal'
+}
+
+/**
+ * What is done to the world from outside, at its present moment. Each act is plain JSON, so that it can be logged
+ * before it is applied, and applied again: the same acts at the same moments give the same world.
+ */
+export interface WorldActs {
+  /** Throws `WorldRefusal`. What it gives back is JSON too. */
+  apply(act: WorldAct): Readonly<Record<string, unknown>>
+}
+
+export type WorldAct =
+  /** A wallet buys or sells a token against the native coin. Of `usd` and `fraction` (of the balance) a sale takes either. */
+  | {
+      readonly kind: 'trade'
+      readonly network: NetworkId
+      /** Known or new: a new one gets what it pays with. */
+      readonly wallet: string
+      readonly side: 'buy' | 'sell'
+      readonly token: string
+      readonly usd?: number
+      readonly fraction?: number
+    }
+  /** A wallet sells all it has of a token and buys another for it, in one transaction. */
+  | {
+      readonly kind: 'swap'
+      readonly network: NetworkId
+      readonly wallet: string
+      readonly from: string
+      readonly to: string
+    }
+  /** A new token with a pool. */
+  | {
+      readonly kind: 'list'
+      readonly network: NetworkId
+      readonly symbol: string
+      readonly name: string
+      readonly liquidityUsd: number
+    }
+  /** `percent` of the pool's liquidity is taken out at once. */
+  | { readonly kind: 'rug'; readonly network: NetworkId; readonly token: string; readonly percent: number }
+  /** `to` null = renounced. */
+  | {
+      readonly kind: 'transfer-owner'
+      readonly network: NetworkId
+      readonly token: string
+      readonly to: string | null
+    }
+  | {
+      readonly kind: 'honeypot'
+      readonly network: NetworkId
+      readonly token: string
+      readonly honeypot: HoneypotType
+    }
+  /** A token on its bonding curve is bought up until it graduates; without `token` a new one is launched first. */
+  | { readonly kind: 'graduate'; readonly token?: string; readonly symbol?: string; readonly name?: string }
+  /** Trades move the price of a token to `priceUsd`, or by `percent`. */
+  | {
+      readonly kind: 'price-move'
+      readonly network: NetworkId
+      readonly token: string
+      readonly priceUsd?: number
+      readonly percent?: number
+    }
+  | { readonly kind: 'network-status'; readonly network: NetworkId; readonly status: NetworkStatus }
+  /** The shortest story that legally yields an event of the type; it arises within five seconds of world time. */
+  | { readonly kind: 'trigger'; readonly type: EventType }
+  /** One of the named stories of the world. */
+  | { readonly kind: 'story'; readonly story: StoryName }
+  /** How busy everybody is, as a multiple of the default. */
+  | { readonly kind: 'activity'; readonly factor: number }
+  | { readonly kind: 'track'; readonly network: NetworkId; readonly wallet: string; readonly isTracked: boolean }
+  | {
+      readonly kind: 'thresholds'
+      readonly largeTradeUsd?: number
+      readonly milestonesUsd?: readonly number[]
+      readonly riskSensitivity?: number
+    }
+  /** An alert on a price: events arise when it is crossed (R93, R104, A17). */
+  | {
+      readonly kind: 'add-alert'
+      readonly alertId: string
+      readonly type: AlertType
+      readonly network: NetworkId
+      readonly address: string
+      readonly threshold: number
+    }
+  | { readonly kind: 'remove-alert'; readonly alertId: string }
+
+export const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
+export type AlertType = (typeof alertTypes)[number]
+export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
+export type StoryName = (typeof storyNames)[number]
+
+export interface WorldOptions {
+  readonly seed: string
+  /** When its history begins. */
+  readonly startAt: number
+  /** How busy everybody is, as a multiple of the default of about 35,000 swaps a day. Default 1. */
+  readonly activity?: number
+  /** How the gain of a partial sale is counted (A12). Default `closed`. */
+  readonly pnlMode?: 'closed' | 'disposals'
+  /** Whether a graduation also lists the token (A68). Default true. */
+  readonly graduationAlsoLists?: boolean
+  /** What makes a whale (A5). Default 1,000,000 USD and 1 %. */
+  readonly whaleUsd?: number
+  readonly whaleSupplyPct?: number
+}

@@ -1,0 +1,125 @@
+import { coinPriceAt, holdingAt, holdingKey, tokenAt, walletAt, type Core } from './core.ts'
+import { roundUsd, toAmount, toMicro, toPercent, toPriceUsd, toUsd } from './numbers.ts'
+import { cut } from './pages.ts'
+import { pnlOf, valueOf } from './pnl.ts'
+import type { AsOf, Page, PageRequest, Position, WalletOverview } from './port.ts'
+import { markAsOf, priceUsd } from './prices.ts'
+
+/** R16–R19 */
+export function overviewOf(core: Core, wallet: number): WalletOverview {
+  const { address, network, open } = walletAt(core, wallet)
+  const trades = core.trades.ofWallet(wallet)
+  const timeOf = (at: number) => new Date(core.trades.trades.get(trades.at(at), 'at')).toISOString()
+  const pnl = pnlOf(core, wallet, '30d')
+  return {
+    address,
+    network,
+    portfolio_value_usd: toUsd(portfolioValue(core, open)),
+    total_tokens_held: open.size,
+    total_trades_all_time: trades.length,
+    first_active: timeOf(0),
+    last_active: timeOf(trades.length - 1),
+    is_whale: isWhale(core, open),
+    pnl_30d_usd: pnl.total_usd,
+    roi_30d_pct: pnl.roi_pct,
+  }
+}
+
+function portfolioValue(core: Core, open: ReadonlySet<number>): bigint {
+  let sum = 0n
+  for (const index of open) sum += valueOf(core, holdingAt(core, index)).value
+  return sum
+}
+
+/** A5 */
+function isWhale(core: Core, open: ReadonlySet<number>): boolean {
+  const { whaleUsd, whaleSupplyPct } = core.options
+  if (toUsd(portfolioValue(core, open)) >= whaleUsd) return true
+  return [...open].some((index) => {
+    const { token, balance } = holdingAt(core, index)
+    const { pool, supply } = tokenAt(core, token)
+    return pool !== null && balance * 10_000n >= supply * BigInt(Math.round(whaleSupplyPct * 100))
+  })
+}
+
+/** What a wallet held of a token at a moment, and what it was worth then. */
+interface Held {
+  readonly key: number
+  readonly token: number
+  readonly balance: bigint
+  readonly price: number
+  readonly value: bigint
+  readonly cost: bigint
+}
+
+export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page<Position> {
+  const { open } = walletAt(core, wallet)
+  const isNow = page.asOf.seq === core.state.seq && page.asOf.at === core.state.now
+  const held = isNow
+    ? [...open].toSorted((a, b) => a - b).map((key) => heldNow(core, key))
+    : candidates(core, wallet, page.asOf).flatMap((key) => heldAsOf(core, key, page.asOf) ?? [])
+  const whole = held.reduce((sum, { value }) => sum + value, 0n)
+  const byKey = new Map(held.map((one) => [one.key, one]))
+  const { shown, lastKey } = cut([...byKey.keys()], page)
+  const items = shown.flatMap((key) => {
+    const one = byKey.get(key)
+    return one ? [toPosition(core, one, whole)] : []
+  })
+  return { items, lastKey, total: open.size }
+}
+
+/** Positions that were perhaps open at a moment: those that are, and those traded since; in their order. */
+function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
+  const { holdings, open } = walletAt(core, wallet)
+  const { trades, legs } = core.trades
+  const list = core.trades.ofWallet(wallet)
+  const before = list.countWhile((row) => trades.get(row, 'seq') <= asOf.seq)
+  if (list.length - before > holdings.length) return holdings
+  const found = new Set(open)
+  for (let at = before; at < list.length; at++) {
+    const first = trades.get(list.at(at), 'leg')
+    for (let leg = first; leg < first + trades.get(list.at(at), 'legCount'); leg++) {
+      const key = core.directory.holdings.get(holdingKey(wallet, legs.get(leg, 'token')))
+      if (key !== undefined) found.add(key)
+    }
+  }
+  return [...found].toSorted((a, b) => a - b)
+}
+
+function heldNow(core: Core, key: number): Held {
+  const holding = holdingAt(core, key)
+  const { token, balance } = holding
+  return { key, token, balance, price: priceUsd(core, token), ...valueOf(core, holding) }
+}
+
+function heldAsOf(core: Core, key: number, asOf: AsOf): Held | null {
+  const { wallet, token } = holdingAt(core, key)
+  const { trades, legs } = core.trades
+  const list = core.trades.ofHolding(wallet, token)
+  const leg = list.at(list.countWhile((row) => trades.get(legs.get(row, 'trade'), 'seq') <= asOf.seq) - 1)
+  const balance = leg < 0 ? 0n : legs.get(leg, 'balance')
+  const mark = balance === 0n ? null : markAsOf(core, token, asOf.seq)
+  if (mark === null) return null
+  const { network, decimals } = tokenAt(core, token)
+  const coin = coinPriceAt(core, network, asOf.at)
+  const value = roundUsd(toMicro(balance, decimals, mark, coin))
+  return { key, token, balance, price: toPriceUsd(mark, coin), value, cost: roundUsd(legs.get(leg, 'cost')) }
+}
+
+/** R19, R20 */
+function toPosition(core: Core, { token, balance, price, value, cost }: Held, whole: bigint): Position {
+  const { address, symbol, name, decimals } = tokenAt(core, token)
+  const gain = roundUsd(value - cost)
+  return {
+    token_address: address,
+    symbol,
+    name,
+    balance: toAmount(balance, decimals),
+    price_usd: price,
+    value_usd: toUsd(value),
+    cost_basis_usd: toUsd(cost),
+    unrealised_pnl_usd: toUsd(gain),
+    unrealised_pnl_pct: toPercent(gain, cost),
+    allocation_pct: toPercent(value, whole),
+  }
+}

@@ -1,0 +1,203 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import type { Due } from './agenda.ts'
+import type { AuditCheck } from './audit.ts'
+import type { Stream } from './chance.ts'
+import type { Curve } from './curve.ts'
+import type { Coin } from './networks.ts'
+import type { Mark } from './numbers.ts'
+import type { Pool } from './pool.ts'
+import type { AlertType, Archetype, HoneypotType, NetworkStatus } from './port.ts'
+
+// Everything that is in the world, as plain data: a snapshot is this and the trades. Entities name each other by their
+// place in the lists, which never changes.
+
+export interface WorldState {
+  now: number
+  /** Entries of the log so far, trades included. */
+  seq: number
+  /** Things planned so far. */
+  planned: number
+  activity: number
+  readonly coins: Record<Coin, CoinState>
+  readonly networks: Record<NetworkId, NetworkState>
+  readonly tokens: TokenState[]
+  /** Tokens that have a pool, in the order in which they got it. */
+  readonly openedMarkets: number[]
+  readonly wallets: WalletState[]
+  readonly holdings: HoldingState[]
+  readonly agenda: Task[]
+  readonly alerts: AlertState[]
+  readonly rules: Rules
+  /** What happened beside trades. */
+  readonly log: LogEntry[]
+  readonly events: EventRecord[]
+  readonly streams: Record<StreamName, Stream>
+}
+
+export type StreamName = 'stories' | 'names' | 'acts'
+
+export interface CoinState {
+  /** In 1e-8 USD. */
+  price: bigint
+  readonly stream: Stream
+  /** The price in each minute since the beginning. */
+  readonly prices: bigint[]
+}
+
+export interface NetworkState {
+  status: NetworkStatus
+  /** Coins that ever came into being. */
+  minted: bigint
+  /** Coins in hands that do not trade: creators, fees. */
+  elsewhere: bigint
+}
+
+export interface TokenState {
+  readonly network: NetworkId
+  readonly address: string
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+  readonly supply: bigint
+  /** Tokens held by the contract itself or by its creator. */
+  reserved: bigint
+  readonly createdAt: number
+  /** The entry of the log that tells of its creation. */
+  readonly createdSeq: number
+  readonly creator: string
+  owner: string
+  /** Null until it has left its bonding curve. */
+  pool: (Pool & { readonly address: string; readonly dex: string; readonly feeBps: number }) | null
+  curve: Curve | null
+  mark: Mark
+  /** What its pool was marked at when it opened, and the entry of the log that tells of it. */
+  opening: { readonly seq: number; readonly mark: Mark } | null
+  /** What its market thinks it is worth: the pool's ratio times 1e24. */
+  fair: bigint
+  holderCount: number
+  /** In millionths of a dollar, since the beginning. */
+  volume: bigint
+  readonly stream: Stream
+  readonly contract: ContractState
+  risk: RiskState
+  /** It was there when the world began. */
+  readonly isEstablished: boolean
+  /** Nobody makes a market for it any more. */
+  isAbandoned: boolean
+}
+
+export interface ContractState {
+  isMintable: boolean
+  isProxy: boolean
+  hasHiddenOwner: boolean
+  hasBlacklist: boolean
+  isPausable: boolean
+  sellTaxBps: number
+  /** Why sales fail; null while they work. */
+  honeypot: HoneypotType | null
+  isLiquidityLocked: boolean
+  wasLiquidityRemoved: boolean
+  hasTransferFee: boolean
+}
+
+export interface RiskState {
+  score: number
+  readonly checks: readonly AuditCheck[]
+  /** The score that was last told: what a change is measured from. */
+  toldScore: number
+  toldChecks: readonly AuditCheck[]
+}
+
+export interface WalletState {
+  readonly network: NetworkId
+  readonly address: string
+  /** Null for one that only acts from outside. */
+  readonly archetype: Archetype | null
+  coins: bigint
+  isTracked: boolean
+  readonly stream: Stream
+  /** Positions that are open, by holding, in the order of first acquisition. */
+  readonly open: Set<number>
+  /** All positions it ever had. */
+  readonly holdings: number[]
+  /** Gain and cost of closed positions, in millionths of a dollar. */
+  realized: bigint
+  realizedCost: bigint
+  /** Milestones that were told. */
+  readonly milestones: number[]
+}
+
+export interface HoldingState {
+  readonly wallet: number
+  readonly token: number
+  balance: bigint
+  /** Average cost of what is held, fees included, in millionths of a dollar. */
+  cost: bigint
+  /** Gain and cost of parts sold since the position was opened: they count when it is closed (A12). */
+  partGain: bigint
+  partCost: bigint
+  openedAt: number
+}
+
+export interface AlertState {
+  readonly alertId: string
+  readonly type: AlertType
+  readonly network: NetworkId
+  readonly address: string
+  readonly threshold: number
+  /** It fires on the next crossing; else it waits for the price to move back (A17). */
+  isArmed: boolean
+  /** Null until it fires for the first time. */
+  firedAt: number | null
+}
+
+export interface Rules {
+  largeTradeUsd: number
+  milestonesUsd: readonly number[]
+  riskSensitivity: number
+}
+
+export type LogKind =
+  | 'token-created'
+  | 'pool-created'
+  | 'liquidity-removed'
+  | 'owner-transferred'
+  | 'contract-changed'
+  | 'graduated'
+  | 'audited'
+  | 'price-seen'
+  | 'status-changed'
+
+/** An event as JSON: there are many, and few are ever read again. */
+export interface EventRecord {
+  readonly cause: number
+  readonly alertId: string | null
+  readonly json: string
+}
+
+export interface LogEntry {
+  readonly seq: number
+  readonly at: number
+  readonly kind: LogKind
+  /** Place of the token it is about; -1 if none. */
+  readonly token: number
+}
+
+/** What is planned, with the places of whom it is about. What is paced comes sooner the busier everybody is. */
+export type Task = Due & { readonly isPaced: boolean } & (
+    | { readonly kind: 'minute' }
+    | { readonly kind: 'market'; readonly token: number }
+    | { readonly kind: 'audit'; readonly token: number }
+    | { readonly kind: 'retire'; readonly token: number }
+    | { readonly kind: 'wake'; readonly wallet: number }
+    | { readonly kind: 'buy'; readonly wallet: number; readonly token: number; readonly usd: number }
+    | { readonly kind: 'sell'; readonly wallet: number; readonly token: number }
+    | { readonly kind: 'announce'; readonly token: number; readonly seq: number; readonly liquidityMicro: bigint }
+    | { readonly kind: 'daily'; readonly story: DailyStory; readonly round: number }
+    | { readonly kind: 'scam'; readonly token: number; readonly step: number }
+    | { readonly kind: 'launch'; readonly token: number; readonly left: number }
+    | { readonly kind: 'crash'; readonly token: number; readonly left: number }
+  )
+
+/** What happens so and so often a day. */
+export type DailyStory = 'scam' | 'listing' | 'launch' | 'ownership' | 'withdrawal' | 'crash' | 'bag-holder'

@@ -1,0 +1,212 @@
+import { networkIds, type NetworkId } from '../../../schema/index.ts'
+import { lureSnipers } from './agents.ts'
+import { isHoneypot, isRenounced } from './audit.ts'
+import { abandon, changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
+import { createCurveToken, createListedToken } from './token-birth.ts'
+import { coinsForUsd, plan, tokenAt, usdOfCoins, type Core } from './core.ts'
+import { dealBuy, dealBuyUsd, dealSellAll } from './dealing.ts'
+import { earn, openTracked, planGain } from './gains.ts'
+import { addressFor, fund } from './wallets.ts'
+import { canMovePrice, largestFirst, movePrice } from './moving.ts'
+import { freshName } from './names.ts'
+import { honeypotTypes } from './port.ts'
+import { marketsOf } from './prices.ts'
+import type { DailyStory } from './state.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+/** How often a day each story begins. The times are spread over the day, so that none is without. */
+export const storiesPerDay: Readonly<Record<DailyStory, number>> = {
+  scam: 5,
+  listing: 8,
+  launch: 30,
+  ownership: 3,
+  withdrawal: 2,
+  crash: 2,
+  'bag-holder': 1,
+}
+
+const graduatingShare = 0.55
+
+/** Plans the next of a kind of story: within the next part of the day that it has for itself. */
+export function planDaily(core: Core, story: DailyStory, round: number): void {
+  const partMs = dayMs / storiesPerDay[story]
+  const elapsed = core.chance.between(core.state.streams.stories, 0, 0.8) * partMs
+  // The rest of the part before, and then some of the next.
+  const waitMs = round === 0 ? elapsed : partMs * 0.2 + elapsed
+  plan(core, { kind: 'daily', story, round }, waitMs)
+}
+
+export function tellDaily(core: Core, story: DailyStory, round: number): void {
+  planDaily(core, story, round + 1)
+  tell[story](core)
+}
+
+const tell: Readonly<Record<DailyStory, (core: Core) => void>> = {
+  scam: (core) => void startScam(core, pickNetwork(core)),
+  listing: (core) => void startListing(core, pickNetwork(core)),
+  launch: (core) => void startLaunch(core),
+  ownership: changeSomeOwner,
+  withdrawal: withdrawSomeLiquidity,
+  crash: (core) => {
+    const token = pickEstablished(core)
+    if (token !== null) startCrash(core, token)
+  },
+  'bag-holder': (core) => void makeBagHolder(core, pickNetwork(core)),
+}
+
+/** list → hidden owner → nobody can sell → the liquidity is gone. Returns the token. */
+export function startScam(core: Core, network: NetworkId): number {
+  const { stories, names } = core.state.streams
+  const token = createListedToken(core, {
+    network,
+    ...freshName(core.chance, names),
+    liquidityUsd: core.chance.between(stories, 15_000, 90_000),
+    reservedPct: core.chance.integer(stories, 0, 20),
+    isAnnounced: true,
+    contract: { isMintable: core.chance.uniform(stories) < 0.5 },
+  })
+  lureSnipers(core, token)
+  plan(core, { kind: 'scam', token, step: 1 }, core.chance.between(stories, 10, 40) * minuteMs)
+  return token
+}
+
+export function continueScam(core: Core, token: number, step: number): void {
+  const { stories } = core.state.streams
+  const { network } = tokenAt(core, token)
+  const wait = (low: number, high: number) => core.chance.between(stories, low, high) * minuteMs
+  if (step === 1) {
+    transferOwner(core, token, addressFor(core, network, `scammer:${token}`))
+    plan(core, { kind: 'scam', token, step: 2 }, wait(15, 60))
+  } else if (step === 2) {
+    makeHoneypot(core, token, core.chance.pick(stories, honeypotTypes))
+    lureSnipers(core, token)
+    plan(core, { kind: 'scam', token, step: 3 }, wait(20, 90))
+  } else {
+    removeLiquidity(core, token, core.chance.integer(stories, 8500, 9900))
+    abandon(core, token)
+  }
+}
+
+/** A token like many: a pool, some who are quick, and then a market. Returns the token. */
+export function startListing(core: Core, network: NetworkId): number {
+  const { stories, names } = core.state.streams
+  const token = createListedToken(core, {
+    network,
+    ...freshName(core.chance, names),
+    liquidityUsd: core.chance.between(stories, 12_000, 250_000),
+    reservedPct: core.chance.integer(stories, 0, 30),
+    isAnnounced: true,
+    isOwnerRenounced: core.chance.uniform(stories) < 0.4,
+    contract: { isLiquidityLocked: core.chance.uniform(stories) < 0.6, isProxy: core.chance.uniform(stories) < 0.2 },
+  })
+  lureSnipers(core, token)
+  return token
+}
+
+/** A token on its bonding curve: more than half of them are bought up until they graduate. Returns the token. */
+export function startLaunch(core: Core): number {
+  const { stories, names } = core.state.streams
+  const { symbol, name } = freshName(core.chance, names)
+  const token = createCurveToken(core, symbol, name)
+  lureSnipers(core, token)
+  const graduates = core.chance.uniform(stories) < graduatingShare
+  const left = graduates ? 1000 : core.chance.integer(stories, 3, 14)
+  plan(core, { kind: 'launch', token, left }, core.chance.between(stories, 5000, 30_000))
+  return token
+}
+
+/** One of the crowd buys some more of the curve. */
+export function continueLaunch(core: Core, token: number, left: number): void {
+  const { stories } = core.state.streams
+  if (tokenAt(core, token).curve === null) {
+    lureSnipers(core, token)
+    return
+  }
+  const crowd = core.state.wallets.flatMap(({ network, archetype }, wallet) =>
+    network === 'solana' && archetype !== null && archetype !== 'bot' && archetype !== 'whale' ? [wallet] : [],
+  )
+  const wallet = core.chance.pick(stories, crowd)
+  const coins = BigInt(Math.round(core.chance.between(stories, 0.6, 4.5) * 1e9))
+  fund(core, wallet, coins)
+  if (dealBuy(core, wallet, token, coins) !== null && core.chance.uniform(stories) < 0.7) {
+    plan(core, { kind: 'sell', wallet, token }, core.chance.between(stories, 60, 300) * minuteMs)
+  }
+  if (left > 1) plan(core, { kind: 'launch', token, left: left - 1 }, core.chance.between(stories, 15_000, 95_000))
+}
+
+/** Many sell at once, the largest first, and the market thinks less of it. */
+export function startCrash(core: Core, token: number): void {
+  const crashed = tokenAt(core, token)
+  crashed.fair = (crashed.fair * 7n) / 10n
+  plan(core, { kind: 'crash', token, left: core.chance.integer(core.state.streams.stories, 4, 9) }, 1000)
+}
+
+export function continueCrash(core: Core, token: number, left: number): void {
+  const [largest] = largestFirst(core, token)
+  if (largest === undefined) return
+  dealSellAll(core, largest.wallet, token)
+  const waitMs = core.chance.between(core.state.streams.stories, 10_000, 180_000)
+  if (left > 1) plan(core, { kind: 'crash', token, left: left - 1 }, waitMs)
+}
+
+/** A tracked wallet books a gain, and then holds something that falls: unrealized < 0 < total (R27). Null if it cannot. */
+export function makeBagHolder(core: Core, network: NetworkId): number | null {
+  const [winner, loser] = establishedOf(core, network)
+  if (winner === undefined || loser === undefined || !canMovePrice(core, loser, 0.88)) return null
+  const gain = planGain(core, winner, 6000, 1500)
+  if (gain === null) return null
+  const wallet = openTracked(core, network, 'bag-holder')
+  earn(core, wallet, gain)
+  fund(core, wallet, coinsForUsd(core, network, 5000))
+  dealBuyUsd(core, wallet, loser, 5000)
+  movePrice(core, loser, 0.88)
+  return wallet
+}
+
+function changeSomeOwner(core: Core): void {
+  const { stories } = core.state.streams
+  const network = pickNetwork(core)
+  const owned = marketsOf(core, network).filter((token) => !isRenounced(tokenAt(core, token).owner))
+  if (owned.length === 0) return
+  const token = core.chance.pick(stories, owned)
+  const isRenouncing = core.chance.uniform(stories) < 0.4
+  transferOwner(core, token, isRenouncing ? null : addressFor(core, network, `owner:${token}:${core.state.seq}`))
+}
+
+function withdrawSomeLiquidity(core: Core): void {
+  const token = pickEstablished(core)
+  if (token === null || isShallow(core, token)) return
+  const bpsTaken = core.chance.integer(core.state.streams.stories, 2000, 3500)
+  removeLiquidity(core, token, bpsTaken)
+  if (tokenAt(core, token).contract.isLiquidityLocked) changeContract(core, token, { isLiquidityLocked: false })
+}
+
+/** A pool that nobody takes from any more: else the old ones would be dry after some months. */
+function isShallow(core: Core, token: number): boolean {
+  const { network, pool } = tokenAt(core, token)
+  return usdOfCoins(core, network, pool?.coins ?? 0n) < 200_000_000_000n
+}
+
+function pickNetwork(core: Core): NetworkId {
+  return core.chance.pick(core.state.streams.stories, networkIds)
+}
+
+/** A token with a deep pool, somewhere. */
+function pickEstablished(core: Core): number | null {
+  const tokens = establishedOf(core, pickNetwork(core))
+  return tokens.length === 0 ? null : core.chance.pick(core.state.streams.stories, tokens)
+}
+
+/** Tokens of a network that were there when the world began, and still have a market. */
+export function establishedOf(core: Core, network: NetworkId): readonly number[] {
+  return marketsOf(core, network).filter((token) => {
+    return tokenAt(core, token).isEstablished && !isHoneypot(tokenAt(core, token))
+  })
+}
+
+/** The wallets that the rules watch. */
+export function trackedOf(core: Core, network: NetworkId): readonly number[] {
+  return core.state.wallets.flatMap((owner, wallet) => (owner.isTracked && owner.network === network ? [wallet] : []))
+}

@@ -1,0 +1,230 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import { toContractAddress, toMint, toProgramAddress, toPumpMint } from './addresses.ts'
+import { audit } from './audit.ts'
+import { nobody } from './contracts.ts'
+import {
+  coinPrice,
+  coinsForUsd,
+  emit,
+  mintCoins,
+  newStream,
+  plan,
+  tokenAt,
+  usdOfCoins,
+  writeLog,
+  type Core,
+} from './core.ts'
+import { createCurve, curveDecimals, curveSupply, migrationFee, migrationTokens } from './curve.ts'
+import { launchPlatform } from './dex-names.ts'
+import { addTokenToDirectory } from './directory.ts'
+import { markToMarket, poolRatio } from './exchange.ts'
+import { blockTime, networkFacts } from './networks.ts'
+import { pow10, toSignificant, toUsd } from './numbers.ts'
+import type { ContractState, TokenState } from './state.ts'
+import { addressFor } from './wallets.ts'
+
+const meanLifeMs = 9 * 3_600_000
+
+const shortestLifeMs = 3 * 3_600_000
+
+const platformProgram = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
+
+export interface NewToken {
+  readonly network: NetworkId
+  readonly symbol: string
+  readonly name: string
+  readonly liquidityUsd: number
+  /** What the creator keeps, in percent of the supply. */
+  readonly reservedPct: number
+  readonly contract?: Partial<ContractState>
+  readonly isOwnerRenounced?: boolean
+  /** Whether it is told as a listing (A66); those that are older than the world are not. */
+  readonly isAnnounced: boolean
+}
+
+/** A token is created and gets a pool. Returns its place. */
+export function createListedToken(core: Core, wanted: NewToken): number {
+  const { network } = wanted
+  const { dexes } = networkFacts[network]
+  const number = core.state.tokens.length
+  const stream = newStream(`token:${number}:${network}:${wanted.symbol}`)
+  const creator = addressFor(core, network, `creator:${number}`)
+  const address =
+    network === 'solana'
+      ? toMint(core.chance.bytes(`mint:${number}`))
+      : toContractAddress(creator, core.chance.integer(stream, 0, 400))
+  const decimals = network === 'solana' ? core.chance.pick(stream, [6, 9]) : core.chance.pick(stream, [18, 18, 9])
+  const supply = BigInt(core.chance.pick(stream, [1e6, 1e8, 1e9])) * pow10(decimals)
+  const reserved = (supply * BigInt(Math.round(wanted.reservedPct * 100))) / 10_000n
+  const coins = coinsForUsd(core, network, wanted.liquidityUsd / 2)
+  mintCoins(core, network, coins)
+  const dex = core.chance.pick(stream, dexes)
+  const pool = {
+    coins,
+    tokens: supply - reserved,
+    address: poolAddress(core, network, dex.name, address),
+    dex: dex.name,
+  }
+  const token: TokenState = {
+    network,
+    address,
+    symbol: wanted.symbol,
+    name: wanted.name,
+    decimals,
+    supply,
+    reserved,
+    createdAt: blockTime(network, core.state.now),
+    createdSeq: core.state.seq + 1,
+    creator,
+    owner: wanted.isOwnerRenounced === true ? nobody(network) : creator,
+    pool: { ...pool, feeBps: dex.feeBps },
+    curve: null,
+    ...unaudited(stream),
+    isEstablished: !wanted.isAnnounced,
+    contract: { ...plainContract, ...wanted.contract },
+  }
+  const index = addToken(core, token)
+  openMarket(core, index, writeLog(core, 'pool-created', index), wanted.isAnnounced)
+  return index
+}
+
+/** A token begins on the bonding curve of the launch platform (Solana). Returns its place. */
+export function createCurveToken(core: Core, symbol: string, name: string): number {
+  const number = core.state.tokens.length
+  const creator = addressFor(core, 'solana', `creator:${number}`)
+  const token: TokenState = {
+    network: 'solana',
+    address: toPumpMint(core.chance.bytes(`mint:${number}`)),
+    symbol,
+    name,
+    decimals: curveDecimals,
+    supply: curveSupply,
+    reserved: 0n,
+    createdAt: blockTime('solana', core.state.now),
+    createdSeq: core.state.seq + 1,
+    creator,
+    owner: nobody('solana'),
+    pool: null,
+    curve: createCurve(),
+    ...unaudited(newStream(`token:${number}:solana:${symbol}`)),
+    contract: { ...plainContract, isLiquidityLocked: true },
+  }
+  const index = addToken(core, token)
+  writeLog(core, 'token-created', index)
+  markToMarket(token)
+  auditFirst(core, token)
+  return index
+}
+
+/** A token whose curve is completed migrates to a pool (R102, A67, A68). */
+export function graduate(core: Core, token: number): void {
+  const graduated = tokenAt(core, token)
+  const { curve, address, symbol, name, network } = graduated
+  if (curve === null || curve.realTokens > 0n) throw new RangeError(`${symbol}: its curve is not completed`)
+  const dex = 'PumpSwap'
+  core.state.networks[network].elsewhere += migrationFee
+  graduated.pool = {
+    coins: curve.realCoins - migrationFee,
+    tokens: migrationTokens,
+    address: poolAddress(core, network, dex, address),
+    dex,
+    feeBps: 30,
+  }
+  graduated.curve = null
+  const seq = writeLog(core, 'graduated', token)
+  const data = {
+    token_address: address,
+    symbol,
+    name,
+    bonding_curve_completed: true,
+    sol_raised: toSignificant(curve.realCoins, -9, 15),
+    raydium_pool: graduated.pool.address,
+    migration_tx: core.txHash(network, seq),
+  }
+  emit(core, 'pump.graduation', data, seq)
+  openMarket(core, token, seq, core.options.graduationAlsoLists)
+}
+
+function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean): void {
+  const listed = tokenAt(core, token)
+  markToMarket(listed)
+  listed.opening = { seq, mark: listed.mark }
+  listed.fair = poolRatio(listed)
+  auditFirst(core, listed)
+  core.state.openedMarkets.push(token)
+  core.directory.markets[listed.network].push(token)
+  plan(core, { kind: 'market', token }, core.chance.between(listed.stream, 20_000, 80_000))
+  plan(core, { kind: 'audit', token }, core.chance.between(listed.stream, 300_000, 3_600_000))
+  if (!listed.isEstablished) {
+    plan(core, { kind: 'retire', token }, core.chance.exponential(listed.stream) * meanLifeMs + shortestLifeMs)
+  }
+  if (!isAnnounced) return
+  const liquidity = 2n * usdOfCoins(core, listed.network, listed.pool?.coins ?? 0n)
+  // Within seconds of its creation, however busy everybody is.
+  const waitMs = core.chance.integer(listed.stream, 1000, 5000)
+  plan(core, { kind: 'announce', token, seq, liquidityMicro: liquidity }, waitMs, false)
+}
+
+/** What later audits are compared with. */
+function auditFirst(core: Core, token: TokenState): void {
+  const { score, checks } = audit(token, { coinPrice: coinPrice(core, token.network), top10: 0n })
+  token.risk = { score, checks, toldScore: score, toldChecks: checks }
+}
+
+/** A pool of a token nobody had seen is told (R94). */
+export function announce(core: Core, token: number, seq: number, liquidityMicro: bigint): void {
+  const { address, network, symbol, name, pool } = tokenAt(core, token)
+  if (pool === null) return
+  const data = {
+    token_address: address,
+    network,
+    symbol,
+    name,
+    dex: pool.dex,
+    pool_address: pool.address,
+    initial_liquidity_usd: toUsd(liquidityMicro),
+    listing_tx: core.txHash(network, seq),
+  }
+  emit(core, 'token.new_listing', data, seq)
+}
+
+const plainContract: ContractState = {
+  isMintable: false,
+  isProxy: false,
+  hasHiddenOwner: false,
+  hasBlacklist: false,
+  isPausable: false,
+  sellTaxBps: 0,
+  honeypot: null,
+  isLiquidityLocked: false,
+  wasLiquidityRemoved: false,
+  hasTransferFee: false,
+}
+
+function unaudited(stream: TokenState['stream']) {
+  return {
+    mark: { mantissa: 0, exponent: 0 },
+    opening: null,
+    fair: 0n,
+    holderCount: 0,
+    volume: 0n,
+    stream,
+    risk: { score: 0, checks: [], toldScore: 0, toldChecks: [] },
+    isEstablished: false,
+    isAbandoned: false,
+  }
+}
+
+function addToken(core: Core, token: TokenState): number {
+  const index = core.state.tokens.push(token) - 1
+  addTokenToDirectory(core, token, index)
+  return index
+}
+
+function poolAddress(core: Core, network: NetworkId, dex: string, token: string): string {
+  if (network === 'solana') {
+    const program = dex === launchPlatform ? platformProgram : addressFor(core, network, `program:${dex}`)
+    return toProgramAddress([Buffer.from('pool'), core.chance.bytes(`pool:${token}`)], program)
+  }
+  return toContractAddress(addressFor(core, network, `factory:${dex}`), core.state.tokens.length + 1)
+}

@@ -1,0 +1,178 @@
+import { networkIds, type EventType } from '../../../schema/index.ts'
+import { audit, isHoneypot, isRenounced } from './audit.ts'
+import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
+import { createCurveToken } from './token-birth.ts'
+import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { crossAnAlert } from './crossing.ts'
+import { dealBuy } from './dealing.ts'
+import { earn, openTracked, planGain } from './gains.ts'
+import { largestTradeUsd } from './limits.ts'
+import { addressFor, fund } from './wallets.ts'
+import { freshName } from './names.ts'
+import { canWithdraw } from './pool.ts'
+import { honeypotTypes, WorldRefusal } from './port.ts'
+import { marketsOf } from './prices.ts'
+import { top10Of } from './rules.ts'
+import type { ContractState } from './state.ts'
+import { establishedOf, startListing, trackedOf } from './stories.ts'
+import { spend } from './telling.ts'
+
+type Result = Readonly<Record<string, unknown>>
+
+/** The shortest story that legally yields an event of the type. Throws `WorldRefusal` if there is none now. */
+export function trigger(core: Core, type: EventType): Result {
+  return { type, ...stories[type](core) }
+}
+
+const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
+  'token.price_alert': crossAnAlert,
+  'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
+  'token.risk_change': upgradeSomeContract,
+  'wallet.large_trade': tradeLargely,
+  'wallet.new_position': openSomePosition,
+  'wallet.pnl_milestone': earnAMilestone,
+  'contract.honeypot_detected': (core) => {
+    const token = pickYoungToken(core)
+    makeHoneypot(core, token, core.chance.pick(core.state.streams.acts, honeypotTypes))
+    return { token: tokenAt(core, token).address }
+  },
+  'contract.liquidity_removed': (core) => {
+    const token = pickYoungToken(core)
+    removeLiquidity(core, token, core.chance.integer(core.state.streams.acts, 2500, 9000))
+    return { token: tokenAt(core, token).address }
+  },
+  'contract.ownership_changed': (core) => {
+    const owned = networkIds
+      .flatMap((network) => marketsOf(core, network))
+      .filter((token) => !isRenounced(tokenAt(core, token).owner))
+    if (owned.length === 0) throw new WorldRefusal('no token has an owner any more: list a new one')
+    const token = core.chance.pick(core.state.streams.acts, owned)
+    const { network, address } = tokenAt(core, token)
+    transferOwner(core, token, addressFor(core, network, `owner:${token}:${core.state.seq}`))
+    return { token: address }
+  },
+  'pump.graduation': (core) => graduateNow(core, null, {}),
+}
+
+/** Buys up what is left of a curve; without a token a new one is launched first. Throws `WorldRefusal` if it has no curve. */
+export function graduateNow(core: Core, known: number | null, names: { symbol?: string; name?: string }): Result {
+  if (known !== null && tokenAt(core, known).curve === null) {
+    throw new WorldRefusal('it has graduated, or never was on a curve')
+  }
+  const fresh = freshName(core.chance, core.state.streams.names)
+  const token = known ?? createCurveToken(core, names.symbol ?? fresh.symbol, names.name ?? fresh.name)
+  const crowd = core.state.wallets.flatMap(({ network, archetype }, wallet) =>
+    network === 'solana' && archetype !== null && archetype !== 'bot' ? [wallet] : [],
+  )
+  while (tokenAt(core, token).curve !== null) {
+    const wallet = core.chance.pick(core.state.streams.acts, crowd)
+    const coins = BigInt(Math.round(core.chance.between(core.state.streams.acts, 3, 9) * 1e9))
+    fund(core, wallet, coins)
+    dealBuy(core, wallet, token, coins)
+  }
+  return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
+}
+
+function tradeLargely(core: Core): Result {
+  const { largeTradeUsd } = core.state.rules
+  if (largeTradeUsd > largestTradeUsd) {
+    throw new WorldRefusal(
+      `nobody can trade for ${largeTradeUsd} USD: expected a largeTradeUsd of at most ${largestTradeUsd}`,
+    )
+  }
+  const [wallet, token] = pickPair(core, pairsOf(core))
+  const usd = Math.max(1, largeTradeUsd * core.chance.between(core.state.streams.acts, 1.1, 2))
+  return spend(core, wallet, token, Math.min(usd, largestTradeUsd))
+}
+
+function openSomePosition(core: Core): Result {
+  const { acts } = core.state.streams
+  const pairs = pairsOf(core)
+  const fresh = pairs.filter(([wallet, token]) => (holdingOf(core, wallet, token)?.balance ?? 0n) === 0n)
+  const [wallet, known] = pickPair(core, fresh.length > 0 ? fresh : pairs)
+  // Where everybody has everything, there must be something new.
+  const token = fresh.length > 0 ? known : startListing(core, walletAt(core, wallet).network)
+  // Small, so that it is not a large trade as well.
+  const usd = core.chance.between(acts, 0.2, 1) * Math.min(5000, core.state.rules.largeTradeUsd * 0.9)
+  return spend(core, wallet, token, Math.max(1, usd))
+}
+
+type Pair = readonly [wallet: number, token: number]
+
+/** Tracked wallets, each with every established token of its network. */
+function pairsOf(core: Core): readonly Pair[] {
+  return networkIds.flatMap((network) =>
+    trackedOf(core, network).flatMap((wallet) => establishedOf(core, network).map((token): Pair => [wallet, token])),
+  )
+}
+
+function pickPair(core: Core, pairs: readonly Pair[]): Pair {
+  if (pairs.length === 0) throw new WorldRefusal('no wallet is tracked that can trade: track another one')
+  return core.chance.pick(core.state.streams.acts, pairs)
+}
+
+/** Each with more findings than the one before, and at last none of them. */
+const upgrades: readonly Partial<ContractState>[] = [
+  { isMintable: true, isPausable: true },
+  { isMintable: true, isPausable: true, hasHiddenOwner: true, hasBlacklist: true },
+  { isMintable: true, isPausable: true, hasHiddenOwner: true, hasBlacklist: true, sellTaxBps: 2000 },
+  { isMintable: false, isPausable: false, hasHiddenOwner: false, hasBlacklist: false, sellTaxBps: 0 },
+]
+
+/** The owner of an unsuspicious contract gets more power over it, or gives it up again. */
+function upgradeSomeContract(core: Core): Result {
+  const possible = networkIds
+    .flatMap((network) => establishedOf(core, network))
+    .flatMap((token) => {
+      const change = upgrades.find((one) => isTold(core, token, one))
+      return change === undefined ? [] : [{ token, change }]
+    })
+  const { riskSensitivity } = core.state.rules
+  if (possible.length === 0)
+    throw new WorldRefusal(`no score can change by more than ${riskSensitivity}: expected less`)
+  const { token, change } = core.chance.pick(core.state.streams.acts, possible)
+  changeContract(core, token, change)
+  return { token: tokenAt(core, token).address, network: tokenAt(core, token).network }
+}
+
+/** Whether a change moves the score of a contract far enough to be told. */
+function isTold(core: Core, token: number, change: Partial<ContractState>): boolean {
+  const audited = tokenAt(core, token)
+  const changed = { ...audited, contract: { ...audited.contract, ...change } }
+  const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
+  const { score, checks } = audit(changed, facts)
+  const isSeen = checks.join() !== audited.risk.checks.join()
+  return isSeen && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
+}
+
+/** A wallet that has nothing yet buys, the price rises, and it sells with a gain. */
+function earnAMilestone(core: Core): Result {
+  const [milestone] = core.state.rules.milestonesUsd
+  if (milestone === undefined) throw new WorldRefusal('no milestones are set')
+  const plans = networkIds
+    .flatMap((network) => establishedOf(core, network))
+    .flatMap((token) => planGain(core, token, Math.max(1, milestone * 4), milestone * 1.01 + 0.01) ?? [])
+  if (plans.length === 0)
+    throw new WorldRefusal(`nobody can earn ${milestone} USD at once: expected a smaller milestone`)
+  const plan = core.chance.pick(core.state.streams.acts, plans)
+  const { network } = tokenAt(core, plan.token)
+  const wallet = openTracked(core, network, 'earner')
+  earn(core, wallet, plan)
+  return { wallet: walletAt(core, wallet).address, network }
+}
+
+/** A token that came into the world later and can still be sold; a new one if there is none. */
+function pickYoungToken(core: Core): number {
+  const young = networkIds.flatMap((network) =>
+    marketsOf(core, network).filter((token) => {
+      const { isEstablished, contract, pool } = tokenAt(core, token)
+      if (isEstablished || contract.wasLiquidityRemoved || isHoneypot(tokenAt(core, token))) return false
+      return pool !== null && canWithdraw(pool, 9000)
+    }),
+  )
+  return young.length > 0 ? core.chance.pick(core.state.streams.acts, young) : startListing(core, pickNetwork(core))
+}
+
+function pickNetwork(core: Core) {
+  return core.chance.pick(core.state.streams.acts, networkIds)
+}

@@ -1,0 +1,92 @@
+import { networkIds } from '../../../schema/index.ts'
+import { parseAddress } from './addresses.ts'
+import { liquidityMicro, riskLevel } from './audit.ts'
+import { coinPrice, placeOf, tokenAt, walletAt, type Core } from './core.ts'
+import { toUsd } from './numbers.ts'
+import { pnlOf } from './pnl.ts'
+import type { Token, TokenRef, WalletRef, WorldViews } from './port.ts'
+import { cut } from './pages.ts'
+import { overviewOf, portfolioOf } from './portfolio.ts'
+import { changePct, priceUsd, volume24h, worth } from './prices.ts'
+import { tradesOf } from './trade-views.ts'
+
+/** Everything that is told about the world is read here, from the one ledger (R16–R29, R105). */
+export function createViews(core: Core): WorldViews {
+  const walletRef = (index: number): WalletRef => {
+    const { network, address } = walletAt(core, index)
+    return { network, address, index }
+  }
+  const tokenRef = (index: number): TokenRef => {
+    const { network, address } = tokenAt(core, index)
+    return { network, address, index }
+  }
+  return {
+    findWallet(network, address) {
+      const index = core.directory.wallets.get(placeOf(network, address))
+      const isSeen = index !== undefined && core.trades.ofWallet(index).length > 0
+      return isSeen ? { network, address, index } : null
+    },
+    findToken(network, address) {
+      const index = core.directory.tokens.get(placeOf(network, address))
+      return index === undefined ? null : { network, address, index }
+    },
+    networkStatus: (network) => core.state.networks[network].status,
+    overview: ({ index }) => overviewOf(core, index),
+    portfolio: ({ index }, page) => portfolioOf(core, index, page),
+    pnl: ({ index }, timeframe) => {
+      const { address, network } = walletAt(core, index)
+      return { wallet: address, network, timeframe, pnl: pnlOf(core, index, timeframe) }
+    },
+    trades: ({ index }, page, token) => tradesOf(core, index, page, token),
+    token: ({ index }) => tokenView(core, index),
+    searchTokens(q, network, page) {
+      const byAddress = tokensAtAddress(core, q)
+      const all = byAddress.length > 0 ? byAddress : core.directory.names.find(q)
+      const found = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
+      const existed = found.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
+      const { shown, lastKey } = cut(existed, page)
+      return { items: shown.map((index) => tokenView(core, index)), lastKey, total: found.length }
+    },
+    trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
+    tokens: () => core.state.tokens.map((_, index) => tokenRef(index)),
+    wallets: () =>
+      core.state.wallets.map(({ archetype }, index) => ({
+        ...walletRef(index),
+        archetype,
+        tradeCount: core.trades.ofWallet(index).length,
+      })),
+  }
+}
+
+const shortestAddress = 32
+
+/** Tokens of this very address: on EVM networks in any case. */
+function tokensAtAddress(core: Core, text: string): readonly number[] {
+  if (text.length < shortestAddress) return []
+  return networkIds.flatMap((network) => {
+    const parsed = parseAddress(network, text)
+    const index = parsed.ok ? core.directory.tokens.get(placeOf(network, parsed.address)) : undefined
+    return index === undefined ? [] : [index]
+  })
+}
+
+/** A7 */
+function tokenView(core: Core, token: number): Token {
+  const { address, network, symbol, name, decimals, supply, holderCount, risk, createdAt } = tokenAt(core, token)
+  return {
+    address,
+    network,
+    symbol,
+    name,
+    decimals,
+    price_usd: priceUsd(core, token),
+    change_pct_24h: changePct(core, token),
+    volume_24h_usd: toUsd(volume24h(core, token)),
+    liquidity_usd: toUsd(liquidityMicro(tokenAt(core, token), coinPrice(core, network))),
+    market_cap_usd: toUsd(worth(core, token, supply)),
+    holder_count: holderCount,
+    risk_score: risk.score,
+    risk_level: riskLevel(risk.score),
+    created_at: new Date(createdAt).toISOString(),
+  }
+}

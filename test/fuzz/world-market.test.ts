@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createCurve, quoteCurveBuy, quoteCurveSell } from '../../src/emulator/world/curve.ts'
+import { quoteBuy, quoteSell, withdraw, type Pool } from '../../src/emulator/world/pool.ts'
+import { worldCounts } from '../support/world-counts.ts'
+
+const fees = fc.constantFrom(0, 25, 30, 100)
+const reserve = fc.bigInt({ min: 1n, max: 10n ** 30n })
+const trade = fc.record({
+  isBuy: fc.boolean(),
+  amount: fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 6n }), fc.bigInt({ min: 0n, max: 10n ** 31n })),
+  feeBps: fees,
+})
+
+function follow(pool: Pool, { isBuy, amount, feeBps }: { isBuy: boolean; amount: bigint; feeBps: number }): bigint {
+  const { paid, received } = isBuy ? quoteBuy(pool, amount, feeBps) : quoteSell(pool, amount, feeBps)
+  pool.coins += isBuy ? paid : -received
+  pool.tokens += isBuy ? -received : paid
+  return received
+}
+
+describe('a pool', () => {
+  it('never has a smaller product after a trade, and never runs empty', () => {
+    fc.assert(
+      fc.property(reserve, reserve, fc.array(trade, { maxLength: 30 }), (coins, tokens, trades) => {
+        const pool = { coins, tokens }
+        let product = coins * tokens
+        for (const one of trades) {
+          follow(pool, one)
+          expect(pool.coins > 0n && pool.tokens > 0n).toBe(true)
+          expect(pool.coins * pool.tokens >= product).toBe(true)
+          product = pool.coins * pool.tokens
+        }
+      }),
+      { numRuns: worldCounts.numberRuns },
+    )
+  })
+
+  it('gives exactly what the formula says, rounded down', () => {
+    fc.assert(
+      fc.property(reserve, reserve, trade, (coins, tokens, { amount, feeBps }) => {
+        const { received, fee, impactPct } = quoteBuy({ coins, tokens }, amount, feeBps)
+        const net = amount - fee
+        expect(received * (coins + net) <= net * tokens && (received + 1n) * (coins + net) > net * tokens).toBe(true)
+        expect(fee * 10_000n >= amount * BigInt(feeBps)).toBe(true)
+        expect(impactPct).toBeCloseTo((Number(net) / Number(coins + net)) * 100, 5)
+      }),
+      { numRuns: worldCounts.numberRuns },
+    )
+  })
+
+  it('lets nobody gain by buying and selling at once', () => {
+    fc.assert(
+      fc.property(reserve, reserve, fees, fc.bigInt({ min: 1n, max: 10n ** 30n }), (coins, tokens, feeBps, paid) => {
+        const pool = { coins, tokens }
+        const bought = follow(pool, { isBuy: true, amount: paid, feeBps })
+        expect(follow(pool, { isBuy: false, amount: bought, feeBps }) <= paid).toBe(true)
+      }),
+      { numRuns: worldCounts.numberRuns },
+    )
+  })
+
+  it('R100 keeps its price, but for one base unit, whatever share of it is taken out', () => {
+    const bps = fc.integer({ min: 0, max: 9999 })
+    fc.assert(
+      fc.property(reserve, reserve, bps, (coins, tokens, bpsTaken) => {
+        const pool = { coins, tokens }
+        const taken = withdraw(pool, bpsTaken)
+        expect([pool.coins + taken.coins, pool.tokens + taken.tokens]).toEqual([coins, tokens])
+        const left = BigInt(10_000 - bpsTaken)
+        // What is left is the exact share, rounded up.
+        expect(pool.coins).toBe((coins * left + 9999n) / 10_000n)
+        expect(pool.tokens).toBe((tokens * left + 9999n) / 10_000n)
+      }),
+      { numRuns: worldCounts.numberRuns },
+    )
+  })
+})
+
+describe('a bonding curve', () => {
+  const lamports = fc.oneof(fc.bigInt({ min: 100n, max: 10_000n }), fc.bigInt({ min: 10n ** 6n, max: 20n * 10n ** 9n }))
+
+  it('A67 has raised 85,005,359,057 lamports in the end, whatever the path of purchases', () => {
+    fc.assert(
+      fc.property(fc.array(lamports, { maxLength: 300 }), (amounts) => {
+        const curve = createCurve()
+        for (const coins of [...amounts, 1000n * 10n ** 9n]) {
+          if (curve.realTokens === 0n) break
+          const { paid, net, received } = quoteCurveBuy(curve, coins)
+          expect(paid <= coins && net <= paid).toBe(true)
+          curve.virtualCoins += net
+          curve.realCoins += net
+          curve.virtualTokens -= received
+          curve.realTokens -= received
+        }
+        expect(curve).toEqual({
+          virtualCoins: 115_005_359_057n,
+          virtualTokens: 279_900_000_000_000n,
+          realTokens: 0n,
+          realCoins: 85_005_359_057n,
+        })
+      }),
+      { numRuns: worldCounts.curveRuns },
+    )
+  })
+
+  it('pays out no more than it has taken, whatever is bought and sold', () => {
+    const step = fc.record({ isBuy: fc.boolean(), coins: lamports, share: fc.integer({ min: 1, max: 100 }) })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+        const curve = createCurve()
+        let held = 0n
+        for (const { isBuy, coins, share } of steps) {
+          if (curve.realTokens === 0n) break
+          const product = curve.virtualCoins * curve.virtualTokens
+          const bought = isBuy ? quoteCurveBuy(curve, coins) : null
+          const sold = (held * BigInt(share)) / 100n
+          const gross = isBuy ? 0n : quoteCurveSell(curve, sold).gross
+          const moved = bought === null ? -sold : bought.received
+          curve.virtualCoins += (bought?.net ?? 0n) - gross
+          curve.realCoins += (bought?.net ?? 0n) - gross
+          curve.virtualTokens -= moved
+          curve.realTokens -= moved
+          held += moved
+          expect(curve.virtualCoins * curve.virtualTokens >= product).toBe(true)
+          expect(curve.realCoins >= 0n).toBe(true)
+          expect(curve.realTokens + held).toBe(793_100_000_000_000n)
+        }
+      }),
+      { numRuns: worldCounts.curveRuns },
+    )
+  })
+})

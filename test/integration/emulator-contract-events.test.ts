@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createEmulator } from '../../src/emulator/emulator.ts'
+import { Coverage, facetsOf, facetsSeen, membersBeside } from '../support/openapi-coverage.ts'
+import { readAsyncApi, readOpenApi } from '../support/openapi-document.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { testSeed } from './emulator-stage.ts'
+
+const openApi = readOpenApi()
+const asyncApi = readAsyncApi()
+const coverage = new Coverage()
+
+interface Delivery {
+  readonly method: string | undefined
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly event: { readonly type: string }
+}
+const deliveries: Delivery[] = []
+
+beforeAll(async () => {
+  await using receiver = await createTestReceiver(answerStatus(200))
+  await using emulator = createEmulator({ seed: testSeed(), endpoints: [{ url: receiver.url, secret: 'a secret' }] })
+  await emulator.start()
+  const { world, accounts } = emulator
+  const [account] = accounts.accounts()
+  const [token] = world.views.tokens()
+  const { network, address } = token!
+  for (const [type, factor] of [
+    ['price_above', 1.05],
+    ['price_below', 0.95],
+  ] as const) {
+    const threshold = world.views.token(token!).price_usd * factor
+    const webhookUrl = 'https://hooks.example.com/'
+    accounts.addAlert(account!.accountId, { type, network, address, threshold, webhookUrl, label: null })
+  }
+  for (const percent of [10, -20]) world.acts.apply({ kind: 'price-move', network, token: address, percent })
+  emulator.tour()
+  await emulator.advance(3_600_000)
+  for (const { method, headers, body } of receiver.requests) {
+    deliveries.push({ method, headers, event: JSON.parse(body.toString()) })
+  }
+})
+
+afterAll(() => console.log(`Seen of the events in schema/openapi.json and schema/asyncapi.json:\n${coverage.table()}`))
+
+const deliveriesOf = (type: string) => {
+  const found = deliveries.filter(({ event }) => event.type === type)
+  expect(found.length).toBeGreaterThan(0)
+  return found
+}
+
+test.each([...openApi.webhooks])(
+  'R71 R78 R92 %s is delivered as the OpenAPI document says',
+  (type, { schema, headers }) => {
+    coverage.declare(facetsOf(openApi, schema, type))
+    for (const delivery of deliveriesOf(type)) {
+      expect(delivery.method).toBe('POST')
+      expect(delivery.headers['content-type']).toBe('application/json')
+      for (const { name, required, schema: own } of headers) {
+        expect(required, name).toBe(true)
+        expect(openApi.problemsOf(own, delivery.headers[name.toLowerCase()]), name).toEqual([])
+      }
+      expect(openApi.problemsOf(schema, delivery.event)).toEqual([])
+      expect([...membersBeside(openApi, schema, delivery.event)]).toEqual([])
+      coverage.see(facetsSeen(openApi, schema, type, delivery.event))
+    }
+  },
+)
+
+test.each([...asyncApi.messages])('R92 %s is delivered as the AsyncAPI document says', (type, { payload, headers }) => {
+  for (const delivery of deliveriesOf(type)) {
+    const named = Object.keys(asyncApi.resolve(headers)['properties'])
+    const given = Object.fromEntries(named.map((name) => [name, delivery.headers[name.toLowerCase()]]))
+    expect(asyncApi.problemsOf(headers, given)).toEqual([])
+    expect(asyncApi.problemsOf(payload, delivery.event)).toEqual([])
+    expect([...membersBeside(asyncApi, payload, delivery.event)]).toEqual([])
+  }
+})
+
+test('both documents tell of the same events, and every member of these was seen', () => {
+  expect([...asyncApi.messages.keys()]).toEqual([...openApi.webhooks.keys()])
+  // A67: it is told of curves that are completed only.
+  expect(coverage.missing).toEqual(['value PumpGraduationEvent.data.bonding_curve_completed = false'])
+})

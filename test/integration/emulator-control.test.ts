@@ -1,0 +1,249 @@
+import { request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { networkStatuses } from '../../src/emulator/world/port.ts'
+import { ask, controlToken, startStage, type Answer } from './emulator-stage.ts'
+
+/** As `fetch` cannot: with any Host header. */
+function askAs(url: string, headers: Record<string, string | string[]>): Promise<Pick<Answer, 'status' | 'json'>> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers, setHost: false }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text) }))
+    })
+    outgoing.on('error', reject)
+    outgoing.end()
+  })
+}
+
+describe('who may control the emulator', () => {
+  const authorization = `Bearer ${controlToken}`
+
+  test.each([
+    ['no token', undefined],
+    ['another token', 'Bearer another-token-of-the-test'],
+    ['the token with something behind it', `${authorization}x`],
+    ['an API key', 'Bearer sk_api-key-of-the-test-0001'],
+    ['another scheme', `Basic ${controlToken}`],
+  ])('%s gets 401 in the envelope', async (_name, given) => {
+    await using stage = await startStage()
+    const { status, json, headers } = await ask(`${stage.emulator.url}/_emulator/clock`, {
+      headers: given === undefined ? {} : { authorization: given },
+    })
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(json).toEqual({
+      success: false,
+      error: { code: 'unauthorized', message: expect.stringContaining('with the control token') },
+      meta: { timestamp: expect.any(String), latency_ms: expect.any(Number) },
+    })
+  })
+
+  test.each(['evil.example', '127.0.0.1.evil.example', 'localhost:80@evil.example', '[::2]', ''])(
+    'the Host header %j gets 403, whatever the token',
+    async (host) => {
+      await using stage = await startStage()
+      const answer = await askAs(`${stage.emulator.url}/_emulator/clock`, { authorization, host })
+      expect([answer.status, answer.json.error.code]).toEqual([403, 'forbidden'])
+    },
+  )
+
+  test.each(['localhost', 'LOCALHOST:8090', '127.0.0.1:1', '[::1]:8090'])(
+    'the Host header %j is taken',
+    async (host) => {
+      await using stage = await startStage()
+      expect(await askAs(`${stage.emulator.url}/_emulator/clock`, { authorization, host })).toMatchObject({
+        status: 200,
+      })
+    },
+  )
+
+  test('A63 no origin is let in by CORS, and the key of REST is not that of control', async () => {
+    await using stage = await startStage()
+    const { headers } = await stage.control('GET', '/clock', undefined, { Origin: 'https://evil.example' })
+    expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    expect((await stage.rest('/networks', { headers: { Authorization: authorization } })).status).toBe(401)
+  })
+})
+
+test('bad requests get an answer in the envelope that says what was expected', async () => {
+  await using stage = await startStage()
+  const cases: [string, string, unknown, number, RegExp][] = [
+    ['GET', '/nothing', undefined, 404, /nothing at this path/],
+    ['PUT', '/clock', undefined, 405, /GET, POST only/],
+    ['POST', '/clock', undefined, 415, /Content-Type/],
+    ['POST', '/clock', { mode: 'fast' }, 400, /mode: expected one of real, scaled, manual; got "fast"/],
+    ['POST', '/clock', { mode: 'scaled' }, 400, /speed: expected a speed/],
+    ['POST', '/clock/advance', { ms: -1 }, 400, /ms: expected a whole number from 0 to 31622400000; got -1/],
+    ['POST', '/clock/advance', { ms: '1h' }, 400, /ms: expected a whole number from 0 to 31622400000; got "1h"/],
+    ['POST', '/clock', { mode: 'scaled', speed: 0 }, 400, /speed: expected a number from 0\.001 to 1000000; got 0/],
+    ['POST', '/world/activity', { factor: -1 }, 400, /factor: expected a number from 0 to 10000; got -1/],
+    ['POST', '/world/rug', { network: 'base', token: 'x', percent: 50 }, 400, /token: expected 0x and 40 hex digits/],
+    ['POST', '/world/rug', { network: 'base', token: `0x${'1'.repeat(40)}`, percent: 50 }, 409, /./],
+    [
+      'POST',
+      '/world/story',
+      { story: 'scam', tale: 1 },
+      400,
+      /body: expected nothing that is called tale; check the spelling/,
+    ],
+    ['POST', '/trigger', { type: 'token.unknown' }, 400, /type: expected one of token\.price_alert/],
+    ['POST', '/restore', { name: 'none' }, 404, /expected one of origin/],
+    ['POST', '/snapshot', { name: '../x' }, 400, /name: expected 1 to 64 letters/],
+    ['POST', '/snapshot', { name: '.hidden' }, 400, /the first is a letter or a digit/],
+    ['DELETE', '/snapshot/none', undefined, 404, /expected one of origin/],
+    ['DELETE', '/snapshot/origin', undefined, 409, /how the world began; it stays/],
+    ['GET', '/world?digest=2', undefined, 400, /digest: expected one of 1; got "2"/],
+    ['GET', '/world?digset=1', undefined, 400, /query: expected nothing that is called digset/],
+    ['POST', '/snapshot', { name: 'origin' }, 409, /how the world began/],
+    ['POST', '/keys', { account: 'none', name: 'k', scopes: 'all' }, 404, /there is no account none/],
+    [
+      'POST',
+      '/keys',
+      { name: 'k', scopes: 'all' },
+      400,
+      /account: expected the id or the name of an account; it is missing/,
+    ],
+    ['POST', '/keys', { account: 'desk', name: 'k', scopes: 'some' }, 400, /scopes: expected /],
+    ['DELETE', '/keys/key_none', undefined, 404, /there is no key key_none/],
+    ['GET', '/events?limit=0', undefined, 400, /limit: expected a whole number from 1 to 1000/],
+    ['GET', '/clock?x=1', undefined, 400, /takes no parameter x/],
+    ['GET', '/journal?status=4x', undefined, 400, /status: expected a status such as 404/],
+  ]
+  for (const [method, path, body, status, message] of cases) {
+    const answer = await stage.control(method, path, body)
+    expect([path, answer.status]).toEqual([path, status])
+    expect(answer.json).toMatchObject({ success: false, error: { message: expect.stringMatching(message) } })
+  }
+})
+
+test('the clock is shown, set, and advanced when it is manual', async () => {
+  await using stage = await startStage()
+  const now = '2026-01-01T00:00:00.000Z'
+  expect((await stage.control('GET', '/clock')).json.data).toEqual({ mode: 'manual', speed: 0, now })
+  const advanced = await stage.control('POST', '/clock/advance', { ms: 90_000 })
+  expect(advanced.json.data.now).toBe('2026-01-01T00:01:30.000Z')
+  expect((await stage.rest('/networks')).json.meta.timestamp).toBe('2026-01-01T00:01:30.000Z')
+  const scaled = await stage.control('POST', '/clock', { mode: 'scaled', speed: 3600 })
+  expect(scaled.json.data).toMatchObject({ mode: 'scaled', speed: 3600 })
+  const refused = await stage.control('POST', '/clock/advance', { ms: 1 })
+  expect(refused).toMatchObject({
+    status: 409,
+    json: { error: { message: expect.stringContaining('make it manual') } },
+  })
+})
+
+test.each(networkStatuses)('R47 the status %s of a network can be set, and REST tells it', async (status) => {
+  await using stage = await startStage()
+  expect((await stage.control('POST', '/world/network-status', { network: 'base', status })).status).toBe(200)
+  const { data } = (await stage.rest('/networks')).json as { data: { id: string; status: string }[] }
+  expect(data.filter((network) => network.id === 'base')).toMatchObject([{ status }])
+  expect(data.filter((network) => network.id !== 'base').every((network) => network.status === 'operational')).toBe(
+    true,
+  )
+})
+
+test('a token is listed, bought, moved, handed over, made a honeypot and drained, and the events tell of it', async () => {
+  await using stage = await startStage()
+  const act = async (kind: string, body: object) => {
+    const answer = await stage.control('POST', `/world/${kind}`, body)
+    expect([kind, answer.status, answer.text]).toEqual([kind, 200, answer.text])
+    return answer.json.data
+  }
+  const network = 'base'
+  const { token } = await act('list', { network, symbol: 'OURS', name: 'Our Coin', liquidityUsd: 50_000 })
+  const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  await act('track', { network, wallet })
+  await act('thresholds', { largeTradeUsd: 1000 })
+  await act('trade', { network, wallet: wallet.toLowerCase(), side: 'buy', token, usd: 2000 })
+  await act('price-move', { network, token, percent: 20 })
+  await act('transfer-owner', { network, token, to: wallet })
+  await act('honeypot', { network, token, honeypot: 'sell_blocked' })
+  await act('rug', { network, token, percent: 80 })
+  await stage.control('POST', '/clock/advance', { ms: 10_000 })
+
+  const { data } = (await stage.control('GET', '/events')).json as {
+    data: { event: { type: string; data: Record<string, unknown> } }[]
+  }
+  const ours = data.filter(({ event }) => Object.values(event.data).includes(token)).map(({ event }) => event.type)
+  expect(new Set(ours)).toEqual(
+    new Set([
+      'token.new_listing',
+      'wallet.new_position',
+      'wallet.large_trade',
+      'contract.ownership_changed',
+      'contract.honeypot_detected',
+      'contract.liquidity_removed',
+      'token.risk_change',
+    ]),
+  )
+  const { json } = await stage.rest(`/wallets/${wallet}/trades?network=${network}`)
+  expect(json.data).toMatchObject([{ type: 'buy', token_out: { symbol: 'OURS' } }])
+  const world = (await stage.control('GET', '/world')).json.data
+  expect(world.trackedWallets).toContainEqual({ network, address: wallet })
+  expect(world.newestTokens).toContainEqual(expect.objectContaining({ symbol: 'OURS', address: token }))
+})
+
+test('events are paged by their numbers', async () => {
+  await using stage = await startStage()
+  for (const type of ['contract.ownership_changed', 'wallet.large_trade'])
+    await stage.control('POST', '/trigger', { type })
+  const all = (await stage.control('GET', '/events')).json.data as { seq: number }[]
+  expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1))
+  const rest = (await stage.control('GET', '/events?after=1&limit=1')).json.data
+  expect(rest).toEqual([all[1]])
+})
+
+test.each([
+  ['symbol', 32, { name: 'Our Coin' }],
+  ['name', 64, { symbol: 'OURS' }],
+])('the %s of a token is one line of at most %i characters', async (member, longest, others) => {
+  await using stage = await startStage()
+  const list = (value: unknown) =>
+    stage.control('POST', '/world/list', { network: 'base', liquidityUsd: 1000, ...others, [member]: value })
+  for (const wrong of [
+    '',
+    ' ',
+    'x'.repeat(longest + 1),
+    'a\nb',
+    'a\u0000b',
+    'a\u2028b',
+    'a\ud800',
+    'a\u0085b',
+    5,
+    undefined,
+  ]) {
+    const { status, json } = await list(wrong)
+    const message = expect.stringContaining(`of 1 to ${longest} characters, without line breaks`)
+    expect([wrong, status, json.error]).toEqual([wrong, 400, expect.objectContaining({ message })])
+  }
+  for (const right of ['x', '🦊'.repeat(longest), 'ü ﷺ 👩‍🚀'])
+    expect([right, (await list(right)).status]).toEqual([right, 200])
+})
+
+test('R68 what may be a secret is not repeated in the refusal of a request', async () => {
+  await using stage = await startStage()
+  const wrong = 'short-secret'
+  const key = await stage.control('POST', '/keys', { account: 'desk', name: 'k', scopes: 'all', key: wrong })
+  expect([key.status, key.json.error.details[0].path]).toEqual([400, 'key'])
+  expect(key.text).toContain('what came is none')
+  expect(key.text).not.toContain(wrong)
+})
+
+test('the digest of the world is told to whoever asks for it', async () => {
+  await using stage = await startStage()
+  expect((await stage.control('GET', '/world')).json.data).not.toHaveProperty('digest')
+  const { digest } = (await stage.control('GET', '/world?digest=1')).json.data
+  expect(digest).toBe(stage.emulator.world.digest())
+})
+
+test('states are saved over, deleted, and at most 100 beside the first', async () => {
+  await using stage = await startStage()
+  const save = async (name: string) => (await stage.control('POST', '/snapshot', { name })).status
+  for (let n = 1; n <= 100; n++) expect(await save(`s${n}`)).toBe(201)
+  expect([await save('one-more'), await save('s7')]).toEqual([409, 201])
+  const deleted = await stage.control('DELETE', '/snapshot/s1')
+  expect([deleted.status, deleted.json.data]).toEqual([200, { name: 's1', deleted: true }])
+  expect((await stage.control('POST', '/restore', { name: 's1' })).status).toBe(404)
+  expect(await save('one-more')).toBe(201)
+  expect((await stage.control('GET', '/snapshot')).json.data).toHaveLength(101)
+})

@@ -1,0 +1,182 @@
+import { cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createEmulator, type EmulatorOptions } from '../../src/emulator/emulator.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { createTestReceiver } from './emulator-receiver.ts'
+import { postJson, stageOf, startStage, testSeed, type Stage } from './emulator-stage.ts'
+
+const secret = 'whsec_0123456789abcdef'
+const startAt = '2026-01-01T00:00:00.000Z'
+
+/** A receiver that answers nothing until it is let go. */
+async function createHoldingReceiver() {
+  const held = Promise.withResolvers<void>()
+  const receiver = await createTestReceiver((response) => void held.promise.then(() => response.writeHead(200).end()))
+  return { ...receiver, letGo: held.resolve }
+}
+
+/** What is asked of where it is, as a process would find it that takes up a copy of the file. */
+async function nowInCopy(dir: string, options: Partial<EmulatorOptions> = {}): Promise<string> {
+  await using copy = await createTempDir()
+  for (const name of await readdir(dir)) await cp(join(dir, name), join(copy.path, name))
+  await using stage = await startStage({ dataFile: join(copy.path, 'emulator.db'), ...options })
+  return (await stage.control('GET', '/clock')).json.data.now
+}
+
+test.each([
+  ['a reset', '/reset', undefined, true],
+  ['a restore', '/restore', { name: 'kept' }, true],
+  ['a change of the mode', '/clock', { mode: 'manual' }, false],
+])('%s ends an advance that is under way, and those behind it, with 409', async (_what, path, body, isPutBack) => {
+  await using receiver = await createHoldingReceiver()
+  await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }] })
+  await stage.control('POST', '/snapshot', { name: 'kept' })
+  const advanced = stage.control('POST', '/clock/advance', { ms: 24 * 3_600_000 })
+  await receiver.received(1)
+  const behind = expect(stage.emulator.advance(1000)).rejects.toMatchObject({ code: 'bad_request' })
+  const now = isPutBack ? startAt : new Date(stage.emulator.clock.now()).toISOString()
+  expect((await stage.control('POST', path, body)).status).toBe(200)
+  receiver.letGo()
+  const { status, json } = await advanced
+  expect([status, json.error]).toEqual([409, { code: 'conflict', message: expect.stringContaining('advance it anew') }])
+  await behind
+  expect((await stage.control('GET', '/clock')).json.data.now).toBe(now)
+  expect((await stage.control('GET', '/world')).json.data.now).toBe(now)
+})
+
+test('a process that is killed while a clock is advanced is taken up where it was seen, not where it was going', async () => {
+  await using dir = await createTempDir()
+  await using receiver = await createHoldingReceiver()
+  const endpoints = [{ url: receiver.url, secret }]
+  await using stage = await startStage({ dataFile: join(dir.path, 'emulator.db'), endpoints })
+  const span = 3 * 3_600_000
+  const advanced = stage.control('POST', '/clock/advance', { ms: span })
+  await receiver.received(1)
+  const at = stage.emulator.clock.now()
+  const found = Date.parse(await nowInCopy(dir.path, { endpoints }))
+  expect(found).toBeGreaterThanOrEqual(at)
+  expect(found - at).toBeLessThanOrEqual(10 * 60_000)
+  receiver.letGo()
+  const { now } = (await advanced).json.data
+  expect(Date.parse(now) - Date.parse(startAt)).toBe(span)
+  expect(await nowInCopy(dir.path, { endpoints })).toBe(now)
+})
+
+/** A clock that can leap without anything happening meanwhile, as where a process cannot keep up. */
+function createLeapingClock() {
+  const clock = createTestClock()
+  let leapt = 0
+  return { ...clock, now: () => clock.now() + leapt, leap: (ms: number) => (leapt += ms) }
+}
+
+test('R7 a world that could not keep up stands still where it is when its clock is stopped, and is taken up there', async () => {
+  await using dir = await createTempDir()
+  const clock = createLeapingClock()
+  const seed = testSeed({ clock: { mode: 'scaled', speed: 1_000_000 } })
+  await using stage = await startStage({ seed, clock, dataFile: join(dir.path, 'emulator.db') })
+  clock.leap(1500)
+  expect((await stage.control('GET', '/clock')).json.data.now).toBe(new Date(stage.emulator.clock.now()).toISOString())
+  const { now } = (await stage.control('POST', '/clock', { mode: 'manual' })).json.data
+  const look = async () => {
+    const { json, text } = await stage.rest('/tokens/search?q=a&limit=100')
+    const world = (await stage.control('GET', '/world?digest=1')).json.data
+    return { data: json.data, dated: json.meta.timestamp, world, text: text.slice(0, text.indexOf('"latency_ms"')) }
+  }
+  const first = await look()
+  expect(await look()).toEqual(first)
+  expect([first.dated, first.world.now]).toEqual([now, now])
+  expect(Date.parse(now) - clock.now()).toBeLessThan(24 * 3_600_000)
+  expect(await nowInCopy(dir.path, { seed, clock })).toBe(now)
+  expect((await stage.control('POST', '/clock/advance', { ms: 60_000 })).json.data.now).toBe(
+    new Date(Date.parse(now) + 60_000).toISOString(),
+  )
+})
+
+test('a clock whose world keeps up stands where it is when it is stopped', async () => {
+  const clock = createLeapingClock()
+  await using stage = await startStage({ seed: testSeed({ clock: { mode: 'real' } }), clock })
+  clock.leap(50)
+  const { now } = (await stage.control('POST', '/clock', { mode: 'manual' })).json.data
+  expect(now).toBe(new Date(clock.now()).toISOString())
+})
+
+test('a process that is killed as soon as its world is made is taken up in the present', async () => {
+  await using dir = await createTempDir()
+  const seed = testSeed({ world: { seed: 'test', history: '1h' } })
+  await using stage = await startStage({ seed, dataFile: join(dir.path, 'emulator.db') })
+  expect(await nowInCopy(dir.path, { seed })).toBe((await stage.control('GET', '/clock')).json.data.now)
+})
+
+test('A58 cursors of the time before a reset are refused as foreign ones, also after a restart', async () => {
+  await using dir = await createTempDir()
+  const dataFile = join(dir.path, 'emulator.db')
+  const emulatorOf = async () => {
+    const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 }, dataFile })
+    await emulator.start()
+    return stageOf(emulator)
+  }
+  const list = '/tokens/search?q=a&limit=1'
+  const cursorOf = async (stage: Stage) => (await stage.rest(list)).json.meta.next_cursor
+  const pageAt = async (stage: Stage, cursor: string) => {
+    const { status, json } = await stage.rest(`${list}&cursor=${cursor}`)
+    return [status, json.error?.message]
+  }
+  const refused = [400, expect.stringContaining('of no time before the world was put back')]
+
+  const first = await emulatorOf()
+  const early = await cursorOf(first)
+  expect(await pageAt(first, early)).toEqual([200, undefined])
+  await first.control('POST', '/reset')
+  expect(await pageAt(first, early)).toEqual(refused)
+  const late = await cursorOf(first)
+  await first.emulator.stop()
+  await using second = await emulatorOf()
+  expect(await pageAt(second, early)).toEqual(refused)
+  expect(await pageAt(second, late)).toEqual([200, undefined])
+  await second.control('POST', '/reset')
+  expect(await pageAt(second, late)).toEqual(refused)
+})
+
+test('A58 without a file, cursors of the time before a restore are refused as well', async () => {
+  await using stage = await startStage()
+  await stage.control('POST', '/snapshot', { name: 'kept' })
+  const { next_cursor: cursor } = (await stage.rest('/tokens/search?q=a&limit=1')).json.meta
+  await stage.control('POST', '/restore', { name: 'kept' })
+  expect((await stage.rest(`/tokens/search?q=a&limit=1&cursor=${cursor}`)).status).toBe(400)
+})
+
+test('after a reset events are triggered at the rate from the new moment on', async () => {
+  const times: string[] = []
+  const seed = testSeed({ world: { seed: 'rate', history: '0s', activity: 0.001 } })
+  await using stage = await startStage({ seed, rate: 1, onEvent: ({ created_at }) => times.push(created_at) })
+  await stage.control('POST', '/clock/advance', { ms: 60_000 })
+  expect(times.length).toBeGreaterThanOrEqual(50)
+  await stage.control('POST', '/reset')
+  times.length = 0
+  await stage.control('POST', '/clock/advance', { ms: 20_000 })
+  expect(times.length).toBeGreaterThanOrEqual(15)
+})
+
+test('a state is saved as of the moment that is told', async () => {
+  await using dir = await createTempDir()
+  const seed = testSeed({ clock: { mode: 'scaled', speed: 100_000 } })
+  await using stage = await startStage({ seed, dataFile: join(dir.path, 'emulator.db') })
+  for (const name of ['a', 'b', 'c']) {
+    const { at } = (await stage.control('POST', '/snapshot', { name })).json.data
+    expect((await stage.control('GET', '/snapshot')).json.data).toContainEqual({ name, at })
+  }
+})
+
+test('an account that has as many alerts as it may is set none to be triggered; the refusal says so, and nothing breaks', async () => {
+  await using receiver = await createTestReceiver((response) => response.writeHead(200).end())
+  await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }], rate: 10 })
+  const { address, network } = (await stage.control('GET', '/world')).json.data.newestTokens[0]
+  const alert = { type: 'whale_buy', address, network, threshold: 1e12, webhook_url: 'https://example.com/' }
+  for (let n = 0; n < 100; n++) expect((await stage.rest('/alerts', postJson(alert))).status).toBe(201)
+  const refused = await stage.control('POST', '/trigger', { type: 'token.price_alert' })
+  expect([refused.status, refused.json.error.code]).toEqual([409, 'refused_by_world'])
+  expect((await stage.control('POST', '/clock/advance', { ms: 60_000 })).status).toBe(200)
+  expect(receiver.requests.length).toBeGreaterThan(100)
+})

@@ -1,0 +1,174 @@
+import Sqlite from 'better-sqlite3'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { apiKey, postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
+
+const closedPort = 'http://127.0.0.1:9/hook'
+
+async function open(dataFile: string, options: Partial<EmulatorOptions> = {}): Promise<Stage & { begun: Begun }> {
+  const listen = { host: '127.0.0.1', port: 0 }
+  const emulator = createEmulator({ seed: testSeed(), listen, dataFile, ...options })
+  const begun = await emulator.start()
+  return { ...stageOf(emulator), begun }
+}
+
+async function seen(stage: Stage) {
+  const { now, digest, seq } = (await stage.control('GET', '/world?digest=1')).json.data
+  const events = (await stage.control('GET', '/events?limit=1000')).json.data
+  return { now, digest, seq, events, accounts: (await stage.control('GET', '/accounts')).json.data }
+}
+
+test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const first = await open(file)
+  expect(first.begun.isNew).toBe(true)
+  await first.control('POST', '/clock/advance', { ms: 3_600_000 })
+  await first.rest('/webhooks', postJson({ url: closedPort, events: ['pump.graduation'], secret: 'whsec_0123456789' }))
+  const { address, network } = (await first.control('GET', '/world')).json.data.newestTokens[0]
+  const alert = { type: 'price_above', address, network, threshold: 1e9, webhook_url: 'https://example.com/' }
+  expect((await first.rest('/alerts', postJson(alert))).status).toBe(201)
+  const made = await first.control('POST', '/keys', { account: 'desk', name: 'second', scopes: 'all' })
+  await first.control('POST', '/world/story', { story: 'scam' })
+  const page = (await first.rest('/tokens/search?q=a&limit=1')).json.meta.next_cursor
+  const before = await seen(first)
+  await first.emulator.stop()
+
+  await using second = await open(file)
+  expect(second.begun).toEqual({ isNew: false, drawn: [] })
+  expect(await seen(second)).toEqual(before)
+  expect((await second.rest('/alerts')).json.data).toMatchObject([{ address, threshold: 1e9 }])
+  expect(second.emulator.accounts.allWebhooks()).toMatchObject([{ secret: 'whsec_0123456789' }])
+  const headers = { Authorization: `Bearer ${made.json.data.value}` }
+  expect((await second.rest(`/tokens/search?q=a&limit=1&cursor=${page}`, { headers })).status).toBe(200)
+  expect((await second.control('POST', '/reset')).status).toBe(200)
+  expect((await second.control('GET', '/clock')).json.data.now).toBe('2026-01-01T00:00:00.000Z')
+})
+
+test('a world that is taken up again goes on as one that never stopped', async () => {
+  await using dir = await createTempDir()
+  const bytes = async (isRestarted: boolean) => {
+    const file = join(dir.path, `${isRestarted}.db`)
+    let stage = await open(file)
+    await stage.control('POST', '/world/story', { story: 'crash' })
+    for (let hour = 0; hour < 6; hour++) {
+      await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
+      if (!isRestarted || hour % 2 > 0) continue
+      await stage.emulator.stop()
+      stage = await open(file)
+    }
+    await using last = stage
+    return await seen(last)
+  }
+  const [one, other] = [await bytes(false), await bytes(true)]
+  expect(one.events.length).toBeGreaterThan(20)
+  expect(other.events).toEqual(one.events)
+  expect(other.digest).toBe(one.digest)
+})
+
+test('R68 the values of keys are in no file, whose mode lets nobody but the owner read it', async () => {
+  await using dir = await createTempDir()
+  await using stage = await open(join(dir.path, 'emulator.db'))
+  const { value } = (await stage.control('POST', '/keys', { account: 'desk', name: 'k', scopes: 'all' })).json.data
+  await stage.control('POST', '/snapshot', { name: 'kept' })
+  const look = async () => {
+    for (const name of await readdir(dir.path)) {
+      const content = await readFile(join(dir.path, name), 'latin1')
+      expect([name, content.includes(value), content.includes(apiKey)]).toEqual([name, false, false])
+      expect([name, (await stat(join(dir.path, name))).mode & 0o777]).toEqual([name, 0o600])
+    }
+  }
+  await look()
+  await stage.emulator.stop()
+  await look()
+})
+
+test('one process at a time works on a file', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const stage = await open(file)
+  await expect(open(file)).rejects.toThrow(expect.objectContaining({ code: 'database_in_use', exitCode: 75 }))
+  await stage.emulator.stop()
+  await using again = await open(file)
+  expect(again.begun.isNew).toBe(false)
+})
+
+test('a file that goes with another world, of a newer version, or of something else is refused as it is', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  await (await open(file)).emulator.stop()
+  const refusal = async (options: Partial<EmulatorOptions> = {}, of = file) => {
+    const before = await readFile(of)
+    const error = await open(of, options).then(
+      () => new Error('it was taken'),
+      (thrown: Error) => thrown,
+    )
+    expect(await readFile(of)).toEqual(before)
+    return error.message
+  }
+  const other = testSeed({ world: { seed: 'other', history: '0s', activity: 2 } })
+  expect(await refusal({ seed: other })).toMatch(
+    /began otherwise: seed is "test" in the file, "other" was asked for; activity is 1 in the file, 2 was asked for\./,
+  )
+  expect(await refusal({ seed: testSeed({ stories: ['scam'] }) })).toMatch(
+    /other accounts, tracked wallets, thresholds/,
+  )
+
+  const foreign = join(dir.path, 'foreign.db')
+  const db = new Sqlite(foreign)
+  db.exec('CREATE TABLE meta (a)')
+  db.close()
+  expect(await refusal({}, foreign)).toMatch(/is a database of something else; give another file/)
+  const text = join(dir.path, 'text.db')
+  await writeFile(text, 'no database at all, but long enough to be taken for one'.repeat(20))
+  expect(await refusal({}, text)).toMatch(/is no data file of the emulator/)
+
+  const newer = new Sqlite(file)
+  newer.pragma('user_version = 2')
+  newer.close()
+  expect(await refusal()).toMatch(/was written by a newer version: it has format 2, this program knows 1/)
+})
+
+test('in mode real the world catches up with the clock, and what happened meanwhile is not sent', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const seed = testSeed({ clock: { mode: 'real' } })
+  const clock = createTestClock()
+  await (await open(file, { seed, clock })).emulator.stop()
+  await clock.advance(3_600_000)
+  let sent = 0
+  await using stage = await open(file, { seed, clock, onEvent: () => sent++ })
+  expect((await stage.control('GET', '/clock')).json.data.now).toBe(new Date(clock.now()).toISOString())
+  expect((await seen(stage)).events.length).toBeGreaterThan(0)
+  expect(sent).toBe(0)
+})
+
+test('acts that the world refused are not done when it is taken up again', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const first = await open(file)
+  const rug = { network: 'base', token: `0x${'1'.repeat(40)}`, percent: 50 }
+  expect((await first.control('POST', '/world/rug', rug)).status).toBe(409)
+  const before = await seen(first)
+  await first.emulator.stop()
+  await using second = await open(file)
+  expect(await seen(second)).toEqual(before)
+})
+
+test('a start that fails leaves a file that the next one can use, and refuses endpoints before it touches it', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  await using taken = await open(join(dir.path, 'other.db'))
+  const listen = { host: '127.0.0.1', port: Number(new URL(taken.emulator.url ?? '').port) }
+  const failing = createEmulator({ seed: testSeed(), listen, dataFile: file })
+  await expect(failing.start()).rejects.toThrow(/cannot listen on 127\.0\.0\.1/)
+  await failing.stop()
+  await using stage = await open(file)
+  expect((await stage.rest('/networks')).status).toBe(200)
+  const endpoints = [{ url: 'ftp://example.com/', secret: 'whsec_0123456789' }]
+  expect(() => createEmulator({ seed: testSeed(), endpoints })).toThrow(/expected http:\/\/ or https:\/\//)
+})

@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { demoCredentials } from '../../src/demo-credentials.ts'
+import { startCli } from '../support/cli.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { ask } from './emulator-stage.ts'
+
+/** Runs `emulator` on a free port until all of its start is printed, then interrupts it; gives all that it printed. */
+async function outputOf(dir: TempDir, args: readonly string[]) {
+  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
+  let text = ''
+  process.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await until(() => / {2}try .*\n/.test(text), 'what it prints')
+  process.child.kill('SIGINT')
+  return await process.ended
+}
+
+test('it says at its start who there is, how time goes and what to try, in ten lines', async () => {
+  await using dir = await createTempDir()
+  using process = startCli(['emulator', '--port', '0', '--history', '6h', '--speed', '60'], { cwd: dir.path })
+  let text = ''
+  process.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await until(() => / {2}try .*\n/.test(text), 'what it prints')
+  expect(text).toMatch(/ {2}accounts {7}demo \(pro, key first\)\n/)
+  expect(text).toMatch(/ {2}webhooks {7}none yet; --webhook and --secret, or POST \/v1\/webhooks\n/)
+  expect(text).toMatch(/ {2}world {10}seed demo, 6h of history, the clock goes ×60\n/)
+  const [, header = '', url = ''] = / {2}try +curl -H '(.*)' '(.*)'\n/.exec(text) ?? []
+  expect(text.split('\n').filter((line) => /^(listening| {2})/.test(line)).length).toBeLessThanOrEqual(10)
+  expect(header).toBe(`Authorization: Bearer ${demoCredentials.apiKey}`)
+  expect(url).toContain('/v1/wallets/')
+  expect((await ask(url, { headers: { Authorization: header.replace('Authorization: ', '') } })).status).toBe(200)
+})
+
+test('R68 on a restart it says that the keys of before are valid, and that the control token is another', async () => {
+  await using dir = await createTempDir()
+  const args = ['--seed', 'other', '--history', '0', '--data', 'state/emulator.db', '--manual-clock']
+  const first = await outputOf(dir, args)
+  const second = await outputOf(dir, args)
+  const tokenOf = ({ out }: { out: string }) => /control token +(ctl_\S+) +\(drawn at each start/.exec(out)?.[1]
+  expect(first.out).toMatch(/ {2}api key +sk_\S+ {2}\(shown once\)/)
+  expect(second.out).toMatch(/ {2}api keys +those of before are valid; POST \/_emulator\/keys makes another\n/)
+  expect(second.out).toMatch(/seed other, as it was left, the clock stands at 2026-01-01T00:00:00\.000Z; POST /)
+  expect(second.out).toContain('curl -H "Authorization: Bearer $KEY"')
+  expect(tokenOf(first)).toBeDefined()
+  expect(tokenOf(second)).not.toBe(tokenOf(first))
+})
+
+test('of a seed file it names accounts and webhooks, and warns of short secrets and wallets that never traded', async () => {
+  await using dir = await createTempDir()
+  const seedFile = `world: { seed: mine, history: 2h }
+controlToken: control-token-of-mine
+accounts:
+  - name: desk
+    keys: [{ name: a, key: sk_key-of-mine-0001, scopes: all }]
+    webhooks: [{ url: 'http://127.0.0.1:9/x', events: [pump.graduation], secret: short }]
+tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }]
+`
+  await writeFile(join(dir.path, 'seed.yaml'), seedFile)
+  const { out, errors } = await outputOf(dir, ['--seed-file', 'seed.yaml'])
+  expect(out).toMatch(/ {2}api keys +as in the seed file\n {2}control token +as in the seed file\n/)
+  expect(out).toMatch(/ {2}accounts +desk \(free, key a\)\n/)
+  expect(out).toMatch(/ {2}webhooks +http:\/\/127\.0\.0\.1:9\/x → pump\.graduation\n/)
+  expect(errors.trim().split('\n')).toEqual([
+    expect.stringMatching(/^warning: accounts\.0\.webhooks\.0\.secret has 5 characters; .* 16 or more$/),
+    expect.stringMatching(/^warning: tracked, but never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/),
+  ])
+})
+
+test('without an account it says how to make one', async () => {
+  await using dir = await createTempDir()
+  await writeFile(join(dir.path, 'seed.yaml'), 'world: { history: 0s }')
+  const { out } = await outputOf(dir, ['--seed-file', 'seed.yaml'])
+  expect(out).toMatch(/ {2}accounts +none yet; POST \/_emulator\/accounts \{"name":"desk","plan":"pro"\}, then POST /)
+})
+
+test('without a webhook its last line says so, and --count is warned of', async () => {
+  await using dir = await createTempDir()
+  const args = ['--history', '0', '--count', '3', '--rate', '100']
+  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
+  const { code, out, errors } = await process.ended
+  expect(code).toBe(0)
+  expect(errors).toBe(
+    'warning: --count without a webhook: it ends when so many events have arisen, delivered to nobody\n',
+  )
+  const lines = out.trim().split('\n')
+  expect(lines[0]).toMatch(/^listening on /)
+  expect(lines.at(-1)).toBe('3 events arose; no webhook was registered')
+})
+
+test('with several endpoints a line names its own', async () => {
+  await using dir = await createTempDir()
+  await using receiver = await createTestReceiver(answerStatus(200))
+  const long = `${receiver.url}/${'a-long-path/'.repeat(4)}end`
+  const webhooks = [receiver.url, long].map((url) => `{ url: '${url}', events: ['*'], secret: whsec_0123456789 }`)
+  await writeFile(
+    join(dir.path, 'seed.yaml'),
+    `world: { history: 0s }\naccounts: [{ name: desk, webhooks: [${webhooks.join(', ')}] }]`,
+  )
+  const args = ['--seed-file', 'seed.yaml', '--count', '1', '--rate', '10', '--duplicates', '0']
+  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
+  const { out } = await process.ended
+  const { host, pathname } = new URL(receiver.url)
+  const attempts = out.split('\n').filter((line) => line.includes('acknowledged  '))
+  expect(attempts).toHaveLength(2)
+  expect(attempts.filter((line) => line.includes(`  ${host}${pathname} `))).toHaveLength(1)
+  expect(attempts.filter((line) => line.includes('…') && line.includes('a-long-path/end  200'))).toHaveLength(1)
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { networkIds } from '../../schema/index.ts'
+import { createEmulator } from '../../src/emulator/emulator.ts'
+import { WorldRefusal } from '../../src/emulator/world/port.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { testSeed } from './emulator-stage.ts'
+
+const secret = 'whsec_0123456789abcdef'
+
+test('alerts that the seed asks for are near present prices, on all networks, and are crossed in the course of a day', async () => {
+  await using receiver = await createTestReceiver(answerStatus(200))
+  const seed = testSeed({ accounts: [{ name: 'desk', plan: 'pro', priceAlerts: 28 }] })
+  const endpoints = [{ url: receiver.url, secret, events: ['token.price_alert'] }]
+  await using emulator = createEmulator({ seed, endpoints })
+  await emulator.start()
+  const { accounts, world } = emulator
+  const alerts = accounts.alerts(accounts.accounts()[0]?.accountId ?? '')
+  expect(alerts).toHaveLength(28)
+  expect(new Set(alerts.map(({ network }) => network))).toEqual(new Set(networkIds))
+  for (const { type, network, address, threshold } of alerts) {
+    const token = world.views.findToken(network, address)
+    const ratio = threshold / (token === null ? NaN : world.views.token(token).price_usd)
+    expect(type === 'price_above' ? ratio - 1 : 1 - ratio).toSatisfy((part: number) => part > 0.009 && part < 0.061)
+  }
+  await emulator.advance(24 * 3_600_000)
+  expect(receiver.requests.length).toBeGreaterThan(0)
+})
+
+test('R104 an event that an alert caused goes to the webhooks of its account, and of no other', async () => {
+  await using own = await createTestReceiver(answerStatus(200))
+  await using foreign = await createTestReceiver(answerStatus(200))
+  const account = (name: string, url: string) => {
+    return { name, webhooks: [{ url, events: ['token.price_alert' as const], secret }] }
+  }
+  const seed = testSeed({ accounts: [account('own', own.url), account('foreign', foreign.url)] })
+  await using emulator = createEmulator({ seed })
+  await emulator.start()
+  expect(emulator.trigger('token.price_alert')).toHaveProperty('alert')
+  await emulator.advance(5_000)
+  expect([own.requests.length, foreign.requests.length]).toEqual([1, 0])
+})
+
+test('however often a price alert is triggered, an account keeps room for alerts of its own', async () => {
+  await using receiver = await createTestReceiver(answerStatus(200))
+  await using emulator = createEmulator({ seed: testSeed(), endpoints: [{ url: receiver.url, secret }] })
+  await emulator.start()
+  for (let n = 0; n < 40; n++) {
+    emulator.trigger('token.price_alert')
+    await emulator.advance(1_000)
+  }
+  const { accounts } = emulator
+  expect(accounts.alerts(accounts.accounts()[0]?.accountId ?? '').length).toBeLessThanOrEqual(20)
+})
+
+test('without a webhook there is nobody to set an alert for, and the refusal says what to do', async () => {
+  await using emulator = createEmulator({ seed: testSeed() })
+  await emulator.start()
+  expect(() => emulator.trigger('token.price_alert')).toThrow(WorldRefusal)
+  expect(() => emulator.trigger('token.price_alert')).toThrow(/POST \/v1\/alerts/)
+})

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+import { createRestStage, unseen, type RestStage } from './emulator-rest-stage.ts'
+
+let stage: RestStage
+let headers: Readonly<Record<string, string>>
+beforeAll(async () => {
+  stage = await createRestStage()
+  headers = { Authorization: `Bearer ${stage.newKey()}` }
+})
+beforeEach(() => stage.wall.advance(60_000))
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const json = { 'Content-Type': 'application/json' }
+const hook = '{"url":"https://example.com/","events":["*"]}'
+
+function expectEnvelope(answer: RawAnswer, status: number, code: string, message?: string): void {
+  expect(answer.status).toBe(status)
+  expect(headerOf(answer, 'content-type')).toBe('application/json')
+  for (const name of ['limit', 'remaining', 'reset']) expect(headerOf(answer, `x-ratelimit-${name}`)).toMatch(/^\d+$/)
+  expect(jsonOf(answer)).toMatchObject({
+    success: false,
+    error: { code, message: expect.stringContaining(message ?? ''), request_id: headerOf(answer, 'x-request-id') },
+    meta: { latency_ms: expect.any(Number) },
+  })
+}
+
+test.each([
+  ['GET', '/v1/wallets/%zz?network=base', 400, 'invalid_request', 'percent-encoding'],
+  ['GET', '/v1/wallets/%ff?network=base', 400, 'invalid_request', 'percent-encoding'],
+  ['GET', '/v1/wallets/..%2fx?network=base', 400, 'invalid_request', 'hex digits'],
+  ['GET', `/v1/wallets/${unseen.evm}?network=base&network=base`, 400, 'invalid_request', 'more than once'],
+  ['GET', '/v1/tokens/search?q=%ff', 400, 'invalid_request', 'percent-encoding'],
+  ['GET', '/v1/tokens/search?q=', 400, 'invalid_request', '1 to 100'],
+  ['GET', `/v1/wallets/${unseen.evm}/pnl?network=base&timeframe=1y`, 400, 'invalid_request', '24h, 7d, 30d, all'],
+  ['GET', `/v1/wallets/${unseen.evm}/trades?network=base&token=x`, 400, 'invalid_request', 'token: expected 0x'],
+  ['GET', `/v1/wallets/${unseen.evm}/trades?network=base&token=${unseen.solana}`, 400, 'invalid_request', 'token: '],
+  ['GET', '/v1/networks/', 404, 'not_found', 'spelling'],
+  ['GET', '/V1/networks', 404, 'not_found', '/v1/'],
+  ['GET', '/wallets', 404, 'not_found', '/v1/'],
+  ['GET', '//', 404, 'not_found', '/v1/'],
+  ['GET', '/v1', 404, 'not_found', 'spelling'],
+  ['OPTIONS', '*', 404, 'not_found', '/v1/'],
+  ['TRACE', '/v1/networks', 405, 'method_not_allowed', 'GET only'],
+  ['POST', '/v1/tokens/search?q=a', 405, 'method_not_allowed', 'GET only'],
+  ['PUT', '/v1/webhooks/x', 405, 'method_not_allowed', 'GET, PATCH, DELETE only'],
+])('A3 %s %s is answered with %i in the envelope', async (method, target, status, code, message) => {
+  expectEnvelope(await rawRequest(stage.port, { method, target, headers }), status, code, message)
+})
+
+test('a target in absolute form is served', async () => {
+  const target = `http://127.0.0.1:${stage.port}/v1/networks?x=1`
+  expect((await rawRequest(stage.port, { method: 'GET', target, headers })).status).toBe(200)
+})
+
+test.each([
+  ['no type', hook, {}, 415, 'unsupported_media_type', 'none came'],
+  [
+    'another type',
+    hook,
+    { 'Content-Type': 'application/xml' },
+    415,
+    'unsupported_media_type',
+    '"application/xml" came',
+  ],
+  [
+    'another charset',
+    hook,
+    { 'Content-Type': 'application/json; charset=utf-16' },
+    415,
+    'unsupported_media_type',
+    'UTF-8',
+  ],
+  ['an encoding', hook, { ...json, 'Content-Encoding': 'gzip' }, 415, 'unsupported_media_type', 'Content-Encoding'],
+  ['nothing', '', json, 400, 'invalid_request', 'empty'],
+  ['half a body', hook.slice(0, -3), json, 400, 'invalid_request', 'not well-formed JSON'],
+  ['NaN', '{"threshold":NaN}', json, 400, 'invalid_request', 'not well-formed JSON'],
+  ['bytes that are no UTF-8', '{"url":"\xff"}', json, 400, 'invalid_request', 'not well-formed UTF-8'],
+  ['null', 'null', json, 400, 'invalid_request', 'the body is null'],
+  ['an array', '[]', json, 400, 'invalid_request', 'the body is an array'],
+  ['text', '"x"', json, 400, 'invalid_request', 'the body is a string'],
+  ['__proto__', `{"__proto__":${hook}}`, json, 400, 'invalid_request', 'url: expected'],
+  ['deep nesting', '{"url":'.repeat(5_000) + '1' + '}'.repeat(5_000), json, 400, 'invalid_request', 'got an object'],
+  ['too much', JSON.stringify({ url: 'x'.repeat(65_536) }), json, 413, 'payload_too_large', '65536 bytes'],
+])('R50 A3 a body that is %j is refused, and nothing is created', async (_what, body, type, status, code, message) => {
+  const before = stage.accounts.allWebhooks().length
+  const parts = { target: '/v1/webhooks', headers: { ...headers, ...type }, body: Buffer.from(body, 'latin1') }
+  expectEnvelope(await rawRequest(stage.port, parts), status, code, message)
+  expect(stage.accounts.allWebhooks()).toHaveLength(before)
+})
+
+test('R50 a body is taken with any spelling of its type that means JSON in UTF-8', async () => {
+  for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"']) {
+    const parts = { target: '/v1/webhooks', headers: { ...headers, 'Content-Type': type }, body: Buffer.from(hook) }
+    expect((await rawRequest(stage.port, parts)).status, type).toBe(201)
+  }
+})
+
+test('A3 a body without a length that grows too large is refused, and the connection goes on', async () => {
+  using connection = await RawConnection.open(stage.port)
+  const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
+  const head = { target: '/v1/webhooks', headers: { ...headers, ...json, 'Transfer-Encoding': 'chunked' } }
+  connection.send(requestBytes({ ...head, body: Buffer.from(`${chunk.repeat(8)}0\r\n\r\n`) }))
+  expectEnvelope(await connection.answer(), 413, 'payload_too_large')
+  expect((await connection.request({ method: 'GET', target: '/v1/networks', headers })).status).toBe(200)
+})
+
+test('a client that waits to be told to send its body is told, unless it is refused before', async () => {
+  using connection = await RawConnection.open(stage.port)
+  const expecting = { ...headers, ...json, Expect: '100-continue', 'Content-Length': String(hook.length) }
+  connection.send(requestBytes({ target: '/v1/webhooks', headers: expecting }))
+  expect((await connection.answer()).status).toBe(100)
+  connection.send(hook)
+  expect((await connection.answer()).status).toBe(201)
+  connection.send(requestBytes({ target: '/v1/nothing', headers: expecting }))
+  const refused = await connection.answer()
+  expect([refused.status, headerOf(refused, 'connection')]).toEqual([404, 'close'])
+})
+
+test.each([
+  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['a header without a colon', 'GET /v1/networks HTTP/1.1\r\nHost: a\r\nbroken\r\n\r\n', 400],
+  ['a space in the target', 'GET /v1/net works HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['two lengths', 'POST /v1/alerts HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+  ['headers that are too large', `GET /v1/networks HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+])('R1 R117 what Node cannot read (%s) is answered in the envelope', async (_what, bytes, status) => {
+  using connection = await RawConnection.open(stage.port)
+  connection.send(bytes)
+  expectEnvelope(await connection.answer(), status, 'invalid_request')
+  expect(await connection.closed()).toBe('end')
+})
+
+test('R50 of two types of the same body neither is believed', async () => {
+  for (const types of [
+    ['application/json', 'text/plain'],
+    ['text/plain', 'application/json'],
+  ]) {
+    using connection = await RawConnection.open(stage.port)
+    const lines = types.map((type) => `Content-Type: ${type}`).join('\r\n')
+    const head = `POST /v1/webhooks HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers['Authorization']}\r\n${lines}`
+    connection.send(`${head}\r\nContent-Length: ${hook.length}\r\n\r\n${hook}`)
+    expectEnvelope(await connection.answer(), 415, 'unsupported_media_type', types.join(', '))
+  }
+})
+
+test('R1 a request without a Host header is answered in the envelope', async () => {
+  using connection = await RawConnection.open(stage.port)
+  connection.send(`GET /v1/networks HTTP/1.1\r\nAuthorization: ${headers['Authorization']}\r\n\r\n`)
+  expectEnvelope(await connection.answer(), 400, 'invalid_request', 'Host')
+})
+
+test('R1 a body with broken chunks is answered in the envelope', async () => {
+  using connection = await RawConnection.open(stage.port)
+  const head = { target: '/v1/webhooks', headers: { ...headers, ...json, 'Transfer-Encoding': 'chunked' } }
+  connection.send(requestBytes({ ...head, body: Buffer.from('zz\r\n') }))
+  expectEnvelope(await connection.answer(), 400, 'invalid_request', 'framing')
+})
+
+test('a message about a wrong value shows what came without control characters, and never a secret', async () => {
+  const { body } = await stage.request('/v1/alerts', { body: { type: `a\u001b[31m\u202e${'b'.repeat(200)}` } })
+  expect(body.error.message).toContain('got "a')
+  // oxlint-disable-next-line no-control-regex
+  expect(body.error.message).not.toMatch(/[\u0000-\u001f\u202e]|b{100}/)
+  const refused = await stage.request('/v1/webhooks', {
+    body: { url: 'https://example.com/', events: ['*'], secret: 's3cret'.repeat(60) },
+  })
+  expect(refused.status).toBe(400)
+  expect(JSON.stringify([refused.body, stage.exchanges.at(-1)])).not.toContain('s3cret')
+})

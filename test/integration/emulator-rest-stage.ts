@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
+import { scopes as allScopes, type Plan, type Scope } from '../../src/emulator/accounts/port.ts'
+import type { RestExchange } from '../../src/emulator/rest/journal-entry.ts'
+import { createRestApp } from '../../src/emulator/rest/server.ts'
+import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/settings.ts'
+import type { World } from '../../src/emulator/world/port.ts'
+import { createWorld } from '../../src/emulator/world/world.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+
+/** Whatever JSON holds. */
+type Json = ReturnType<typeof JSON.parse>
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Json
+}
+
+export interface RequestOptions {
+  /** Null: without one. Default: a key with every scope. */
+  readonly key?: string | null
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+}
+
+export interface StageOptions {
+  readonly seed?: string
+  /** How much happens before the first request, in hours of world time. Default 0. */
+  readonly hours?: number
+  readonly activity?: number
+  readonly plan?: Plan
+  readonly settings?: Partial<RestSettings>
+  readonly log?: Logger
+  readonly alter?: (world: World) => World
+}
+
+export interface RestStage extends AsyncDisposable {
+  readonly world: World
+  readonly accounts: ReturnType<typeof createAccounts>
+  readonly accountId: string
+  readonly clock: TestClock
+  readonly wall: TestClock
+  readonly port: number
+  readonly exchanges: readonly RestExchange[]
+  /** The value of a new key of the account, or of another. */
+  newKey(scopes?: readonly Scope[], accountId?: string): string
+  request(path: string, options?: RequestOptions): Promise<Answer>
+  /** A request that must succeed. */
+  get(path: string): Promise<Json>
+}
+
+const startAt = Date.UTC(2026, 0, 1)
+
+/** The REST service on a socket, over a world and accounts of its own; its clocks stand still until they are moved. */
+export async function createRestStage(options: StageOptions = {}): Promise<RestStage> {
+  const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, log = silentLogger } = options
+  const { alter = (world: World) => world } = options
+  const clock = createTestClock(startAt + hours * 3_600_000)
+  const wall = createTestClock(Date.UTC(2026, 5, 1))
+  const inner = createWorld({ seed, startAt, activity })
+  inner.advanceTo(clock.now())
+  const world = alter(inner)
+  const accounts = createAccounts({ clock, randomBytes, act: (act) => world.acts.apply(act) })
+  const { accountId } = accounts.putAccount('test', plan)
+  const newKey = (scopes: readonly Scope[] = allScopes, of = accountId) =>
+    accounts.addKey(of, { name: 'test', scopes }).value
+  const exchanges: RestExchange[] = []
+  const app = createRestApp({
+    world,
+    accounts,
+    cursorSecret: `cursors of ${seed}`,
+    settings: { ...defaultRestSettings, ...settings },
+    clock,
+    wall,
+    log,
+    onExchange: (exchange) => exchanges.push(exchange),
+  })
+  const server = createServer({ requireHostHeader: false }, app)
+  server.on('clientError', app.onClientError)
+  server.on('checkContinue', app)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const defaultKey = newKey()
+
+  const request = async (path: string, { key = defaultKey, method, headers, body }: RequestOptions = {}) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        ...(key !== null && { Authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+  }
+
+  return {
+    world,
+    accounts,
+    accountId,
+    clock,
+    wall,
+    port,
+    exchanges,
+    newKey,
+    request,
+    async get(path) {
+      const { status, body, text } = await request(path)
+      if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`)
+      return body
+    },
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** The wallet of a network with the most trades, as a path. */
+export function busiestWallet({ world }: Pick<RestStage, 'world'>, network = 'ethereum') {
+  const [wallet] = world.views
+    .wallets()
+    .filter((one) => one.network === network)
+    .toSorted((a, b) => b.tradeCount - a.tradeCount)
+  if (wallet === undefined) throw new Error(`nobody has traded on ${network}`)
+  return { ...wallet, path: `/v1/wallets/${wallet.address}`, query: `network=${network}` }
+}
+
+/** An address that is well-formed but unknown to every world. */
+export const unseen = { evm: `0x${'1'.repeat(40)}`, solana: '1'.repeat(32) }

@@ -1,0 +1,75 @@
+import { createEmulator, type Emulator, type EmulatorOptions, type SeedInput } from '../../src/emulator/emulator.ts'
+
+export const controlToken = 'control-token-of-the-test'
+export const apiKey = 'sk_api-key-of-the-test-0001'
+
+/** A small world that has just begun, and one account with one key, both known. */
+export function testSeed(changes: Partial<SeedInput> = {}): SeedInput {
+  return {
+    world: { seed: 'test', history: '0s' },
+    clock: { mode: 'manual' },
+    controlToken,
+    accounts: [{ name: 'desk', plan: 'unlimited', keys: [{ name: 'first', key: apiKey, scopes: 'all' }] }],
+    ...changes,
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Of what is asked by tests, so read as what the test expects. */
+  // eslint-disable-next-line typescript/no-explicit-any
+  readonly json: any
+}
+
+export interface RestInit {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface Stage extends AsyncDisposable {
+  readonly emulator: Emulator
+  /** A request below `/_emulator`, with the token. */
+  control(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** A request below `/v1`, with the key. */
+  rest(path: string, init?: RestInit): Promise<Answer>
+}
+
+/** A running emulator that listens on a free port. */
+export async function startStage(options: Partial<EmulatorOptions> = {}): Promise<Stage> {
+  const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 }, ...options })
+  await emulator.start()
+  return stageOf(emulator)
+}
+
+export function stageOf(emulator: Emulator): Stage {
+  return {
+    emulator,
+    control: (method, path, body, headers) =>
+      ask(`${emulator.url}/_emulator${path}`, {
+        method,
+        headers: {
+          Authorization: `Bearer ${controlToken}`,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    rest: (path, init = {}) =>
+      ask(`${emulator.url}/v1${path}`, { ...init, headers: { Authorization: `Bearer ${apiKey}`, ...init.headers } }),
+    [Symbol.asyncDispose]: () => emulator.stop(),
+  }
+}
+
+export async function ask(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+}
+
+/** A POST of JSON. */
+export function postJson(body: unknown): RestInit {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+}

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { apiKey, postJson, startStage, type Stage } from './emulator-stage.ts'
+
+const newWebhook = { url: 'http://127.0.0.1:9/hook', events: ['*'], secret: 'whsec_secret-of-the-webhook' }
+
+async function seen(stage: Stage) {
+  const { now, seq, digest } = (await stage.control('GET', '/world?digest=1')).json.data
+  const events = (await stage.control('GET', '/events?limit=1000')).text
+  const accounts = (await stage.control('GET', '/accounts')).json.data
+  return { now, seq, digest, accounts, events: events.slice(0, events.lastIndexOf('"meta"')) }
+}
+
+test('a saved state comes back with world, clock, accounts and webhooks as they were, and goes on the same way', async () => {
+  await using stage = await startStage()
+  await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
+  await stage.rest('/webhooks', postJson(newWebhook))
+  expect((await stage.control('POST', '/snapshot', { name: 'one.hour' })).status).toBe(201)
+  const before = await seen(stage)
+  const goOn = async () => {
+    await stage.control('POST', '/world/story', { story: 'scam' })
+    await stage.control('POST', '/clock/advance', { ms: 7_200_000 })
+    return seen(stage)
+  }
+  const after = await goOn()
+  expect(after.events.length).toBeGreaterThan(before.events.length)
+  await stage.control('POST', '/accounts', { name: 'later', plan: 'free' })
+
+  const restored = await stage.control('POST', '/restore', { name: 'one.hour' })
+  expect(restored.json.data).toMatchObject({ name: 'one.hour', mode: 'manual', now: '2026-01-01T01:00:00.000Z' })
+  expect(await seen(stage)).toEqual(before)
+  expect(await goOn()).toEqual(after)
+  const names = (await stage.control('GET', '/snapshot')).json.data as { name: string }[]
+  expect(names.map(({ name }) => name)).toEqual(['origin', 'one.hour'])
+})
+
+test('a reset leads back to how the world began; keys of the seed stay valid', async () => {
+  await using stage = await startStage()
+  const before = await seen(stage)
+  await stage.rest('/webhooks', postJson(newWebhook))
+  await stage.control('POST', '/world/activity', { factor: 10 })
+  await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
+  expect((await stage.control('POST', '/reset')).status).toBe(200)
+  expect(await seen(stage)).toEqual(before)
+  expect((await stage.rest('/networks')).status).toBe(200)
+})
+
+test('a reset cancels the retries of another course of time', async () => {
+  await using receiver = await createTestReceiver(answerStatus(500))
+  await using stage = await startStage({ endpoints: [{ url: receiver.url, secret: 'whsec_0123456789abcdef' }] })
+  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await stage.control('POST', '/clock/advance', { ms: 0 })
+  expect((await stage.control('GET', '/deliveries')).json.data.waiting).toBeGreaterThan(0)
+  await stage.control('POST', '/reset')
+  expect((await stage.control('GET', '/deliveries')).json.data).toMatchObject({ waiting: 0, inFlight: 0 })
+})
+
+test('a webhook that is registered by REST gets events from then on, until it is deleted', async () => {
+  await using receiver = await createTestReceiver(answerStatus(200))
+  await using stage = await startStage()
+  const registered = await stage.rest(
+    '/webhooks',
+    postJson({ url: receiver.url, events: ['contract.ownership_changed'] }),
+  )
+  expect(registered.status).toBe(201)
+  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await stage.control('POST', '/trigger', { type: 'wallet.large_trade' })
+  await stage.emulator.deliveries.settled()
+  expect(receiver.requests.map(({ body }) => JSON.parse(body.toString()).type)).toEqual(['contract.ownership_changed'])
+  await stage.rest(`/webhooks/${registered.json.data.webhook_id}`, { method: 'DELETE' })
+  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await stage.emulator.deliveries.settled()
+  expect(receiver.requests).toHaveLength(1)
+})
+
+test('R68 the value of a key that was made is in its own answer only', async () => {
+  await using stage = await startStage()
+  const made = await stage.control('POST', '/keys', { account: 'desk', name: 'second', scopes: ['read:wallets'] })
+  expect(made.status).toBe(201)
+  const { value, keyId } = made.json.data
+  const asked = (key: string) => stage.rest('/networks', { headers: { Authorization: `Bearer ${key}` } })
+  expect((await asked(value)).status).toBe(200)
+  await stage.rest(`/networks?api_key=${value}`)
+  await stage.rest('/webhooks', postJson({ ...newWebhook, secret: value }))
+  await stage.control('POST', '/snapshot', { name: 'kept' })
+  for (const path of ['/accounts', '/journal', '/snapshot', '/world', '/events']) {
+    const { status, text } = await stage.control('GET', path)
+    expect([path, status, text.includes(value), text.includes(apiKey)]).toEqual([path, 200, false, false])
+  }
+  expect((await stage.control('DELETE', `/keys/${keyId}`)).json.data).toMatchObject({ keyId, name: 'second' })
+  expect((await asked(value)).status).toBe(401)
+})
+
+test('the journal tells of requests under /v1, by filter, without secrets, until it is cleared', async () => {
+  await using stage = await startStage()
+  await stage.rest('/networks')
+  await stage.rest('/nowhere')
+  await stage.rest('/webhooks', postJson(newWebhook))
+  await stage.rest('/webhooks', postJson({ ...newWebhook, secret: undefined }))
+  const find = async (filter: string) => (await stage.control('GET', `/journal${filter}`)).json.data
+  const all = await find('')
+  expect(all).toMatchObject([
+    { seq: 1, method: 'GET', path: '/v1/networks', status: 200, at: expect.stringMatching(/Z$/) },
+    { seq: 2, path: '/v1/nowhere', status: 404 },
+    { seq: 3, method: 'POST', path: '/v1/webhooks', status: 201, requestBody: expect.stringContaining('127.0.0.1') },
+    { seq: 4 },
+  ])
+  expect(JSON.stringify(all)).not.toMatch(/whsec_|sk_|Bearer/)
+  expect((await find('?method=POST&status=2xx')).map(({ seq }: { seq: number }) => seq)).toEqual([3, 4])
+  expect(await find(`?key=${all[0].keyId}&path=/v1/net*`)).toHaveLength(1)
+  expect(await find('?since=2999-01-01T00:00:00Z')).toEqual([])
+  expect((await stage.control('DELETE', '/journal')).json.data).toEqual({ deleted: 4 })
+  expect(await find('')).toEqual([])
+})
+
+test('R68 the journal has the presented key in no place, be it encoded or not', async () => {
+  await using stage = await startStage()
+  const key = 'our-own+"value/of-the-desk'
+  await stage.control('POST', '/keys', { account: 'desk', name: 'own', scopes: 'all', key })
+  const headers = { Authorization: `Bearer ${key}` }
+  const encoded = encodeURIComponent(key)
+  await stage.rest(`/tokens/${encoded}?network=${encoded}&q=${encoded}`, { headers })
+  const post = postJson({ ...newWebhook, url: key, events: [key] })
+  await stage.rest('/webhooks', { ...post, headers: { ...post.headers, ...headers } })
+  const { text, json } = await stage.control('GET', '/journal')
+  expect(json.data).toMatchObject([
+    { path: '/v1/tokens/[hidden]', query: 'network=[hidden]&q=[hidden]', status: 400 },
+    { requestBody: expect.stringContaining('"url":"[hidden]","events":["[hidden]"]'), status: 400 },
+  ])
+  expect(text).not.toMatch(/of-the-desk/)
+})

@@ -1,0 +1,112 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { expect, test } from 'vitest'
+import { createEmulator } from '../../src/emulator/emulator.ts'
+import { ownCertificate, readCertificate } from '../../src/emulator/tls.ts'
+import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
+import { RawConnection } from '../support/raw-http.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { apiKey, ask, controlToken, testSeed } from './emulator-stage.ts'
+
+async function startSecure() {
+  const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0, tls: tlsPair } })
+  await emulator.start()
+  const { port } = new URL(emulator.url ?? '')
+  return { emulator, port: Number(port), [Symbol.asyncDispose]: () => emulator.stop() }
+}
+
+function get(port: number, host: string, ca: string): Promise<{ status: number | undefined; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${apiKey}` }
+    const outgoing = request({ host, port, path: '/v1/networks', ca, headers }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      response.on('end', () => resolve({ status: response.statusCode, text }))
+    })
+    outgoing.on('error', reject)
+    outgoing.end()
+  })
+}
+
+test('R5 in strict mode HTTPS is served, to clients that trust the certificate', async () => {
+  await using secure = await startSecure()
+  expect(secure.emulator.url).toBe(`https://127.0.0.1:${secure.port}`)
+  const { status, text } = await get(secure.port, '127.0.0.1', tlsPair.cert)
+  expect([status, JSON.parse(text).success]).toEqual([200, true])
+  await expect(get(secure.port, '127.0.0.1', '')).rejects.toThrow(/self-signed/)
+})
+
+test.each([
+  ['GET', '/v1/networks', apiKey],
+  ['POST', '/v1/webhooks', apiKey],
+  ['GET', '/_emulator/clock', controlToken],
+  ['GET', '/', apiKey],
+])('R5, R108 %s %s by plain HTTP gets 400 in the envelope and no data', async (method, path, token) => {
+  await using secure = await startSecure()
+  const { status, json, headers } = await ask(`http://127.0.0.1:${secure.port}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    ...(method === 'POST' && { body: JSON.stringify({ url: 'https://example.com/', events: ['*'] }) }),
+  })
+  expect(status).toBe(400)
+  expect(json).toEqual({
+    success: false,
+    error: { code: 'invalid_request', message: expect.stringContaining('by https'), request_id: expect.any(String) },
+    meta: { timestamp: expect.any(String), latency_ms: expect.any(Number) },
+  })
+  expect(headers.get('content-type')).toBe('application/json')
+  expect(Number(headers.get('x-ratelimit-limit'))).toBe(10)
+  expect(secure.emulator.accounts.allWebhooks()).toEqual([])
+})
+
+test('R5 what is neither HTTP nor TLS, or nothing at all, keeps nobody from being served', async () => {
+  await using secure = await startSecure()
+  using garbage = await RawConnection.open(secure.port)
+  garbage.send('\u0000\u0001\u0002 rubbish\r\n\r\n')
+  using silent = await RawConnection.open(secure.port)
+  silent.send('')
+  const broken = connectTls({ port: secure.port, host: '127.0.0.1', minVersion: 'TLSv1.3', ca: '' })
+  await new Promise((resolve) => broken.once('error', resolve))
+  const reset = connect({ port: secure.port, host: '127.0.0.1' })
+  reset.once('connect', () => reset.resetAndDestroy())
+  await new Promise((resolve) => reset.once('close', resolve))
+  expect((await garbage.answer()).status).toBe(400)
+  expect((await get(secure.port, 'localhost', tlsPair.cert)).status).toBe(200)
+})
+
+test('R5 the certificate that is made is valid for the names of this machine, kept, and for its owner only', async () => {
+  await using dir = await createTempDir()
+  const folder = join(dir.path, 'tls')
+  const now = Date.now()
+  const made = await ownCertificate(folder, now)
+  expect(made.certFile).toBe(join(folder, 'tls-cert.pem'))
+  for (const file of ['tls-cert.pem', 'tls-key.pem']) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600)
+  const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0, tls: made } })
+  await emulator.start()
+  const port = Number(new URL(emulator.url ?? '').port)
+  for (const host of ['localhost', '127.0.0.1']) expect((await get(port, host, made.cert)).status).toBe(200)
+  await emulator.stop()
+
+  expect(await ownCertificate(folder, now)).toEqual(made)
+  const later = await ownCertificate(folder, now + 380 * 86_400_000)
+  expect(later.cert).not.toBe(made.cert)
+  await writeFile(join(folder, 'tls-key.pem'), 'spoilt')
+  expect((await ownCertificate(folder, now + 380 * 86_400_000)).cert).not.toBe(later.cert)
+  expect(await readFile(join(folder, 'tls-key.pem'), 'utf8')).toContain('PRIVATE KEY')
+})
+
+test('files that are no certificate and key, or not of one pair, are refused', async () => {
+  await using dir = await createTempDir()
+  const [cert, key] = [join(dir.path, 'cert.pem'), join(dir.path, 'key.pem')]
+  await writeFile(cert, tlsPair.cert)
+  await writeFile(key, otherTlsKey)
+  await expect(readCertificate(cert, key)).rejects.toThrow(
+    /expected PEM files that go together: they belong to different/,
+  )
+  await expect(readCertificate(cert, join(dir.path, 'none'))).rejects.toThrow(/ENOENT/)
+  await writeFile(key, tlsPair.key)
+  expect(await readCertificate(cert, key)).toEqual(tlsPair)
+})

@@ -1,0 +1,99 @@
+import { expect } from 'vitest'
+import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
+import type { RestSettings } from '../../src/emulator/rest/settings.ts'
+import type { World } from '../../src/emulator/world/port.ts'
+import { createSamples } from './openapi-samples.ts'
+import type { createContract } from './openapi-contract.ts'
+import type { DocumentedOperation } from './openapi-document.ts'
+
+export interface Asked {
+  readonly method?: string
+  readonly params?: Readonly<Record<string, string>>
+  /** A list where a parameter is to be repeated. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: Readonly<Record<string, unknown>>
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface ContractStage extends AsyncDisposable {
+  readonly stage: RestStage
+  /** Whether the world fails at whatever it is asked for next. */
+  readonly fault: { isOn: boolean }
+  /** Asks; the exchange must be as documented, and the answer have the status, and `hint` in its body. */
+  expect(status: number, operation: DocumentedOperation, asked: Asked, hint?: string): Promise<Answer>
+  /** Requests that must succeed. */
+  samplesOf(operation: Pick<DocumentedOperation, 'id'>): readonly Asked[]
+  /** All alerts and webhooks. */
+  owned(): unknown
+  /** These and the world. */
+  fingerprint(): unknown
+  /** Deletes what belongs to accounts. */
+  clear(): void
+}
+
+/** The REST service over a world of some hours, with every exchange checked. */
+export async function createContractStage(
+  contract: ReturnType<typeof createContract>,
+  settings: Partial<RestSettings>,
+): Promise<ContractStage> {
+  const fault = { isOn: false }
+  const alter = (world: World): World => ({
+    ...world,
+    advanceTo(at) {
+      if (fault.isOn) throw new Error('an injected fault')
+      world.advanceTo(at)
+    },
+  })
+  const stage = await createRestStage({ seed: 'contract', hours: 12, settings, alter })
+  const { accounts, world } = stage
+  const samples = createSamples(contract.document, stage)
+  const owned = () => ({
+    alerts: accounts.accounts().map(({ accountId }) => accounts.alerts(accountId)),
+    webhooks: accounts.allWebhooks(),
+  })
+
+  async function call(operation: DocumentedOperation, asked: Asked): Promise<Answer> {
+    const { body, headers = {}, method = operation.method } = asked
+    const target = toTarget(operation, asked)
+    const answer = await stage.request(target, {
+      method,
+      headers,
+      ...(asked.key !== undefined && { key: asked.key }),
+      ...(body !== undefined && { body }),
+    })
+    const header = (name: string) => answer.headers.get(name) ?? undefined
+    const problems = contract.check({ method, target, body }, { status: answer.status, header, text: answer.text })
+    if (problems.length === 0) return answer
+    throw new Error(`${method} ${target} ${JSON.stringify(body)}: ${problems.join('; ')}\n${answer.text}`)
+  }
+
+  return {
+    stage,
+    fault,
+    async expect(status, operation, asked, hint = '') {
+      const answer = await call(operation, asked)
+      const found = [answer.status, answer.text]
+      expect(found, `${operation.id} ${JSON.stringify(asked)}`).toEqual([status, expect.stringContaining(hint)])
+      return answer
+    },
+    samplesOf: ({ id }) => samples(id),
+    owned,
+    fingerprint: () => ({ ...owned(), world: world.digest() }),
+    clear() {
+      for (const { accountId, webhookId } of accounts.allWebhooks()) accounts.removeWebhook(accountId, webhookId)
+      for (const { accountId } of accounts.accounts()) {
+        for (const { alertId } of accounts.alerts(accountId)) accounts.removeAlert(accountId, alertId)
+      }
+    },
+    [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+  }
+}
+
+function toTarget({ path }: DocumentedOperation, { params = {}, query = {} }: Asked): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''))
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (typeof value === 'string' ? [value] : value).map((one) => `${name}=${encodeURIComponent(one)}`),
+  )
+  return `/v1${filled}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
+}

@@ -1,0 +1,60 @@
+import type { Trade } from '../../src/emulator/world/port.ts'
+
+/** A position as somebody would keep it who sees nothing but the list of trades. Dollars. */
+interface Position {
+  amount: number
+  cost: number
+  partGain: number
+  partCost: number
+}
+
+/** A position that was closed, or in the mode `disposals` any sale. */
+export interface Closing {
+  readonly at: number
+  readonly gain: number
+  readonly cost: number
+}
+
+export interface Books {
+  readonly closings: readonly Closing[]
+  readonly open: ReadonlyMap<string, Position>
+  /** By how much the sums may differ, since the list shows cents, and of a swap not the coins in between. */
+  readonly tolerance: number
+}
+
+/** Profit and loss by average cost with fees in it (A12), from trades, oldest first. */
+export function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'closed'): Books {
+  const open = new Map<string, Position>()
+  const closings: Closing[] = []
+  let tolerance = 0.01
+
+  const buy = (address: string, amount: number, cost: number) => {
+    const position = open.get(address) ?? { amount: 0, cost: 0, partGain: 0, partCost: 0 }
+    open.set(address, { ...position, amount: position.amount + amount, cost: position.cost + cost })
+  }
+  const sell = (address: string, amount: number, proceeds: number, at: number) => {
+    // What came without a purchase has cost nothing.
+    const held = open.get(address) ?? { amount, cost: 0, partGain: 0, partCost: 0 }
+    const isAll = amount >= held.amount * (1 - 1e-9)
+    const cost = isAll ? held.cost : (held.cost * amount) / held.amount
+    const gain = held.partGain + proceeds - cost
+    const paid = held.partCost + cost
+    const isCounted = isAll || mode === 'disposals'
+    if (isCounted) closings.push({ at, gain, cost: paid })
+    if (isAll) open.delete(address)
+    else {
+      const rest = { amount: held.amount - amount, cost: held.cost - cost }
+      open.set(address, { ...rest, partGain: isCounted ? 0 : gain, partCost: isCounted ? 0 : paid })
+    }
+  }
+
+  for (const { type, token_in, token_out, timestamp, fee_usd } of trades) {
+    const at = Date.parse(timestamp)
+    // Both halves of a swap are worth the coins in between: what came in less its fee.
+    const between = (token_in.value_usd + token_out.value_usd) / 2
+    if (type !== 'buy') sell(token_in.address, token_in.amount, type === 'swap' ? between : token_out.value_usd, at)
+    if (type !== 'sell') buy(token_out.address, token_out.amount, type === 'swap' ? between : token_in.value_usd)
+    tolerance += 0.01 + (type === 'swap' ? fee_usd : 0)
+  }
+  return { closings, open, tolerance }
+}

@@ -1,0 +1,64 @@
+import { networkIds } from '../../schema/index.ts'
+import { migrationTokens } from '../../src/emulator/world/curve.ts'
+import type { TokenState, WorldState } from '../../src/emulator/world/state.ts'
+import type { World } from '../../src/emulator/world/port.ts'
+import { readLedger } from './world.ts'
+
+/** What is wrong with the books of a world: every coin and every token must be somewhere, and nothing below zero. */
+export function ledgerProblems(world: World): readonly string[] {
+  const { state } = readLedger(world)
+  return [
+    ...state.tokens.flatMap((token, index) => tokenProblems(state, token, index)),
+    ...coinProblems(state),
+    ...walletProblems(state),
+  ]
+}
+
+function tokenProblems(state: WorldState, token: TokenState, index: number): string[] {
+  const { symbol, supply, reserved, pool, curve, holderCount } = token
+  const balances = state.holdings.filter((holding) => holding.token === index).map(({ balance }) => balance)
+  const onCurve = curve === null ? 0n : curve.realTokens + migrationTokens
+  const sum = total(balances) + reserved + (pool?.tokens ?? 0n) + onCurve
+  const holders = balances.filter((balance) => balance > 0n).length
+  return problems(symbol, [
+    [sum === supply, `balances, pool, curve and reserve sum up to ${sum}, not to the supply ${supply}`],
+    [holders === holderCount, `${holders} balances are not empty, and ${holderCount} holders are counted`],
+    [balances.every((balance) => balance >= 0n) && reserved >= 0n, 'a balance is negative'],
+    [pool === null || (pool.coins > 0n && pool.tokens > 0n), 'its pool is empty'],
+    [curve === null || (curve.realTokens >= 0n && curve.realCoins >= 0n), 'its curve owes something'],
+    [(pool === null) !== (curve === null), 'it is traded nowhere, or in two places'],
+  ])
+}
+
+function coinProblems(state: WorldState): string[] {
+  return networkIds.flatMap((network) => {
+    const { minted, elsewhere } = state.networks[network]
+    const tokens = state.tokens.filter((token) => token.network === network)
+    const held = total(state.wallets.flatMap((wallet) => (wallet.network === network ? [wallet.coins] : [])))
+    const inPools = total(tokens.map(({ pool, curve }) => (pool?.coins ?? 0n) + (curve?.realCoins ?? 0n)))
+    const sum = held + inPools + elsewhere
+    return problems(network, [[sum === minted, `${sum} coins are somewhere, and ${minted} were minted`]])
+  })
+}
+
+function walletProblems(state: WorldState): string[] {
+  return state.wallets.flatMap(({ address, coins, open, holdings }) => {
+    const held = holdings.filter((index) => (state.holdings[index]?.balance ?? 0n) > 0n)
+    const isSame = held.length === open.size && held.every((index) => open.has(index))
+    const empty = holdings.map((index) => state.holdings[index]).filter((holding) => holding?.balance === 0n)
+    return problems(address, [
+      [coins >= 0n, 'it owes coins'],
+      [isSame, `${held.length} of its balances are not empty, and ${open.size} are listed as open`],
+      [empty.every((holding) => holding?.cost === 0n), 'what it does not hold has a cost'],
+      [new Set(holdings).size === holdings.length, 'a holding of it is listed twice'],
+    ])
+  })
+}
+
+function problems(of: string, checks: readonly (readonly [boolean, string])[]): string[] {
+  return checks.flatMap(([isGood, problem]) => (isGood ? [] : [`${of}: ${problem}`]))
+}
+
+function total(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((sum, amount) => sum + amount, 0n)
+}

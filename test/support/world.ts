@@ -1,0 +1,94 @@
+import { deserialize } from 'node:v8'
+import type { EventOf, EventType } from '../../schema/index.ts'
+import type { Chunk } from '../../src/emulator/world/columns.ts'
+import type { WalletRef, World, WorldEvent, WorldOptions } from '../../src/emulator/world/port.ts'
+import type { WorldState } from '../../src/emulator/world/state.ts'
+import { TradeLog } from '../../src/emulator/world/trade-log.ts'
+import { createWorld } from '../../src/emulator/world/world.ts'
+
+export const startAt = Date.UTC(2026, 0, 1)
+export const minuteMs = 60_000
+export const hourMs = 3_600_000
+export const dayMs = 86_400_000
+
+export function openWorld(seed: string, options: Partial<WorldOptions> = {}): World {
+  return createWorld({ seed, startAt, ...options })
+}
+
+/** Everything that arises from now on. */
+export function collectEvents(world: World): WorldEvent[] {
+  const events: WorldEvent[] = []
+  world.onEvent((event) => events.push(event))
+  return events
+}
+
+/** The data of all events of a type. */
+export function dataOf<T extends EventType>(events: readonly WorldEvent[], type: T): readonly EventOf<T>['data'][] {
+  return events.flatMap(({ event }) => (event.type === type ? [event.data as EventOf<T>['data']] : []))
+}
+
+/** Two alerts on each token that there is: when its price has risen or fallen by so much. */
+export function setPriceAlerts(world: World, percent = 5): void {
+  for (const ref of world.views.tokens()) {
+    const { network, address } = ref
+    const price = world.views.token(ref).price_usd
+    const place = { network, address }
+    for (const [type, factor] of [
+      ['price_above', 1 + percent / 100] as const,
+      ['price_below', 1 - percent / 100] as const,
+    ]) {
+      const alertId = `alrt_${type}_${ref.index}`
+      world.acts.apply({ kind: 'add-alert', alertId, type, ...place, threshold: price * factor })
+    }
+  }
+}
+
+/** The present moment, to be read again later. */
+export function asOfNow(world: World): { at: number; seq: number } {
+  return { at: world.now(), seq: world.seq() }
+}
+
+/** Wallets that have traded. */
+export function activeWallets(world: World): readonly WalletRef[] {
+  return world.views.wallets().filter(({ tradeCount }) => tradeCount > 0)
+}
+
+/** All pages of a list as of now, put together. */
+export function readAll<T>(
+  world: World,
+  read: (page: { limit: number; after: number | null; asOf: { at: number; seq: number } }) => {
+    readonly items: readonly T[]
+    readonly lastKey: number | null
+  },
+): readonly T[] {
+  const asOf = asOfNow(world)
+  const items: T[] = []
+  for (let after: number | null = null; ;) {
+    const page = read({ limit: 100, after, asOf })
+    items.push(...page.items)
+    if (page.lastKey === null) return items
+    after = page.lastKey
+  }
+}
+
+/** What a world keeps, read from its snapshot. */
+export interface WorldLedger {
+  readonly state: WorldState
+  readonly log: TradeLog
+}
+
+export function readLedger(world: World): WorldLedger {
+  const { core, chunks } = world.snapshot()
+  const { state, tradeCount, legCount } = deserialize(core) as {
+    state: WorldState
+    tradeCount: number
+    legCount: number
+  }
+  const log = new TradeLog()
+  const of = (table: string) =>
+    chunks.filter(({ key }) => key.startsWith(`${table}-`)).map((chunk) => deserialize(chunk.bytes()) as Chunk)
+  log.trades.load(tradeCount, of('trades'))
+  log.legs.load(legCount, of('legs'))
+  log.reindex()
+  return { state, log }
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { createLoggedWorld, type WorldLog } from '../../src/emulator/logged-world.ts'
+import { createWorld } from '../../src/emulator/world/world.ts'
+
+const startAt = Date.UTC(2026, 0, 1)
+const hour = 3_600_000
+
+function setUp() {
+  const inner = createWorld({ seed: 'logged', startAt })
+  const reached: number[] = []
+  const log: WorldLog = { append: () => 1, drop: () => {}, reach: (at) => reached.push(at) }
+  return { reached, world: createLoggedWorld({ world: inner, log, now: () => inner.now() }) }
+}
+
+test('whoever is told of an event can make nothing happen that comes after it', () => {
+  const { world } = setUp()
+  const seqs: number[] = []
+  world.onEvent(({ seq }) => {
+    seqs.push(seq)
+    world.advanceTo(startAt + 10 * hour)
+  })
+  expect(world.step(startAt + hour, Infinity)).toBe(true)
+  expect(world.now()).toBe(startAt + hour)
+  expect(seqs.length).toBeGreaterThan(5)
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1))
+})
+
+test('a moment is noted before anybody can see it, and none that is beyond what has happened', () => {
+  const { world, reached } = setUp()
+  world.onEvent(({ event }) => expect(reached.at(-1)).toBeGreaterThanOrEqual(Date.parse(event.created_at)))
+  expect(world.step(startAt + 24 * hour, 50)).toBe(false)
+  expect(Math.max(...reached)).toBe(world.now())
+})

@@ -1,0 +1,67 @@
+import Sqlite from 'better-sqlite3'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openDatabase } from '../../src/emulator/data/open-database.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777
+
+test('a file that is not of this program is refused and left as it is, its mode too', async () => {
+  await using dir = await createTempDir()
+  const text = join(dir.path, 'notes.txt')
+  await writeFile(text, 'short notes')
+  const other = join(dir.path, 'other.db')
+  const db = new Sqlite(other)
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 1; CREATE TABLE meta (name TEXT, value TEXT)')
+  db.close()
+  for (const file of [text, other]) {
+    await chmod(file, 0o644)
+    const before = await readFile(file)
+    expect(() => openDatabase(file)).toThrow(/no data file of the emulator|a database of something else/)
+    expect([file, await modeOf(file)]).toEqual([file, 0o644])
+    expect(await readFile(file)).toEqual(before)
+  }
+  expect(await readdir(dir.path)).toEqual(['notes.txt', 'other.db'])
+  expect(() => openDatabase(dir.path)).toThrow(/is no regular file/)
+})
+
+test('a file of this program is taken, and becomes its owners only', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  await writeFile(file, '')
+  openDatabase(file).close()
+  await chmod(file, 0o644)
+  const link = join(dir.path, 'link.db')
+  await symlink(file, link)
+  openDatabase(link).close()
+  expect(await modeOf(file)).toBe(0o600)
+})
+
+test('a file that was left at once after it was made is known as one of this program', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const db = openDatabase(file)
+  const copy = join(dir.path, 'copy.db')
+  await writeFile(copy, await readFile(file))
+  db.close()
+  openDatabase(copy).close()
+})
+
+test('one missing folder is made, and of two the upper one is named', async () => {
+  await using dir = await createTempDir()
+  const folder = join(dir.path, 'state')
+  openDatabase(join(folder, 'emulator.db')).close()
+  expect(await readdir(folder)).toEqual(['emulator.db'])
+  const missing = join(dir.path, 'staet')
+  const file = join(missing, 'desk', 'emulator.db')
+  expect(() => openDatabase(file)).toThrow(`${file} cannot be made: there is no folder ${missing}; make it first`)
+  expect(await readdir(dir.path)).toEqual(['state'])
+})
+
+test('a folder that cannot be written to is told', async () => {
+  await using dir = await createTempDir()
+  await mkdir(join(dir.path, 'a'))
+  await writeFile(join(dir.path, 'a', 'file'), '')
+  expect(() => openDatabase(join(dir.path, 'a', 'file', 'emulator.db'))).toThrow(/cannot be written: /)
+})

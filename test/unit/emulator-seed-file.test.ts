@@ -1,0 +1,202 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { demoCredentials } from '../../src/demo-credentials.ts'
+import { builtInSeed } from '../../src/emulator/seed/built-in.ts'
+import { parseSeedFile, readSeedFile } from '../../src/emulator/seed/parse-seed-file.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const whole = `
+world:
+  seed: my-desk
+  startAt: 2026-01-31T12:00:00Z
+  history: 90m
+  activity: 2.5
+  pnlMode: disposals
+clock: { mode: scaled, speed: 60 }
+settings: { limit: clamp, omitNextCursor: true }
+controlToken: control-token-of-mine
+accounts:
+  - name: desk
+    plan: elite
+    alertSecret: whsec_alerts-of-the-desk
+    priceAlerts: 3
+    keys:
+      - { name: all, scopes: all, key: sk_0123456789abcdef }
+      - { name: drawn, scopes: ['read:wallets'] }
+    webhooks:
+      - { url: 'https://example.com/hook', events: ['*'], secret: mine }
+      - { url: 'http://127.0.0.1:8080/webhooks', events: [token.price_alert, pump.graduation] }
+    alerts:
+      - { type: price_above, network: ethereum, address: '0x6982508145454ce325ddbe47a25d4ec3d2311933',
+          threshold: 2, webhookUrl: 'https://example.com/', label: two }
+tracked:
+  - { network: solana, wallet: 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU }
+  - { network: base, wallet: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed' }
+thresholds: { largeTradeUsd: 25000, milestonesUsd: [1000, 5000] }
+networks: { solana: degraded, base: maintenance }
+stories: [scam, launch]
+`
+
+test('A34 a seed file says everything an emulator begins with; addresses become canonical', () => {
+  expect(parseSeedFile(whole, 'seed.yaml')).toMatchObject({
+    world: {
+      seed: 'my-desk',
+      startAt: Date.UTC(2026, 0, 31, 12),
+      history: 90 * 60_000,
+      activity: 2.5,
+      pnlMode: 'disposals',
+      graduationAlsoLists: true,
+    },
+    clock: { mode: 'scaled', speed: 60 },
+    settings: { limit: 'clamp', omitNextCursor: true, tradesOrder: 'newest' },
+    accounts: [
+      {
+        plan: 'elite',
+        keys: [
+          { key: 'sk_0123456789abcdef', scopes: ['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] },
+          {},
+        ],
+        webhooks: [{ secret: 'mine' }, { events: ['token.price_alert', 'pump.graduation'] }],
+        alerts: [{ address: '0x6982508145454Ce325dDbE47a25d4ec3d2311933', label: 'two' }],
+      },
+    ],
+    tracked: [{ network: 'solana' }, { wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }],
+    networks: { solana: 'degraded', base: 'maintenance' },
+  })
+})
+
+test('an empty file gives everything at its default', () => {
+  expect(parseSeedFile('', 'seed.yaml')).toMatchObject({
+    world: { seed: 'demo', startAt: null, history: 86_400_000, activity: 1 },
+    clock: { mode: 'real', speed: 1 },
+    accounts: [],
+  })
+})
+
+test('all problems are told at once, each with its line and path, in order, without the values', () => {
+  const text = `world:
+  histroy: 24h
+  activity: -1
+clock:
+  mode: fast
+accounts:
+  - name: desk
+    plan: gold
+    keys:
+      - name: k
+        key: short-secret
+        scopes: [read:everything]
+    webhooks:
+      - url: http://inbox.example.com/
+        events: []
+tracked:
+  - network: ethereum
+    wallet: 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU
+networks:
+  mars: operational
+`
+  const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))
+  expect(error.split('\n')).toEqual([
+    'seed.yaml cannot be used:',
+    '  line 2: world.histroy: there is no such setting; did you mean history?',
+    '  line 3: world.activity: expected a number of at least 0',
+    '  line 5: clock.mode: expected one of real, scaled, manual',
+    '  line 8: accounts.0.plan: expected one of free, standard, pro, elite, unlimited',
+    expect.stringContaining('line 11: accounts.0.keys.0.key: expected 16 to 256 visible ASCII characters'),
+    '  line 12: accounts.0.keys.0.scopes: expected "all" or a list of read:wallets, write:alerts, read:tokens, write:webhooks',
+    expect.stringContaining('line 14: accounts.0.webhooks.0.url: expected an https URL'),
+    expect.stringContaining('line 15: accounts.0.webhooks.0.events: expected type names'),
+    expect.stringContaining('line 18: tracked.0.wallet: expected 0x and 40 hex digits'),
+    expect.stringContaining('line 20: networks.mars: there is no such setting; expected one of ethereum, bnb'),
+  ])
+  expect(error).not.toContain('short-secret')
+})
+
+test.each(['0', "'0'", '0h'])('a history of %s is none', (history) => {
+  expect(parseSeedFile(`world: { history: ${history} }`, 'seed.yaml').world.history).toBe(0)
+})
+
+test('what is not said of the world is at its default, its name too', () => {
+  expect(parseSeedFile('world: {history: 1h}', 'seed.yaml').world).toMatchObject({ seed: 'demo', history: 3_600_000 })
+})
+
+test.each([
+  ['worl:\n  seed: a\nclock: {}', 'line 1: worl: there is no such setting; did you mean world?'],
+  ['world: {}\nzebra:\n  a: 1', 'line 2: zebra: there is no such setting; expected one of world, clock, settings'],
+  [
+    'tracked:\n  - network: base\n    wallet: 0x46339A68Cee72e8F81D153A34527F826E14BCec5',
+    'got a number: put it in quotes',
+  ],
+  ['accounts:\n  - plan: pro', 'line 2: accounts.0.name: it is missing; expected text'],
+  ['accounts:\n  - name: a\n    webhooks:', 'line 3: accounts.0.webhooks: expected a list, got nothing'],
+  ['thresholds: { milestonesUsd: [] }', 'thresholds.milestonesUsd: expected at least 1 item'],
+  ['thresholds: { largeTradeUsd: 0 }', 'thresholds.largeTradeUsd: expected a number above 0'],
+  ['settings: { maintenanceRetryAfterS: 1.5 }', 'settings.maintenanceRetryAfterS: expected a whole number'],
+  ['settings: { v1DeprecatedOn: soon }', 'settings.v1DeprecatedOn: expected a day such as 2026-01-31'],
+  ['settings: { strictChecksum: 1 }', 'settings.strictChecksum: expected true or false, got a number'],
+])('%j is refused in plain words, with its line', (text, message) => {
+  const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))
+  expect(error).toContain(message)
+  expect(error).not.toMatch(/invalid|>=|<=|undefined/i)
+})
+
+test('a name of a world that is none is refused in words', () => {
+  expect(messageOf(() => builtInSeed(''))).toBe(
+    'the seed cannot be used:\n  world.seed: expected text of at least 1 character',
+  )
+})
+
+test.each([
+  ['accounts: [', /line 1: /],
+  ['world: {seed: a}\nworld: {seed: b}', /line 2: Map keys must be unique/],
+  ['just text', /line 1: /],
+  ['- a\n- b', /line 1: /],
+  ['accounts: [{ name: a }, { name: a }]', /line 1: accounts\.1\.name: another account has this name/],
+  [
+    'accounts:\n  - name: a\n    keys:\n      - { name: b, key: sk_0123456789abcdef, scopes: all }\n' +
+      '      - { name: c, key: sk_0123456789abcdef, scopes: all }',
+    /line 5: accounts\.0\.keys\.1\.key: another key has this value/,
+  ],
+  [
+    'world: { seed: a, history: 1 fortnight }',
+    /world\.history: expected a whole number and a unit: 90s, 15m, 24h or 7d/,
+  ],
+  ['world: { seed: a, startAt: yesterday }', /world\.startAt: expected a UTC time such as/],
+])('%j is refused', (text, message) => {
+  expect(messageOf(() => parseSeedFile(text, 'seed.yaml'))).toMatch(message)
+})
+
+test('aliases that would grow without end are refused', () => {
+  const lines = ['a: &a0 [x]', ...Array.from({ length: 12 }, (_, n) => `k${n}: &a${n + 1} [${`*a${n}, `.repeat(9)}]`)]
+  expect(messageOf(() => parseSeedFile(lines.join('\n'), 'seed.yaml'))).toMatch(/seed.yaml cannot be used/)
+})
+
+test('a file that cannot be read is named', async () => {
+  await using dir = await createTempDir()
+  expect(messageOf(() => readSeedFile(join(dir.path, 'none.yaml')))).toMatch(/none\.yaml cannot be read: ENOENT/)
+  expect(messageOf(() => readSeedFile(dir.path))).toMatch(/is not a regular file/)
+  const file = join(dir.path, 'seed.yaml')
+  await writeFile(file, whole)
+  expect(readSeedFile(file).world.seed).toBe('my-desk')
+})
+
+test('the demo seed has the published credentials, any other name has none', () => {
+  const demo = builtInSeed('demo')
+  expect(demo.controlToken).toBe(demoCredentials.controlToken)
+  expect(demo.accounts[0]?.keys[0]?.key).toBe(demoCredentials.apiKey)
+  const other = builtInSeed('other')
+  expect(JSON.stringify(other)).not.toMatch(/demo/)
+  expect(other).toMatchObject({ world: { seed: 'other' }, accounts: [{ plan: 'pro', keys: [{ name: 'first' }] }] })
+  expect([other.controlToken, other.accounts[0]?.keys[0]?.key]).toEqual([undefined, undefined])
+})
+
+function messageOf(fn: () => unknown): string {
+  try {
+    fn()
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'config_invalid' })
+    return (error as Error).message
+  }
+  throw new Error('it was taken')
+}

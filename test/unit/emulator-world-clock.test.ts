@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createWorldClock, type ClockMode, type WorldClock } from '../../src/emulator/world-clock.ts'
+
+const startAt = Date.UTC(2030, 0, 1)
+
+function setUp(mode: ClockMode, speed = 1, settle?: () => Promise<void>) {
+  const base = createTestClock()
+  const clock = createWorldClock({ base, mode, speed, startAt, ...(settle && { settle }) })
+  const fired: [string, number][] = []
+  const arm = (name: string, ms: number) => clock.after(ms, () => fired.push([name, clock.now() - startAt]))
+  return { base, clock, fired, arm }
+}
+
+test('a real clock goes as fast as the wall, from the moment it begins at', async () => {
+  const { base, clock, fired, arm } = setUp('real')
+  arm('a', 1000)
+  await base.advance(999)
+  expect([clock.now() - startAt, fired]).toEqual([999, []])
+  await base.advance(1)
+  expect(fired).toEqual([['a', 1000]])
+})
+
+test('a scaled clock runs the world faster than the wall', async () => {
+  const { base, clock, fired, arm } = setUp('scaled', 60)
+  arm('a', 60_000)
+  await base.advance(999)
+  expect(fired).toEqual([])
+  await base.advance(1)
+  expect(fired).toEqual([['a', 60_000]])
+  expect(clock.state()).toEqual({ mode: 'scaled', speed: 60, now: startAt + 60_000 })
+})
+
+test('a manual clock stands still until it is advanced, and then fires timers in order, those armed on the way too', async () => {
+  const { base, clock, fired, arm } = setUp('manual')
+  arm('late', 5000)
+  arm('cancelled', 10).cancel()
+  clock.after(1000, () => arm('nested', 500))
+  arm('beyond', 10_001)
+  await base.advance(100_000)
+  expect([clock.now(), fired]).toEqual([startAt, []])
+  await clock.advance(10_000)
+  expect(fired).toEqual([
+    ['nested', 1500],
+    ['late', 5000],
+  ])
+  expect(clock.now()).toBe(startAt + 10_000)
+})
+
+test('advancing waits for what a timer began before the next one fires', async () => {
+  const steps: string[] = []
+  let isBusy = false
+  const { clock } = setUp('manual', 1, async () => {
+    if (!isBusy) return
+    await new Promise((resolve) => setImmediate(resolve))
+    steps.push('settled')
+    isBusy = false
+  })
+  for (const name of ['a', 'b']) {
+    clock.after(1000, () => {
+      steps.push(name)
+      isBusy = true
+    })
+  }
+  await clock.advance(1000)
+  expect(steps).toEqual(['a', 'settled', 'b', 'settled'])
+})
+
+test('advances follow one another', async () => {
+  const { clock, fired, arm } = setUp('manual')
+  arm('a', 1000)
+  arm('b', 3000)
+  await Promise.all([clock.advance(2000), clock.advance(2000)])
+  expect(fired).toEqual([
+    ['a', 1000],
+    ['b', 3000],
+  ])
+  expect(clock.now()).toBe(startAt + 4000)
+})
+
+test.each(['real', 'scaled'] as const)('a %s clock refuses to be advanced and says what to do', async (mode) => {
+  const { clock } = setUp(mode, 2)
+  await expect(clock.advance(1)).rejects.toThrow(`the clock is ${mode}; make it manual to advance it`)
+  clock.set('manual')
+  await clock.advance(1)
+})
+
+test('a change of the mode goes on from the present, with timers that are armed', async () => {
+  const { base, clock, fired, arm } = setUp('manual')
+  arm('a', 10_000)
+  await clock.advance(4000)
+  clock.set('scaled', 10)
+  await base.advance(599)
+  expect(fired).toEqual([])
+  await base.advance(1)
+  expect(fired).toEqual([['a', 10_000]])
+  clock.set('manual')
+  await base.advance(1_000_000)
+  expect(clock.now()).toBe(startAt + 10_000)
+})
+
+test('a wall clock that is set back does not take the world back', async () => {
+  let skewMs = 0
+  const wall = createTestClock()
+  const clock = createWorldClock({ base: { ...wall, now: () => wall.now() - skewMs }, mode: 'real', startAt })
+  await wall.advance(5000)
+  expect(clock.now()).toBe(startAt + 5000)
+  skewMs = 3_600_000
+  expect(clock.now()).toBe(startAt + 5000)
+  await wall.advance(1000)
+  expect(clock.now()).toBe(startAt + 6000)
+})
+
+test('a clock that is moved begins anew there', async () => {
+  const { base, clock } = setUp('real')
+  await base.advance(5000)
+  clock.moveTo(startAt - 1000)
+  expect(clock.now()).toBe(startAt - 1000)
+  await base.advance(500)
+  expect(clock.now()).toBe(startAt - 500)
+})
+
+test('a timer that comes early waits on until it is due', async () => {
+  const wall = createTestClock()
+  const base = { ...wall, after: (ms: number, fn: () => void) => wall.after(Math.min(ms, 700), fn) }
+  const clock = createWorldClock({ base, mode: 'real', startAt })
+  let firedAt = 0
+  clock.after(2000, () => (firedAt = clock.now()))
+  await wall.advance(1999)
+  expect(firedAt).toBe(0)
+  await wall.advance(1000)
+  expect(firedAt - startAt).toBe(2000)
+})
+
+test('what a timer throws keeps no other from firing', async () => {
+  const base = createTestClock()
+  const errors: unknown[] = []
+  const clock = createWorldClock({ base, mode: 'real', startAt, onError: (error) => errors.push(error) })
+  const fired: string[] = []
+  clock.after(1000, () => {
+    throw new Error('of a timer')
+  })
+  clock.after(1000, () => fired.push('same time'))
+  clock.after(2000, () => fired.push('later'))
+  await base.advance(2000)
+  expect([errors, fired]).toEqual([[new Error('of a timer')], ['same time', 'later']])
+})
+
+test('what a timer throws while a clock is advanced goes to whoever advances it, and the next one goes on from there', async () => {
+  const { clock, fired, arm } = setUp('manual')
+  clock.after(1000, () => {
+    throw new Error('of a timer')
+  })
+  arm('later', 2000)
+  await expect(clock.advance(3000)).rejects.toThrow('of a timer')
+  expect(clock.now() - startAt).toBe(1000)
+  await clock.advance(1000)
+  expect(fired).toEqual([['later', 2000]])
+})
+
+test.each<[string, (clock: WorldClock) => void, number]>([
+  ['moved', (clock) => clock.moveTo(startAt - 5000), -5000],
+  ['set going', (clock) => clock.set('scaled', 2), 1000],
+  ['set to manual again', (clock) => clock.set('manual'), 1000],
+])('an advance, and those behind it, end where the clock is %s meanwhile', async (_how, change, at) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isBusy = false
+  const { clock, fired, arm } = setUp('manual', 1, async () => {
+    if (isBusy) await promise
+  })
+  clock.after(1000, () => (isBusy = true))
+  arm('beyond', 1500)
+  const refused = { code: 'bad_request', message: expect.stringContaining('before the advance was done') }
+  const ends = [clock.advance(2000), clock.advance(2000)].map((end) => expect(end).rejects.toMatchObject(refused))
+  await new Promise((done) => setImmediate(done))
+  change(clock)
+  isBusy = false
+  resolve()
+  await Promise.all(ends)
+  expect([clock.now() - startAt, fired]).toEqual([at, []])
+  clock.set('manual')
+  await clock.advance(500)
+})
+
+test('a clock that is made manual stands where it is told to, but never later than it is', async () => {
+  const base = createTestClock()
+  let reached = startAt + 300
+  const clock = createWorldClock({ base, mode: 'real', startAt, standAt: () => reached })
+  await base.advance(1000)
+  clock.set('scaled', 2)
+  expect(clock.now() - startAt).toBe(1000)
+  clock.set('manual')
+  expect(clock.now() - startAt).toBe(300)
+  reached = startAt + 9000
+  clock.set('manual')
+  expect(clock.now() - startAt).toBe(300)
+})
+
+test('a timer that moves the clock back takes those with it that are due at the same moment', async () => {
+  const { base, clock, fired, arm } = setUp('real')
+  clock.after(1000, () => clock.moveTo(startAt))
+  arm('same time', 1000)
+  await base.advance(1000)
+  expect(fired).toEqual([])
+  await base.advance(1000)
+  expect(fired).toEqual([['same time', 1000]])
+})

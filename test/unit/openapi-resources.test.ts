@@ -1,0 +1,259 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { default as addFormats } from 'ajv-formats'
+import { expect, it, test, describe } from 'vitest'
+import { eventTypes } from '../../schema/index.ts'
+import { components } from '../../schema/rest/components.ts'
+import type { Json } from '../support/api-document.ts'
+
+const document = JSON.parse(readFileSync('schema/openapi.json', 'utf8')) as Json
+const { schemas } = document['components']
+
+const ajv = new Ajv2020({ allErrors: true, strict: false })
+addFormats.default(ajv)
+ajv.addSchema({ ...document, $id: 'openapi' })
+const fitsDocument = (name: string, value: unknown) =>
+  ajv.validate({ $ref: `openapi#/components/schemas/${name}` }, value)
+/** What the schemas in code and in the document say: they must not differ. */
+const verdicts = (name: keyof typeof components, value: unknown) => [
+  components[name].safeParse(value).success,
+  fitsDocument(name, value),
+]
+
+/** Every field of the service's description with its type, written down here a second time. A `?` = not always there. */
+const resources: [string, string, Record<string, string>][] = [
+  [
+    'R16',
+    'WalletOverview',
+    {
+      address: 'string',
+      network: 'string',
+      portfolio_value_usd: 'number',
+      total_tokens_held: 'integer',
+      total_trades_all_time: 'integer',
+      first_active: 'string date-time',
+      last_active: 'string date-time',
+      is_whale: 'boolean',
+      pnl_30d_usd: 'number',
+      roi_30d_pct: 'number',
+    },
+  ],
+  [
+    'R19',
+    'Position',
+    {
+      token_address: 'string',
+      symbol: 'string',
+      name: 'string',
+      balance: 'number',
+      price_usd: 'number',
+      value_usd: 'number',
+      cost_basis_usd: 'number',
+      unrealised_pnl_usd: 'number',
+      unrealised_pnl_pct: 'number',
+      allocation_pct: 'number',
+    },
+  ],
+  [
+    'R21',
+    'PnlSummary',
+    {
+      wallet: 'string',
+      network: 'string',
+      timeframe: 'string',
+      'pnl.realized_usd': 'number',
+      'pnl.unrealized_usd': 'number',
+      'pnl.total_usd': 'number',
+      'pnl.roi_pct': 'number',
+    },
+  ],
+  [
+    'R28',
+    'Trade',
+    {
+      tx_hash: 'string',
+      type: 'string',
+      timestamp: 'string date-time',
+      'token_in.address': 'string',
+      'token_in.symbol': 'string',
+      'token_in.amount': 'number',
+      'token_in.value_usd': 'number',
+      'token_out.address': 'string',
+      'token_out.symbol': 'string',
+      'token_out.amount': 'number',
+      'token_out.value_usd': 'number',
+      dex: 'string',
+      fee_usd: 'number',
+      price_impact_pct: 'number',
+    },
+  ],
+  [
+    'R30',
+    'Alert',
+    {
+      alert_id: 'string',
+      type: 'string',
+      address: 'string',
+      network: 'string',
+      threshold: 'number',
+      webhook_url: 'string',
+      'label?': 'string',
+      status: 'string',
+      created_at: 'string date-time',
+    },
+  ],
+  [
+    'R38',
+    'Network',
+    {
+      id: 'string',
+      name: 'string',
+      chain_id: 'integer|null',
+      native_currency: 'string',
+      status: 'string',
+      features: 'array',
+    },
+  ],
+  [
+    'A8',
+    'Webhook',
+    { webhook_id: 'string', url: 'string uri', events: 'array', status: 'string', created_at: 'string date-time' },
+  ],
+]
+
+function typesOf(schema: Json, prefix = ''): Record<string, string> {
+  const entries = Object.entries(schema['properties'] as Json).flatMap(([name, field]) => {
+    if (field.type === 'object') return Object.entries(typesOf(field, `${name}.`))
+    const types: string[] = field.type === undefined ? field.anyOf.map((one: Json) => one['type']) : [field.type].flat()
+    const type = [types.join('|'), field.format].filter((part) => part !== undefined).join(' ')
+    return [[`${prefix}${name}${schema['required'].includes(name) ? '' : '?'}`, type] as const]
+  })
+  return Object.fromEntries(entries)
+}
+
+test.each(resources)('%s %s has exactly the fields and types of the service', (_number, name, fields) => {
+  expect(typesOf(schemas[name])).toEqual(fields)
+})
+
+test('R20 R125 PnL is spelt with a z, positions with an s, and answers may have members that nobody knows', () => {
+  expect(JSON.stringify(schemas.PnlSummary.properties)).not.toContain('realised')
+  expect(JSON.stringify(schemas.Position.properties)).not.toContain('unrealized')
+  for (const [name, { examples }] of Object.entries(schemas as Json)) {
+    if (examples === undefined) continue
+    expect(fitsDocument(name, { ...examples[0], not_documented: [1] }), name).toBe(true)
+  }
+})
+
+test('the examples agree: overview, portfolio and PnL, to the cent', () => {
+  const example = (path: string) => document['paths'][path].get.responses['200'].content['application/json'].example
+  const { data: overview } = example('/wallets/{address}')
+  const { data: positions, meta } = example('/wallets/{address}/portfolio')
+  const { data: summary } = example('/wallets/{address}/pnl')
+  const sum = (field: string) => positions.reduce((total: number, one: Json) => total + one[field], 0)
+  expect(sum('value_usd')).toBe(overview.portfolio_value_usd)
+  expect(sum('allocation_pct')).toBe(100)
+  expect(sum('unrealised_pnl_usd')).toBe(summary.pnl.unrealized_usd)
+  expect(positions).toHaveLength(overview.total_tokens_held)
+  expect(meta.total).toBe(overview.total_tokens_held)
+  expect(summary.pnl.realized_usd + summary.pnl.unrealized_usd).toBe(summary.pnl.total_usd)
+  expect(overview.pnl_30d_usd).toBe(summary.pnl.total_usd)
+  expect(overview.roi_30d_pct).toBe(summary.pnl.roi_pct)
+})
+
+describe('bodies', () => {
+  const alert = schemas.NewAlert.examples[0] as Json
+  const webhook = schemas.NewWebhook.examples[0] as Json
+
+  it('R57 a new alert needs each field but the label, each of its type', () => {
+    expect(verdicts('NewAlert', alert)).toEqual([true, true])
+    for (const field of Object.keys(alert)) {
+      const { [field]: _gone, ...rest } = alert
+      expect(verdicts('NewAlert', rest), field).toEqual(field === 'label' ? [true, true] : [false, false])
+      expect(verdicts('NewAlert', { ...alert, [field]: [] }), field).toEqual([false, false])
+      expect(verdicts('NewAlert', { ...alert, [field]: null }), field).toEqual([false, false])
+    }
+  })
+
+  it.each([
+    ['R4', 'network', 'tron', false],
+    ['R32', 'type', 'price_equal', false],
+    ['R33', 'address', '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU', true],
+    ['R33', 'address', '0x12', false],
+    ['A64', 'threshold', 0, false],
+    ['A64', 'threshold', -1, false],
+    ['A64', 'threshold', 1e-12, true],
+    ['A64', 'label', '🦊'.repeat(100), true],
+    ['A64', 'label', '🦊'.repeat(101), false],
+    ['A64', 'label', '', true],
+    ['R125', 'color', 'red', true],
+  ])('%s a new alert whose %s is %j is acceptable: %s', (_number, field, value, verdict) => {
+    expect(verdicts('NewAlert', { ...alert, [field]: value })).toEqual([verdict, verdict])
+  })
+
+  it.each([
+    'https://example.com',
+    'https://example.com:8443/a/b?c=%20',
+    'https://[2001:db8::1]/',
+    'https://10.0.0.1/',
+    'http://127.0.0.1:8080/webhooks',
+    'http://localhost',
+    'http://[::1]:3000/x',
+    'HTTPS://A',
+    'hTTp://LOCALHOST:3000/x',
+  ])('A25 %j may be posted to', (url) => {
+    expect(verdicts('NewWebhook', { ...webhook, url })).toEqual([true, true])
+    expect(verdicts('NewAlert', { ...alert, webhook_url: url })).toEqual([true, true])
+  })
+  it.each([
+    'http://example.com',
+    'http://localhost.example.com/',
+    'http://127.0.0.1.example.com',
+    'http://10.0.0.1',
+    'https://user:secret@example.com/',
+    'http://localhost@example.com/',
+    'ftp://example.com',
+    'HTTP://example.com',
+    '/webhooks',
+    '',
+    'https://',
+    'https://exa mple.com',
+    'https://example.com/#part',
+    'https://example.com:99999',
+    `https://example.com/${'x'.repeat(2048)}`,
+  ])('A25 %j may not be posted to', (url) => {
+    expect(verdicts('NewWebhook', { ...webhook, url })).toEqual([false, false])
+    expect(verdicts('NewAlert', { ...alert, webhook_url: url })).toEqual([false, false])
+  })
+
+  it.each([
+    ['every type', [...eventTypes], true],
+    ['the wildcard', ['*'], true],
+    ['no type', [], false],
+    ['an unknown type', ['token.volume_spike'], false],
+    ['the wildcard with a type', ['*', 'token.price_alert'], false],
+    ['the wildcard twice', ['*', '*'], false],
+    ['a type twice', ['pump.graduation', 'pump.graduation'], false],
+    ['text', '*', false],
+  ])('R61 A23 events with %s', (_what, events, verdict) => {
+    expect(verdicts('NewWebhook', { ...webhook, events })).toEqual([verdict, verdict])
+    expect(verdicts('WebhookChange', { events })).toEqual([verdict, verdict])
+  })
+
+  it('R77 A30 a secret is text of any kind that is not empty, and may be left out', () => {
+    for (const [secret, verdict] of [
+      ['whsec_ü 🦊', true],
+      ['', false],
+      [1, false],
+      ['x'.repeat(257), false],
+    ] as const) {
+      expect(verdicts('NewWebhook', { ...webhook, secret }), String(secret)).toEqual([verdict, verdict])
+    }
+    expect(components.NewWebhook.safeParse({ ...webhook, secret: '\ud800' }).success).toBe(false)
+  })
+
+  it('R91 a change of a webhook needs one of its members at least', () => {
+    expect(verdicts('WebhookChange', {})).toEqual([false, false])
+    expect(verdicts('WebhookChange', { event: ['*'] })).toEqual([false, false])
+    expect(verdicts('WebhookChange', { secret: 'a new one' })).toEqual([true, true])
+  })
+})

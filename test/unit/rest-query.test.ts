@@ -1,0 +1,36 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseQuery } from '../../src/emulator/rest/query.ts'
+
+test('R49 parameters in the query string come back as they were encoded', () => {
+  const pairs = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { noNullPrototype: false })
+  fc.assert(
+    fc.property(pairs, (given) => {
+      const target = `/v1/x?${new URLSearchParams(given).toString()}`
+      const parsed = parseQuery(target)
+      expect(parsed.ok && { ...parsed.values }).toEqual({ ...given })
+    }),
+  )
+})
+
+test.each([
+  ['/v1/x', {}],
+  ['/v1/x?', {}],
+  ['/v1/x?a', { a: '' }],
+  ['/v1/x?&a=1&', { a: '1' }],
+  ['/v1/x?a=1=2', { a: '1=2' }],
+  ['/v1/x?a=1+2%2B', { a: '1 2+' }],
+])('the query of %s is read', (target, values) => {
+  expect(parseQuery(target)).toEqual({ ok: true, values })
+})
+
+test.each([
+  ['/v1/x?limit=1&limit=1', 'limit', 'once'],
+  ['/v1/x?__proto__=1&__proto__=2', '__proto__', 'once'],
+  ['/v1/x?q=%zz', 'q', 'percent-encoding'],
+  ['/v1/x?q=%ff', 'q', 'percent-encoding'],
+  ['/v1/x?%=1', '%=1', 'percent-encoding'],
+])('the query of %s is refused, naming the parameter', (target, parameter, problem) => {
+  const parsed = parseQuery(target)
+  expect(parsed).toMatchObject({ ok: false, parameter, problem: expect.stringContaining(problem) })
+})

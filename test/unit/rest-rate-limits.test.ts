@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { quotaHeaders, RateLimits, retryAfterSeconds } from '../../src/emulator/rest/rate-limits.ts'
+
+const setUp = (capacity = 100) => {
+  const wall = createTestClock(Date.UTC(2026, 0, 1) + 250)
+  return { wall, limits: new RateLimits(wall, capacity) }
+}
+
+test('A54 a window begins with the first request of its bucket and lasts 60 s', async () => {
+  const { wall, limits } = setUp()
+  const startAt = wall.now()
+  limits.take('a', 2)
+  await wall.advance(59_999)
+  expect(limits.take('a', 2)).toEqual({ limit: 2, remaining: 0, resetAt: startAt + 60_000, isExceeded: false })
+  expect(limits.take('a', 2).isExceeded).toBe(true)
+  expect(limits.take('b', 2)).toMatchObject({ remaining: 1, resetAt: wall.now() + 60_000 })
+  await wall.advance(1)
+  expect(limits.take('a', 2)).toMatchObject({ remaining: 1, resetAt: startAt + 120_000, isExceeded: false })
+})
+
+test('A55 what is refused does not count', () => {
+  const { limits } = setUp()
+  for (let i = 0; i < 5; i++) limits.take('a', 1)
+  expect(limits.take('a', 3)).toMatchObject({ remaining: 1, isExceeded: false })
+})
+
+test('A56 who waits as long as Retry-After says, or until the second of the reset, has the full quota', () => {
+  fc.assert(
+    fc.property(fc.nat(10_000_000), fc.nat(59_999), (offset, elapsed) => {
+      let now = Date.UTC(2026, 0, 1) + offset
+      const limits = new RateLimits({ now: () => now }, 10)
+      limits.take('a', 1)
+      now += elapsed
+      const quota = limits.take('a', 1)
+      const seconds = retryAfterSeconds(quota, now)
+      const refusedAt = now
+      expect(quota.isExceeded).toBe(true)
+      expect(seconds).toBeGreaterThanOrEqual(1)
+      expect(seconds).toBeLessThanOrEqual(60)
+      now = Number(quotaHeaders(quota)['X-RateLimit-Reset']) * 1_000
+      expect(limits.take('a', 1).isExceeded).toBe(false)
+      const later = new RateLimits({ now: () => now }, 10)
+      now = quota.resetAt - 60_000
+      later.take('a', 1)
+      now = refusedAt + seconds * 1_000
+      expect(later.take('a', 1).isExceeded).toBe(false)
+    }),
+  )
+})
+
+test('a wall clock that is set back begins a new window', () => {
+  let now = Date.UTC(2026, 0, 1)
+  const limits = new RateLimits({ now: () => now }, 10)
+  limits.take('a', 1)
+  now -= 3_600_000
+  expect(limits.take('a', 1)).toMatchObject({ isExceeded: false, resetAt: now + 60_000 })
+})
+
+test('beyond the capacity the oldest bucket is forgotten, and those whose window is over before that', async () => {
+  const { wall, limits } = setUp(2)
+  limits.take('a', 1)
+  limits.take('b', 1)
+  limits.take('c', 1)
+  expect(limits.take('b', 1).isExceeded).toBe(true)
+  expect(limits.take('c', 1).isExceeded).toBe(true)
+  expect(limits.take('a', 1).isExceeded).toBe(false)
+  await wall.advance(60_000)
+  expect(limits.take('a', 1).isExceeded).toBe(false)
+})

@@ -1,0 +1,198 @@
+import {
+  getProgramDerivedAddress,
+  isAddress as isSolanaAddress,
+  isOffCurveAddress,
+  isSignature,
+  type Address,
+} from '@solana/kit'
+import fc from 'fast-check'
+import { getAddress, getContractAddress, isAddress, isHash, keccak256 } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { networkIds } from '../../schema/index.ts'
+import {
+  coinAddress,
+  parseAddress,
+  toChecksumAddress,
+  toContractAddress,
+  toMint,
+  toProgramAddress,
+  toPumpMint,
+  toTxHash,
+  toWalletAddress,
+  zeroAddress,
+} from '../../src/emulator/world/addresses.ts'
+
+const evmNetworks = networkIds.filter((network) => network !== 'solana')
+const entropy = fc.uint8Array({ minLength: 32, maxLength: 32 })
+const launchProgram = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P' as Address
+const vectors = [
+  '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+  '0xde709f2102306220921060314715629080e2fb77',
+]
+
+describe('addresses of EVM networks', () => {
+  it.each(vectors)('A9 the published checksum of %s is found', (address) => {
+    expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
+    expect(parseAddress('ethereum', address, { strictChecksum: true })).toEqual({ ok: true, address })
+  })
+
+  it('A9 the address of a wallet is the tail of a Keccak-256 hash with the checksum that viem gives it', () => {
+    fc.assert(
+      fc.property(entropy, fc.constantFrom(...evmNetworks), (bytes, network) => {
+        const address = toWalletAddress(network, bytes)
+        expect(address).toBe(getAddress(`0x${keccak256(bytes).slice(-40)}`))
+      }),
+    )
+  })
+
+  it('A9 the address of a contract is the one that CREATE gives it, whatever the nonce', () => {
+    fc.assert(
+      fc.property(entropy, fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1)), (bytes, nonce) => {
+        const sender = toWalletAddress('base', bytes)
+        expect(toContractAddress(sender, nonce)).toBe(
+          getContractAddress({ from: getAddress(sender), nonce: BigInt(nonce) }),
+        )
+      }),
+    )
+  })
+
+  it('A9 an address is taken in any case and shown with its checksum', () => {
+    for (const network of evmNetworks) {
+      for (const address of vectors) {
+        for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+          expect(parseAddress(network, text)).toEqual({ ok: true, address })
+          expect(parseAddress(network, text, { strictChecksum: true })).toEqual({ ok: true, address })
+        }
+      }
+    }
+  })
+
+  it('A9 a mixed case that is no checksum is refused only where checksums are strict', () => {
+    fc.assert(
+      fc.property(entropy, fc.nat(39), (bytes, at) => {
+        const address = toWalletAddress('ethereum', bytes)
+        const letter = address.charAt(at + 2)
+        const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+        const text = `${address.slice(0, at + 2)}${flipped}${address.slice(at + 3)}`
+        expect(parseAddress('ethereum', text)).toEqual({ ok: true, address })
+        expect(parseAddress('ethereum', text, { strictChecksum: true }).ok).toBe(isAddress(text))
+      }),
+    )
+  })
+})
+
+describe('addresses of Solana', () => {
+  it('A9 wallets and mints are base58 of a point on the curve', () => {
+    fc.assert(
+      fc.property(entropy, (bytes) => {
+        for (const address of [toWalletAddress('solana', bytes), toMint(bytes), toPumpMint(bytes)]) {
+          expect(isSolanaAddress(address)).toBe(true)
+          expect(isOffCurveAddress(address as Address)).toBe(false)
+          expect(parseAddress('solana', address)).toEqual({ ok: true, address })
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('A9 a mint of the launch platform ends in pump', () => {
+    fc.assert(
+      fc.property(entropy, (bytes) => {
+        expect(toPumpMint(bytes)).toMatch(/pump$/)
+      }),
+      { numRuns: 40 },
+    )
+    for (const edge of [new Uint8Array(32), new Uint8Array(32).fill(255)]) {
+      expect(isSolanaAddress(toPumpMint(edge))).toBe(true)
+    }
+  })
+
+  it('A9 the address of a program is the one that kit derives, off the curve', async () => {
+    const property = fc.asyncProperty(entropy, fc.string({ maxLength: 20 }), async (bytes, name) => {
+      const seeds = [Buffer.from(name).subarray(0, 32), bytes]
+      const derived = await getProgramDerivedAddress({ programAddress: launchProgram, seeds })
+      const address = toProgramAddress(seeds, launchProgram)
+      expect(address).toBe(derived[0])
+      expect(isOffCurveAddress(address as Address)).toBe(true)
+    })
+    await fc.assert(property, { numRuns: 40 })
+  })
+
+  it('A9 the published address of the launch platform is found', () => {
+    expect(toProgramAddress([Buffer.from('global')], launchProgram)).toBe(
+      '4wTV1YmiEkRvAtNtsSGPtUrqRYQMe5SKy2uB4Jjaxnjf',
+    )
+  })
+
+  it('A9 what is not base58 of 32 bytes is refused exactly where kit refuses it', () => {
+    const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
+    fc.assert(
+      fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
+        expect(parseAddress('solana', text).ok).toBe(isSolanaAddress(text))
+      }),
+    )
+  })
+
+  it('A9 its case is kept: another case is another address', () => {
+    const address = toWalletAddress('solana', new Uint8Array(32).fill(7))
+    expect(parseAddress('solana', address)).toEqual({ ok: true, address })
+    const lower = parseAddress('solana', address.toLowerCase())
+    expect(lower.ok && lower.address === address).toBe(false)
+  })
+})
+
+describe('every network', () => {
+  it('A11 refuses an address of the other family and says so', () => {
+    const evm = toWalletAddress('base', new Uint8Array(32))
+    const solana = toWalletAddress('solana', new Uint8Array(32))
+    expect(parseAddress('solana', evm)).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/of an EVM network/),
+    })
+    for (const network of evmNetworks) {
+      expect(parseAddress(network, solana)).toMatchObject({ ok: false, problem: expect.stringMatching(/of Solana/) })
+    }
+  })
+
+  it.each([
+    '',
+    '0x',
+    'vitalik.eth',
+    `0x${'0'.repeat(39)}`,
+    `0x${'0'.repeat(41)}`,
+    `0X${'0'.repeat(40)}`,
+    `0x${'g'.repeat(40)}`,
+  ])('A11 refuses %j and says what was expected', (text) => {
+    for (const network of networkIds) {
+      expect(parseAddress(network, text)).toMatchObject({ ok: false, problem: expect.stringMatching(/^expected /) })
+    }
+  })
+
+  it('A9 has an address for its coin and for nobody', () => {
+    for (const network of evmNetworks) expect(isAddress(coinAddress(network))).toBe(true)
+    expect(isSolanaAddress(coinAddress('solana'))).toBe(true)
+    expect(isAddress(zeroAddress)).toBe(true)
+  })
+
+  it('A10 hashes are 0x and 64 lower-case hex digits, or base58 of 64 bytes with 87 or 88 letters', () => {
+    const seen = new Set<string>()
+    for (let seq = 1; seq <= 20_000; seq++) {
+      const hash = toTxHash('solana', 'seed', seq)
+      // A zero byte in front, a `1`, is what makes some of them too short.
+      if (!isSignature(hash) || hash.length < 87 || hash.startsWith('1'))
+        expect.fail(`${hash} of ${seq} may be too short`)
+      seen.add(hash)
+    }
+    for (const network of evmNetworks) {
+      const hash = toTxHash(network, 'seed', 1)
+      expect(isHash(hash)).toBe(true)
+      expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
+      seen.add(hash)
+    }
+    expect(seen.size).toBe(20_000 + evmNetworks.length)
+  })
+})

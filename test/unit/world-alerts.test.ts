@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import type { World } from '../../src/emulator/world/port.ts'
+import { collectEvents, dataOf, dayMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
+
+/** A world in which nobody acts, with one alert on one token, and what it tells. */
+function watch(type: 'price_above' | 'price_below', percentAway: number) {
+  const world = openWorld('watched', { activity: 0 })
+  const events = collectEvents(world)
+  const [token] = world.views.tokens()
+  const { network, address } = token!
+  const price = () => world.views.token(token!).price_usd
+  const opening = price()
+  const threshold = opening * (1 + percentAway / 100)
+  world.acts.apply({ kind: 'add-alert', alertId: 'alrt_1', type, network, address, threshold })
+  return {
+    world,
+    threshold,
+    price,
+    /** Moves the price to so many percent beside the threshold. */
+    moveTo: (percent: number) => {
+      world.acts.apply({ kind: 'price-move', network, token: address, priceUsd: threshold * (1 + percent / 100) })
+    },
+    told: () => dataOf(events, 'token.price_alert'),
+    events,
+  }
+}
+
+describe('an alert on a price', () => {
+  it.each([
+    ['price_above', 5, 1],
+    ['price_below', -5, -1],
+  ] as const)('R93 R104 A17 %s tells once that the price has crossed it, with what it mirrors', (type, away, sign) => {
+    const { moveTo, told, threshold, price, events } = watch(type, away)
+    moveTo(-0.2 * sign)
+    expect(told()).toEqual([])
+    moveTo(0.2 * sign)
+    expect(told()).toMatchObject([{ alert_type: type, threshold_usd: threshold, current_price_usd: price() }])
+    expect(events[0]?.alertId).toBe('alrt_1')
+    moveTo(3 * sign)
+    moveTo(1 * sign)
+    expect(told()).toHaveLength(1)
+  })
+
+  it.each([
+    ['price_above', 5, 1],
+    ['price_below', -5, -1],
+  ] as const)(
+    'A17 %s fires again only after the price went back by half a percent and five minutes passed',
+    (type, away, sign) => {
+      const { world, moveTo, told } = watch(type, away)
+      const wait = (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs)
+      moveTo(sign)
+      expect(told()).toHaveLength(1)
+      // Back too soon.
+      moveTo(-sign)
+      moveTo(sign)
+      expect(told()).toHaveLength(1)
+      // Back by too little.
+      wait(20)
+      moveTo(-0.3 * sign)
+      moveTo(sign)
+      expect(told()).toHaveLength(1)
+      moveTo(-sign)
+      moveTo(sign)
+      expect(told()).toHaveLength(2)
+    },
+  )
+
+  it.each([
+    ['price_above', -5, 1],
+    ['price_below', 5, -1],
+  ] as const)(
+    'A17 %s that is beyond its line from the beginning waits until the price has been on the other side',
+    (type, away, sign) => {
+      const { moveTo, told } = watch(type, away)
+      moveTo(sign)
+      expect(told()).toEqual([])
+      // It has never fired, so it need not go back far, nor wait.
+      moveTo(-0.1 * sign)
+      expect(told()).toEqual([])
+      moveTo(0.1 * sign)
+      expect(told()).toHaveLength(1)
+    },
+  )
+
+  it('R93 fires also where only the coin has become dearer', () => {
+    const world = openWorld('coins', { activity: 0 })
+    const events = collectEvents(world)
+    setPriceAlerts(world, 0.5)
+    world.advanceTo(startAt + dayMs)
+    const told = dataOf(events, 'token.price_alert')
+    expect(told.length).toBeGreaterThan(20)
+    expect(new Set(told.map(({ alert_type }) => alert_type))).toEqual(new Set(['price_above', 'price_below']))
+    for (const data of told) {
+      const isBeyond =
+        data.alert_type === 'price_above'
+          ? data.current_price_usd > data.threshold_usd
+          : data.current_price_usd < data.threshold_usd
+      expect(isBeyond).toBe(true)
+    }
+  })
+
+  it('A17 does not flap: no two of one alert lie closer together than five minutes', () => {
+    const world = openWorld('flapping')
+    const events = collectEvents(world)
+    setPriceAlerts(world, 1)
+    world.advanceTo(startAt + dayMs)
+    const times = Map.groupBy(
+      events.filter(({ alertId }) => alertId !== null),
+      ({ alertId }) => alertId,
+    )
+    expect(times.size).toBeGreaterThan(10)
+    const waits = [...times.values()].flatMap((fired) =>
+      fired.slice(1).map(({ event }, n) => Date.parse(event.created_at) - Date.parse(fired[n]!.event.created_at)),
+    )
+    expect(waits.length).toBeGreaterThan(3)
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(5 * minuteMs)
+  })
+
+  it('is gone when it is removed, and the others stay', () => {
+    const { world, moveTo, told, events, threshold } = watch('price_above', 5)
+    const [token] = world.views.tokens()
+    const { network, address } = token!
+    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_2', type: 'price_above', network, address, threshold })
+    world.acts.apply({ kind: 'remove-alert', alertId: 'alrt_1' })
+    moveTo(1)
+    expect(told()).toHaveLength(1)
+    expect(events.map(({ alertId }) => alertId)).toEqual(['alrt_2'])
+    expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
+  })
+
+  it('may be taken away by whoever is told of it', () => {
+    const { world, moveTo, told } = watch('price_above', 5)
+    const stop = world.onEvent(({ alertId }) => {
+      if (alertId !== null) world.acts.apply({ kind: 'remove-alert', alertId })
+    })
+    moveTo(1)
+    expect(told()).toHaveLength(1)
+    stop()
+    expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
+  })
+})
+
+function refusalOf(world: World, act: Parameters<World['acts']['apply']>[0]): string {
+  try {
+    world.acts.apply(act)
+  } catch (error) {
+    return String(error)
+  }
+  return 'not refused'
+}

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import { networkIds } from '../../schema/index.ts'
+import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
+import { ledgerProblems } from '../support/world-ledger.ts'
+import { openWorld, readLedger } from '../support/world.ts'
+
+const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const nobody = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+/** A world in which nobody acts on their own. */
+function stage() {
+  const world = openWorld('refusals', { activity: 0 })
+  const [token, other] = world.views.tokens()
+  const { network, address } = token!
+  const act = (given: WorldAct) => world.acts.apply(given)
+  return {
+    world,
+    act,
+    network,
+    token: address,
+    other: other!.address,
+    buy: (usd: number) => act({ kind: 'trade', network, wallet, side: 'buy', token: address, usd }),
+  }
+}
+
+/** The message of the refusal of an act that must have changed nothing. */
+function refusalOf(world: World, act: WorldAct): string {
+  const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
+  try {
+    world.acts.apply(act)
+  } catch (error) {
+    expect(error).toBeInstanceOf(WorldRefusal)
+    expect({ digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }).toEqual(before)
+    return (error as Error).message
+  }
+  return 'not refused'
+}
+
+const amounts = [0, -1, Number.NaN, Infinity, 1e15] as const
+
+describe('a refusal changes nothing, and says what was expected', () => {
+  it.each(amounts)('of a purchase for %s USD', (usd) => {
+    const { world, network, token } = stage()
+    const purchase = { kind: 'trade', network, wallet: nobody, side: 'buy', token } as const
+    expect(refusalOf(world, { ...purchase, usd })).toMatch(
+      /^usd: expected more than 0 and at most 1000000000, received /,
+    )
+    expect(refusalOf(world, { ...purchase, usd: 1e-18 })).toMatch(/buy nothing of/)
+    expect(refusalOf(world, purchase)).toMatch(/needs `usd`/)
+    expect(refusalOf(world, { ...purchase, usd: 5, fraction: 0.5 })).toMatch(/takes no `fraction`/)
+  })
+
+  it('of a sale by somebody who holds nothing, or of a part that is none', () => {
+    const { world, network, token, buy } = stage()
+    const sale = { kind: 'trade', network, wallet, side: 'sell', token } as const
+    expect(refusalOf(world, sale)).toMatch(/it has to buy some first/)
+    buy(100)
+    for (const fraction of [0, -0.5, 1.01, Number.NaN, Infinity]) {
+      expect(refusalOf(world, { ...sale, fraction })).toMatch(
+        /^fraction: expected more than 0 and at most 1, received /,
+      )
+    }
+    expect(refusalOf(world, { ...sale, fraction: 1e-12 })).toMatch(/brings nothing/)
+    for (const usd of amounts) expect(refusalOf(world, { ...sale, usd })).toMatch(/^usd: expected/)
+    expect(refusalOf(world, { ...sale, usd: 10, fraction: 1 })).toMatch(/`usd` or `fraction`, not both/)
+    expect(refusalOf(world, { ...sale, wallet: nobody })).toMatch(/it has to buy some first/)
+  })
+
+  it('R99 of a sale of a honeypot', () => {
+    const { world, network, token, buy, act } = stage()
+    buy(100)
+    act({ kind: 'honeypot', network, token, honeypot: 'blacklist' })
+    expect(refusalOf(world, { kind: 'trade', network, wallet, side: 'sell', token })).toMatch(/nobody can sell it/)
+    expect(refusalOf(world, { kind: 'honeypot', network, token, honeypot: 'blacklist' })).toMatch(/honeypot already/)
+    expect(refusalOf(world, { kind: 'price-move', network, token, percent: -5 })).toMatch(/cannot get there/)
+    expect(refusalOf(world, { kind: 'swap', network, wallet, from: token, to: stage().other })).toMatch(/cannot swap/)
+  })
+
+  it('of a swap without anything to swap, or into itself, or into a token without a pool', () => {
+    const { world, network, token, other, buy } = stage()
+    const swap = { kind: 'swap', network, wallet, from: token, to: other } as const
+    expect(refusalOf(world, swap)).toMatch(/cannot swap: it must hold/)
+    buy(100)
+    expect(refusalOf(world, { ...swap, to: token })).toMatch(/cannot swap/)
+    expect(refusalOf(world, { ...swap, wallet: nobody })).toMatch(/cannot swap/)
+    expect(refusalOf(world, { ...swap, to: nobody })).toMatch(/there is none of this address on ethereum/)
+  })
+
+  it.each([0, -5, 100, 100.01, 0.001, Number.NaN, Infinity])('of a removal of %s percent', (percent) => {
+    const { world, network, token } = stage()
+    expect(refusalOf(world, { kind: 'rug', network, token, percent })).toMatch(/^percent: expected 0.01 to 99.99/)
+  })
+
+  it('of a removal from a pool that is all but empty', () => {
+    const { world, network, token, act } = stage()
+    for (let round = 1; ; round++) {
+      const { state } = readLedger(world)
+      const { pool } = state.tokens[0]!
+      if (pool === null || pool.coins < 10n ** 10n) break
+      expect(round).toBeLessThan(10)
+      act({ kind: 'rug', network, token, percent: 99.99 })
+    }
+    expect(refusalOf(world, { kind: 'rug', network, token, percent: 99.99 })).toMatch(/all but empty/)
+    expect(ledgerProblems(world)).toEqual([])
+  })
+
+  it('of a price that is too far away, or that nobody has enough for', () => {
+    const { world, act } = stage()
+    const { token } = act({ kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 50_000 })
+    const move = { kind: 'price-move', network: 'base', token: String(token) } as const
+    for (const percent of [-100, -99.95, 1e6, Number.NaN, Infinity]) {
+      expect(refusalOf(world, { ...move, percent })).toMatch(/between a thousandth and a thousand times of what it is/)
+    }
+    // The creator has kept back a fifth, which is a quarter of what is in the pool.
+    expect(refusalOf(world, { ...move, percent: -60 })).toMatch(/cannot get there from .*: nobody has enough to trade/)
+    expect(refusalOf(world, move)).toMatch(/either `priceUsd` or `percent`/)
+    expect(refusalOf(world, { ...move, percent: 1, priceUsd: 1 })).toMatch(/either `priceUsd` or `percent`/)
+    expect(act({ ...move, percent: -30 })).toMatchObject({ token })
+  })
+
+  it('of a price that only a purchase without measure would reach', () => {
+    const { world, network, token, act } = stage()
+    const moves = Array.from({ length: 6 }, () => {
+      const percent = 90_000
+      const isRefused = refusalOf(world, { kind: 'price-move', network, token, percent }) !== 'not refused'
+      return isRefused ? 'refused' : 'done'
+    })
+    expect(moves.at(-1)).toBe('refused')
+    expect(act({ kind: 'price-move', network, token, percent: -30 })).toMatchObject({ token })
+    expect(ledgerProblems(world)).toEqual([])
+  })
+
+  it.each([0, 0.5, -1, 1e15, Number.NaN])('of a listing with %s USD', (liquidityUsd) => {
+    const { world } = stage()
+    const list = { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd } as const
+    expect(refusalOf(world, list)).toMatch(/^liquidityUsd: expected 1 to 1000000000, received /)
+  })
+
+  it('R101 of an owner who is none, or is the same as before', () => {
+    const { world, network, token, act } = stage()
+    const transfer = { kind: 'transfer-owner', network, token } as const
+    expect(refusalOf(world, { ...transfer, to: 'me' })).toMatch(/^to: expected 0x and 40 hex digits/)
+    act({ ...transfer, to: wallet })
+    expect(refusalOf(world, { ...transfer, to: wallet.toLowerCase() })).toMatch(/belongs to .* already/)
+    act({ ...transfer, to: null })
+    expect(refusalOf(world, { ...transfer, to: wallet })).toMatch(/has no owner any more/)
+  })
+
+  it('R102 of a graduation without a curve', () => {
+    const { world, act } = stage()
+    const [token] = world.views.tokens().filter(({ network }) => network === 'solana')
+    expect(refusalOf(world, { kind: 'graduate', token: token!.address })).toMatch(
+      /has graduated, or never was on a curve/,
+    )
+    const { token: graduated } = act({ kind: 'graduate' })
+    expect(refusalOf(world, { kind: 'graduate', token: String(graduated) })).toMatch(/has graduated/)
+    expect(refusalOf(world, { kind: 'graduate', token: 'no address' })).toMatch(/^token: expected 32 bytes in base58/)
+  })
+
+  it('A34 of thresholds that are none', () => {
+    const { world } = stage()
+    for (const wrong of [0, -1, Number.NaN, Infinity]) {
+      expect(refusalOf(world, { kind: 'thresholds', largeTradeUsd: wrong })).toMatch(/^largeTradeUsd: expected/)
+      expect(refusalOf(world, { kind: 'thresholds', largeTradeUsd: 5, milestonesUsd: [1, wrong] })).toMatch(
+        /^milestonesUsd/,
+      )
+    }
+    for (const wrong of [-1, 101, Number.NaN]) {
+      expect(refusalOf(world, { kind: 'thresholds', riskSensitivity: wrong })).toMatch(/expected 0 to 100, received/)
+    }
+  })
+
+  it('A17 of an alert that has no line, or whose id is taken', () => {
+    const { world, network, token, act } = stage()
+    const alert = {
+      kind: 'add-alert',
+      alertId: 'alrt_1',
+      type: 'price_above',
+      network,
+      address: token,
+      threshold: 5,
+    } as const
+    for (const threshold of [0, -1, Number.NaN, Infinity]) {
+      expect(refusalOf(world, { ...alert, threshold })).toMatch(/^threshold: expected a number above 0/)
+    }
+    expect(refusalOf(world, { ...alert, address: 'nowhere' })).toMatch(/^address: expected/)
+    act(alert)
+    expect(refusalOf(world, alert)).toMatch(/there is one of this id already/)
+  })
+
+  it('of stories and triggers that no token is left for', () => {
+    const { world, act } = stage()
+    for (const { network, address } of world.views.tokens())
+      act({ kind: 'honeypot', network, token: address, honeypot: 'sell_blocked' })
+    for (const story of ['whale', 'crash', 'bag-holder'] as const) {
+      expect(refusalOf(world, { kind: 'story', story })).toMatch(/^no network has/)
+    }
+    for (const type of [
+      'wallet.large_trade',
+      'wallet.new_position',
+      'wallet.pnl_milestone',
+      'token.risk_change',
+    ] as const) {
+      expect(refusalOf(world, { kind: 'trigger', type })).not.toBe('not refused')
+    }
+    act({ kind: 'thresholds', milestonesUsd: [] })
+    expect(refusalOf(world, { kind: 'trigger', type: 'wallet.pnl_milestone' })).toMatch(/no milestones are set/)
+  })
+
+  it('of what nobody is tracked for', () => {
+    const { world, act } = stage()
+    for (const { network, address } of world.views.trackedWallets())
+      act({ kind: 'track', network, wallet: address, isTracked: false })
+    expect(refusalOf(world, { kind: 'story', story: 'whale' })).toMatch(/no network has a tracked whale/)
+    for (const type of ['wallet.large_trade', 'wallet.new_position'] as const) {
+      expect(refusalOf(world, { kind: 'trigger', type })).toMatch(/track another one/)
+    }
+  })
+
+  it('A11 of addresses of the other family, whatever the act', () => {
+    const { world } = stage()
+    for (const network of networkIds.filter((id) => id !== 'ethereum')) {
+      const foreign =
+        network === 'solana' ? wallet : world.views.tokens().find((one) => one.network === 'solana')!.address
+      expect(refusalOf(world, { kind: 'rug', network, token: foreign, percent: 5 })).toMatch(
+        /^token: expected .*this is one of/,
+      )
+      expect(refusalOf(world, { kind: 'track', network, wallet: foreign, isTracked: true })).toMatch(
+        /^wallet: expected/,
+      )
+    }
+  })
+})
+
+describe('a contract with a tax', () => {
+  it('R95 keeps what is not paid out, and the books are right', () => {
+    const { world, act } = stage()
+    act({ kind: 'thresholds', riskSensitivity: 55 })
+    const { token, network } = act({ kind: 'trigger', type: 'token.risk_change' })
+    const place = world.views.tokens().find((one) => one.network === network && one.address === token)!
+    const taxed = () => readLedger(world).state.tokens[place.index]!
+    expect(taxed().contract.sellTaxBps).toBe(2000)
+    const who = world.views.wallets().find((one) => one.network === place.network)!.address
+    const trade = { kind: 'trade', network: place.network, wallet: who, token: place.address } as const
+    act({ ...trade, side: 'buy', usd: 1000 })
+    const { reserved } = taxed()
+    act({ ...trade, side: 'sell', fraction: 1 })
+    expect(taxed().reserved).toBeGreaterThan(reserved)
+    expect(ledgerProblems(world)).toEqual([])
+    const { pnl } = world.views.pnl(world.views.findWallet(place.network, who)!, 'all')
+    expect(pnl.realized_usd).toBeLessThan(-200)
+    expect(pnl.realized_usd).toBeGreaterThan(-220)
+  })
+})

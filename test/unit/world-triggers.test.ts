@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { eventSchema, eventTypes, type EventType } from '../../schema/index.ts'
+import { WorldRefusal, type World, type WorldEvent } from '../../src/emulator/world/port.ts'
+import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { ledgerProblems } from '../support/world-ledger.ts'
+import { collectEvents, dataOf, hourMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
+
+/** Pulls a trigger, and gives what arises within five seconds. */
+function pull(world: World, type: EventType): readonly WorldEvent[] {
+  const events: WorldEvent[] = []
+  const stop = world.onEvent((event) => events.push(event))
+  const result = world.acts.apply({ kind: 'trigger', type })
+  expect(result['type']).toBe(type)
+  expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+  world.advanceTo(world.now() + 5000)
+  stop()
+  return events
+}
+
+describe('a trigger', () => {
+  it.each(worldSeeds(worldCounts.triggerWorlds).flatMap((seed) => eventTypes.map((type) => [type, seed] as const)))(
+    `R78 of %s yields its event within five seconds, ${worldCounts.triggersPerType} times over (seed %s)`,
+    { timeout: 120_000 },
+    (type, seed) => {
+      const world = openWorld(seed)
+      setPriceAlerts(world)
+      for (let round = 1; round <= worldCounts.triggersPerType; round++) {
+        const types = pull(world, type).map(({ event }) => event.type)
+        expect(types, `round ${round}`).toContain(type)
+        // Alerts rest for five minutes.
+        world.advanceTo(world.now() + (type === 'token.price_alert' ? minuteMs : 10_000))
+      }
+      expect(ledgerProblems(world)).toEqual([])
+    },
+  )
+
+  it('R78 yields every type one after the other in a world that has just begun, and again after hours', () => {
+    const world = openWorld('all of them')
+    setPriceAlerts(world)
+    for (const hours of [0, 7]) {
+      world.advanceTo(startAt + hours * hourMs)
+      for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
+    }
+    for (const { event } of world.eventsAfter(0, Infinity)) expect(eventSchema.parse(event)).toEqual(event)
+  })
+
+  it('R78 still yields every type when nobody acts on their own', () => {
+    const world = openWorld('quiet', { activity: 0 })
+    setPriceAlerts(world)
+    for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
+  })
+
+  it('names what it is about, and the event tells of the same', () => {
+    const world = openWorld('named')
+    const { wallet, token } = world.acts.apply({ kind: 'trigger', type: 'wallet.large_trade' })
+    const [trade] = dataOf(world.eventsAfter(0, Infinity), 'wallet.large_trade')
+    expect(trade).toMatchObject({ wallet_address: wallet, token_address: token })
+    expect(trade?.amount_usd).toBeGreaterThanOrEqual(10_000)
+  })
+
+  it('R104 of a price alert is refused where none is set, with what to do about it', () => {
+    const world = openWorld('no alerts')
+    const digest = world.digest()
+    const pulled = () => world.acts.apply({ kind: 'trigger', type: 'token.price_alert' })
+    expect(pulled).toThrow(WorldRefusal)
+    expect(pulled).toThrow(/create one with POST \/v1\/alerts/)
+    expect(world.digest()).toBe(digest)
+  })
+
+  it('A17 of a price alert makes one that has fired and rested fire again', () => {
+    const world = openWorld('again', { activity: 0 })
+    const [token] = world.views.tokens()
+    const place = { network: token!.network, address: token!.address }
+    const threshold = world.views.token(token!).price_usd * 1.05
+    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_1', type: 'price_above', ...place, threshold })
+    expect(pull(world, 'token.price_alert')).toHaveLength(1)
+    const tooSoon = () => world.acts.apply({ kind: 'trigger', type: 'token.price_alert' })
+    expect(tooSoon).toThrow(WorldRefusal)
+    world.advanceTo(world.now() + 5 * minuteMs)
+    expect(pull(world, 'token.price_alert').map(({ alertId }) => alertId)).toEqual(['alrt_1'])
+  })
+
+  it('A34 follows the thresholds that are set', () => {
+    const world = openWorld('thresholds')
+    const events = collectEvents(world)
+    world.acts.apply({ kind: 'thresholds', largeTradeUsd: 250_000, milestonesUsd: [40_000], riskSensitivity: 40 })
+    for (const type of ['wallet.large_trade', 'wallet.pnl_milestone', 'token.risk_change'] as const) pull(world, type)
+    expect(dataOf(events, 'wallet.large_trade').every(({ amount_usd }) => amount_usd >= 250_000)).toBe(true)
+    const milestones = dataOf(events, 'wallet.pnl_milestone')
+    expect(milestones.map(({ milestone_usd }) => milestone_usd)).toContain(40_000)
+    const changes = dataOf(events, 'token.risk_change')
+    const moved = changes.map((data) => Math.abs(data.current_risk_score - data.previous_risk_score))
+    expect(moved.length).toBeGreaterThan(0)
+    expect(Math.min(...moved)).toBeGreaterThan(40)
+  })
+
+  it('A34 is refused where no story can reach the thresholds', () => {
+    const world = openWorld('out of reach')
+    world.acts.apply({ kind: 'thresholds', largeTradeUsd: 1e12, milestonesUsd: [1e12], riskSensitivity: 100 })
+    const digest = world.digest()
+    for (const type of ['wallet.large_trade', 'wallet.pnl_milestone', 'token.risk_change'] as const) {
+      expect(() => world.acts.apply({ kind: 'trigger', type })).toThrow(WorldRefusal)
+    }
+    expect(world.digest()).toBe(digest)
+  })
+})
