@@ -3,7 +3,8 @@ import { aboutOtherMembers, address, assumed, network, openEnum, text, timestamp
 import { endpointUrl } from './url.ts'
 
 /** What an alert can watch for (R32). */
-const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
+export const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
+export type AlertType = (typeof alertTypes)[number]
 
 const fields = {
   type: z.enum(alertTypes).describe('What it watches for.'),

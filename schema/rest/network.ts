@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { assumed, network } from './fields.ts'
 
 /** What a network can be (R39). */
-const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
+export const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
+export type NetworkStatus = (typeof networkStatuses)[number]
 /** The groups that a network can have (R40). */
 const networkFeatures = ['tokens', 'wallets', 'contracts', 'liquidity'] as const
 

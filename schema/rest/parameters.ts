@@ -9,6 +9,7 @@ export const pageLimits = { min: 1, max: 100, default: 20 } as const
 
 /** The lookback windows of a PnL summary (R54). */
 export const timeframes = ['24h', '7d', '30d', 'all'] as const
+export type Timeframe = (typeof timeframes)[number]
 
 /** `network` in the query, one of seven (R4). */
 export const networkParameter = network.describe('Network to resolve the query against.')

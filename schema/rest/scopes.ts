@@ -6,3 +6,4 @@ export const scopes = {
   'write:webhooks': 'Create, read, change and delete webhooks.',
 } as const
 export type Scope = keyof typeof scopes
+export const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]]

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { dirname, resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../clock.ts'
-import { durationForm, parseDuration } from '../emulator/duration.ts'
+import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
 import { createEmulator } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
 import { readSeedFile } from '../emulator/seed/parse-seed-file.ts'
@@ -186,8 +186,9 @@ function seedName(text: string): string {
 }
 
 function duration(text: string): number {
-  const ms = text === '0' ? 0 : parseDuration(text)
-  if (ms === undefined) throw new InvalidArgumentError(`Expected ${durationForm}.`)
+  const ms = parseDuration(text)
+  if (ms === undefined || ms > longestDurationMs)
+    throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
   return ms
 }
 

@@ -13,9 +13,9 @@ export interface WorldDriver {
   changed(): void
   /**
    * Brings the world to the present of its clock, giving way to others in between. `onProgress` gets where the world is
-   * and where it is going. Ends early if `signal` is aborted.
+   * and where it is going.
    */
-  catchUp(onProgress?: (at: number, until: number) => void, signal?: AbortSignal): Promise<void>
+  catchUp(onProgress?: (at: number, until: number) => void): Promise<void>
   /** Idempotent. */
   stop(): void
 }
@@ -63,8 +63,8 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
       arm()
     },
     changed: arm,
-    async catchUp(onProgress = () => {}, signal) {
-      while (!world.step(clock.now(), stepsPerTurn) && signal?.aborted !== true) {
+    async catchUp(onProgress = () => {}) {
+      while (!world.step(clock.now(), stepsPerTurn)) {
         onProgress(world.now(), clock.now())
         await new Promise((resolve) => setImmediate(resolve))
       }

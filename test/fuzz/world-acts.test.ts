@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
 import { plannedActs } from '../support/world-acts.ts'
-import { worldCounts } from '../support/world-counts.ts'
+import { worldCounts } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { activeWallets, asOfNow, hourMs, openWorld, readLedger } from '../support/world.ts'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCurve, quoteCurveBuy, quoteCurveSell } from '../../src/emulator/world/curve.ts'
 import { quoteBuy, quoteSell, withdraw, type Pool } from '../../src/emulator/world/pool.ts'
-import { worldCounts } from '../support/world-counts.ts'
+import { worldCounts } from '../counts.ts'
 
 const fees = fc.constantFrom(0, 25, 30, 100)
 const reserve = fc.bigInt({ min: 1n, max: 10n ** 30n })

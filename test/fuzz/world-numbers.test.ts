@@ -13,7 +13,7 @@ import {
   toSignificant,
   toUsd,
 } from '../../src/emulator/world/numbers.ts'
-import { worldCounts } from '../support/world-counts.ts'
+import { worldCounts } from '../counts.ts'
 
 const runs = { numRuns: worldCounts.numberRuns }
 const anyMicro = fc.oneof(

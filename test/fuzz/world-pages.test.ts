@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
 import { coinAddress } from '../../src/emulator/world/addresses.ts'
 import type { AsOf, Page, PageRequest, TokenRef, WalletRef, World } from '../../src/emulator/world/port.ts'
-import { worldCounts } from '../support/world-counts.ts'
+import { worldCounts } from '../counts.ts'
 import { activeWallets, asOfNow, hourMs, minuteMs, openWorld, readAll, startAt } from '../support/world.ts'
 
 const { pageRuns } = worldCounts

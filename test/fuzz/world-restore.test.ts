@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { WorldRefusal, type World, type WorldAct, type WorldSnapshot } from '../../src/emulator/world/port.ts'
 import { plannedActs } from '../support/world-acts.ts'
-import { worldCounts } from '../support/world-counts.ts'
+import { worldCounts } from '../counts.ts'
 import { activeWallets, asOfNow, hourMs, openWorld, startAt } from '../support/world.ts'
 
 /** The same as bytes that went through a file: nothing of it is shared with the world it came from. */

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { networkStatuses } from '../../src/emulator/world/port.ts'
+import { networkStatuses } from '../../schema/rest/network.ts'
 import { ask, controlToken, startStage, type Answer } from './emulator-stage.ts'
 
 /** As `fetch` cannot: with any Host header. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { planLimits, scopes, type Plan } from '../../src/emulator/accounts/port.ts'
+import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
+import { planLimits, type Plan } from '../../src/emulator/accounts/port.ts'
 import { headerOf, rawRequest } from '../support/raw-http.ts'
 import { createRestStage, unseen, type Answer, type RequestOptions } from './emulator-rest-stage.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { alertTypes } from '../../src/emulator/world/port.ts'
+import { alertTypes } from '../../schema/rest/alert.ts'
 import { busiestWallet, createRestStage, unseen, type RestStage } from './emulator-rest-stage.ts'
 
 let stage: RestStage

@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createTestClock, type TestClock } from '../../src/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
-import { scopes as allScopes, type Plan, type Scope } from '../../src/emulator/accounts/port.ts'
+import { scopeNames, type Scope } from '../../schema/rest/scopes.ts'
+import type { Plan } from '../../src/emulator/accounts/port.ts'
 import type { RestExchange } from '../../src/emulator/rest/journal-entry.ts'
 import { createRestApp } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/settings.ts'
@@ -70,7 +71,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const world = alter(inner)
   const accounts = createAccounts({ clock, randomBytes, act: (act) => world.acts.apply(act) })
   const { accountId } = accounts.putAccount('test', plan)
-  const newKey = (scopes: readonly Scope[] = allScopes, of = accountId) =>
+  const newKey = (scopes: readonly Scope[] = scopeNames, of = accountId) =>
     accounts.addKey(of, { name: 'test', scopes }).value
   const exchanges: RestExchange[] = []
   const app = createRestApp({

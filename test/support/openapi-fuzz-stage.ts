@@ -1,15 +1,15 @@
 import { expect } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
+import { counts } from '../counts.ts'
 import { apiKey, testSeed } from '../integration/emulator-stage.ts'
 import { createContract, type Sent } from './openapi-contract.ts'
 import { headerOf, RawConnection, requestBytes, type RawAnswer, type RequestParts } from './raw-http.ts'
 
-const long = Boolean(process.env['LONG'])
 const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
 
 /** How many requests each property sends: in CI, and with LONG=1. SEED repeats a run. */
-export const fuzzRuns = { numRuns: long ? 5_000 : 200, seed } as const
+export const fuzzRuns = { numRuns: counts.restFuzzRuns, seed } as const
 
 /** A key that opens everything, as a header. */
 export const authorization = `Bearer ${apiKey}`

@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
 import { toWalletAddress } from '../../src/emulator/world/addresses.ts'
-import {
-  alertTypes,
-  honeypotTypes,
-  networkStatuses,
-  storyNames,
-  type World,
-  type WorldAct,
-} from '../../src/emulator/world/port.ts'
+import { alertTypes } from '../../schema/rest/alert.ts'
+import { networkStatuses } from '../../schema/rest/network.ts'
+import { honeypotTypes, storyNames, type World, type WorldAct } from '../../src/emulator/world/port.ts'
 import { asOfNow } from './world.ts'
 
 /** An act that is made for the world that it meets. */

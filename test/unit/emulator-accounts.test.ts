@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
-import { KeyTaken, LimitReached, scopes } from '../../src/emulator/accounts/port.ts'
+import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
+import { KeyTaken, LimitReached } from '../../src/emulator/accounts/port.ts'
 import { WorldRefusal } from '../../src/emulator/world/port.ts'
 
 function setUp(options: Partial<AccountsOptions> = {}) {

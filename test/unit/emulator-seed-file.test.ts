@@ -162,7 +162,17 @@ test.each([
     'world: { seed: a, history: 1 fortnight }',
     /world\.history: expected a whole number and a unit: 90s, 15m, 24h or 7d/,
   ],
-  ['world: { seed: a, startAt: yesterday }', /world\.startAt: expected a UTC time such as/],
+  ['world: { seed: a, history: 367d }', /world\.history: expected a whole number and a unit: .*; at most 366d/],
+  [
+    'world: { seed: a, history: 9000000000000000 }',
+    /world\.history: expected a whole number and a unit: .*; at most 366d/,
+  ],
+  ['world: { seed: a, startAt: yesterday }', /world\.startAt: expected a UTC time of the years 2000 to 2099 such as/],
+  ['world: { seed: a, startAt: 9000000000000000 }', /world\.startAt: expected a UTC time of the years 2000 to 2099/],
+  [
+    'world: { seed: a, startAt: 1999-12-31T23:59:59Z }',
+    /world\.startAt: expected a UTC time of the years 2000 to 2099/,
+  ],
 ])('%j is refused', (text, message) => {
   expect(messageOf(() => parseSeedFile(text, 'seed.yaml'))).toMatch(message)
 })

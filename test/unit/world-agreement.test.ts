@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Position, WalletOverview, WalletRef, World } from '../../src/emulator/world/port.ts'
-import { timeframes } from '../../src/emulator/world/port.ts'
-import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { timeframes } from '../../schema/rest/parameters.ts'
+import { worldCounts, worldSeeds } from '../counts.ts'
 import { activeWallets, dayMs, openWorld, readAll, startAt } from '../support/world.ts'
 
 const { agreementMoments, agreementWorlds } = worldCounts

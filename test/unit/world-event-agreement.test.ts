@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventTypes, type EventOf, type EventType, type NetworkId } from '../../schema/index.ts'
 import type { Token, TokenRef, Trade, WalletRef, World, WorldEvent } from '../../src/emulator/world/port.ts'
-import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { worldCounts, worldSeeds } from '../counts.ts'
 import { asOfNow, dayMs, openWorld, readAll, setPriceAlerts, startAt } from '../support/world.ts'
 
 type Data<T extends EventType> = EventOf<T>['data']

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { eventTypes, type EventType } from '../../schema/index.ts'
 import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { LogKind } from '../../src/emulator/world/state.ts'
-import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { worldCounts, worldSeeds } from '../counts.ts'
 import { collectEvents, dayMs, hourMs, openWorld, readLedger, setPriceAlerts, startAt } from '../support/world.ts'
 
 /** What an event of a type may be caused by. */

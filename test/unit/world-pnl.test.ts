@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Timeframe, WalletRef, World, WorldOptions } from '../../src/emulator/world/port.ts'
+import type { Timeframe } from '../../schema/rest/parameters.ts'
+import type { WalletRef, World, WorldOptions } from '../../src/emulator/world/port.ts'
 import { keepBooks, type Books } from '../support/world-books.ts'
-import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { worldCounts, worldSeeds } from '../counts.ts'
 import { activeWallets, dayMs, hourMs, openWorld, readAll, startAt } from '../support/world.ts'
 
 const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventSchema, eventTypes, type EventType } from '../../schema/index.ts'
 import { WorldRefusal, type World, type WorldEvent } from '../../src/emulator/world/port.ts'
-import { worldCounts, worldSeeds } from '../support/world-counts.ts'
+import { worldCounts, worldSeeds } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { collectEvents, dataOf, hourMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
 

@@ -1,13 +1,10 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import type { AlertType } from '../world/port.ts'
+import type { AlertType } from '../../../schema/rest/alert.ts'
+import type { Scope } from '../../../schema/rest/scopes.ts'
 
 /** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
 export type Plan = keyof typeof planLimits
-
-/** The scopes of the service (R69, A29). */
-export const scopes = ['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] as const
-export type Scope = (typeof scopes)[number]
 
 /** Who a request comes from. */
 export interface Caller {
@@ -49,6 +46,8 @@ export interface Alert {
   readonly status: 'active' | 'triggered'
   readonly createdAt: number
 }
+
+export type NewAlert = Pick<Alert, 'type' | 'address' | 'network' | 'threshold' | 'webhookUrl' | 'label'>
 
 export interface Account {
   readonly accountId: string
@@ -110,17 +109,7 @@ export interface Accounts {
   alerts(accountId: string): readonly Alert[]
   alert(accountId: string, alertId: string): Alert | null
   /** Throws `LimitReached` beyond 100 (A26). The world watches for it from now on. */
-  addAlert(
-    accountId: string,
-    alert: {
-      readonly type: AlertType
-      readonly address: string
-      readonly network: NetworkId
-      readonly threshold: number
-      readonly webhookUrl: string
-      readonly label: string | null
-    },
-  ): Alert
+  addAlert(accountId: string, alert: NewAlert): Alert
   removeAlert(accountId: string, alertId: string): boolean
   /** Which account an alert is of; null if there is none of this id. */
   ownerOfAlert(alertId: string): string | null

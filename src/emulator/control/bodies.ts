@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { eventTypes, networkIds, type NetworkId } from '../../../schema/index.ts'
+import { networkStatuses } from '../../../schema/rest/network.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
+import { longestDurationMs } from '../duration.ts'
 import { keySchema, thresholdsSchema } from '../seed/schema.ts'
 import { clockModes } from '../world-clock.ts'
 import { parseAddress } from '../world/addresses.ts'
-import { archetypes, honeypotTypes, networkStatuses, storyNames } from '../world/port.ts'
+import { archetypes, honeypotTypes, storyNames } from '../world/port.ts'
 import { lineOf, numberFrom, numberUpTo, wholeNumberFrom } from './values.ts'
 
 // What control requests carry. Members that are not here are refused: a misspelt one would do something else than meant.
@@ -80,8 +82,7 @@ export const actBodies = {
 
 export const triggerBody = z.strictObject({ type: z.enum(eventTypes) })
 
-const longestAdvanceMs = 366 * 86_400_000
-export const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestAdvanceMs) })
+export const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestDurationMs) })
 export const clockBody = z
   .strictObject({ mode: z.enum(clockModes), speed: z.exactOptional(numberFrom(0.001, 1e6)) })
   .refine((change) => change.mode !== 'scaled' || change.speed !== undefined, {

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
 import { newAlert } from '../../../schema/rest/alert.ts'
+import { networkStatuses } from '../../../schema/rest/network.ts'
+import { scopeNames } from '../../../schema/rest/scopes.ts'
 import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
-import { planLimits, scopes, type Plan } from '../accounts/port.ts'
-import { durationForm, parseDuration } from '../duration.ts'
+import { planLimits, type Plan } from '../accounts/port.ts'
+import { durationForm, longestDurationMs, parseDuration } from '../duration.ts'
 import { restSettingsSchema } from '../rest/settings.ts'
 import { clockModes } from '../world-clock.ts'
 import { parseAddress } from '../world/addresses.ts'
-import { networkStatuses, storyNames } from '../world/port.ts'
+import { storyNames } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
@@ -18,32 +20,41 @@ const credential = z
   .regex(/^[\x21-\x7e]{16,256}$/, 'expected 16 to 256 visible ASCII characters without spaces')
 const positive = z.number().positive().max(1e15)
 
-const durationProblem = `expected ${durationForm}`
-const duration = z.union(
-  [
-    z.int().min(0),
-    z.string().transform((text, context) => {
-      const ms = parseDuration(text)
-      if (ms !== undefined) return ms
-      context.addIssue(durationProblem)
-      return z.NEVER
-    }),
-  ],
-  durationProblem,
-)
+const durationProblem = `expected ${durationForm}; at most 366d`
+const duration = z
+  .union(
+    [
+      z.int().min(0),
+      z.string().transform((text, context) => {
+        const ms = parseDuration(text)
+        if (ms !== undefined) return ms
+        context.addIssue(durationProblem)
+        return z.NEVER
+      }),
+    ],
+    durationProblem,
+  )
+  .refine((ms) => ms <= longestDurationMs, durationProblem)
 
-const momentProblem = 'expected a UTC time such as 2026-01-31T12:00:00Z'
-const moment = z.union([z.int(), z.iso.datetime().transform((text) => Date.parse(text))], momentProblem)
+/** What a world can live through: with room for its history and for as many years again. */
+const [earliest, latest] = [Date.UTC(2000), Date.UTC(2100)]
+const momentProblem = 'expected a UTC time of the years 2000 to 2099 such as 2026-01-31T12:00:00Z'
+const moment = z
+  .union([z.int(), z.iso.datetime().transform((text) => Date.parse(text))], momentProblem)
+  .refine((at) => at >= earliest && at < latest, momentProblem)
 
 const planNames = Object.keys(planLimits) as [Plan, ...Plan[]]
 
-const scopesProblem = `expected "all" or a list of ${scopes.join(', ')}`
+const scopesProblem = `expected "all" or a list of ${scopeNames.join(', ')}`
 
 /** An API key to be made. Without `key` its value is drawn, and shown once. */
 export const keySchema = z.strictObject({
   name,
   key: z.exactOptional(credential),
-  scopes: z.union([z.literal('all').transform(() => [...scopes]), z.array(z.enum(scopes)).min(1)], scopesProblem),
+  scopes: z.union(
+    [z.literal('all').transform(() => [...scopeNames]), z.array(z.enum(scopeNames)).min(1)],
+    scopesProblem,
+  ),
 })
 
 const { url, events, secret } = newWebhook.shape

@@ -1,7 +1,8 @@
 import { walletAt, holdingAt, type Core } from './core.ts'
 import { roundUsd, toPercent, toUsd } from './numbers.ts'
 import { worth } from './prices.ts'
-import type { PnlSummary, Timeframe } from './port.ts'
+import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import type { PnlSummary } from './port.ts'
 import type { HoldingState } from './state.ts'
 
 const dayMs = 86_400_000

@@ -1,4 +1,7 @@
 import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
+import type { AlertType } from '../../../schema/rest/alert.ts'
+import type { NetworkStatus } from '../../../schema/rest/network.ts'
+import type { Timeframe } from '../../../schema/rest/parameters.ts'
 
 /**
  * What the rest of the emulator knows of the simulated world. Everything the REST service tells is read here, and what
@@ -112,10 +115,6 @@ export interface WorldViews {
   wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
 }
 
-export const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
-export type NetworkStatus = (typeof networkStatuses)[number]
-export const timeframes = ['24h', '7d', '30d', 'all'] as const
-export type Timeframe = (typeof timeframes)[number]
 export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const
 export type Archetype = (typeof archetypes)[number]
 
@@ -300,8 +299,6 @@ export type WorldAct =
     }
   | { readonly kind: 'remove-alert'; readonly alertId: string }
 
-export const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
-export type AlertType = (typeof alertTypes)[number]
 export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
 export type StoryName = (typeof storyNames)[number]
 

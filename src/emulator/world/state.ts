@@ -6,7 +6,9 @@ import type { Curve } from './curve.ts'
 import type { Coin } from './networks.ts'
 import type { Mark } from './numbers.ts'
 import type { Pool } from './pool.ts'
-import type { AlertType, Archetype, HoneypotType, NetworkStatus } from './port.ts'
+import type { AlertType } from '../../../schema/rest/alert.ts'
+import type { NetworkStatus } from '../../../schema/rest/network.ts'
+import type { Archetype, HoneypotType } from './port.ts'
 
 // Everything that is in the world, as plain data: a snapshot is this and the trades. Entities name each other by their
 // place in the lists, which never changes.
