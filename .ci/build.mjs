@@ -1,10 +1,15 @@
-// Compiles src, handlers and schema to dist/, from scratch, so that no file of an older build survives.
+// Compiles src, handlers and schema to dist/, and builds the pages, from scratch, so that no file of an older build survives.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
-const tsc = spawnSync('node_modules/.bin/tsc', ['-p', 'src/tsconfig.json'], { stdio: 'inherit' })
-if (tsc.status !== 0) process.exit(1)
+run('tsc', '-p', 'src/tsconfig.json')
+run('vite', 'build', '--config', 'src/emulator/dashboard/vite.config.ts', '--logLevel', 'warn')
 chmodSync('dist/src/cli.js', 0o755)
+
+function run(command, ...args) {
+  const { status } = spawnSync(`node_modules/.bin/${command}`, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status !== 0) process.exit(1)
+}

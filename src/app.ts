@@ -31,9 +31,11 @@ export interface AppOptions {
   readonly watch?: boolean
   /** Whether the sender is in this process, so that it sends nothing while that does not run: then there are no times out of service. */
   readonly hasSender?: boolean
+  /** URLs of modules of this program, each with a handler that runs beside those of the folder. */
+  readonly bundledHandlers?: readonly string[]
   /** Called each time they have, with those there are now, and the files that had changed. */
   readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
-  /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
+  /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
   readonly onOutput?: (output: Readable) => void
   /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
   readonly onFailure: (error: Error) => void
@@ -104,7 +106,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const runner = await startRunner({
     inbox,
     openWorkPort: workPort,
-    sources: sourcesOf(config),
+    sources: { ...sourcesOf(config), bundled: options.bundledHandlers ?? [] },
     ...(config.forwardUrl !== undefined && { secrets: () => secrets.current() }),
     concurrency: config.concurrency,
     logLevel: config.logLevel,

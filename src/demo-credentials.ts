@@ -11,6 +11,7 @@ export const demoCredentials = {
   adminToken: 'demo-admin-token-do-not-use',
   apiKey: 'sk_demo-api-key-do-not-use-0001',
   controlToken: 'demo-control-token-do-not-use',
+  dashboardPassword: 'demo-password-do-not-use',
 } as const
 
 const values: readonly string[] = Object.values(demoCredentials)

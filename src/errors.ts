@@ -33,6 +33,8 @@ export const errorCatalogue = {
   database_corrupt: { status: 500, exitCode: 1 },
   not_durable: { status: 500, exitCode: 1 },
   admin_unreachable: { status: 503, exitCode: 75 },
+  emulator_unreachable: { status: 503, exitCode: 75 },
+  receiver_unreachable: { status: 503, exitCode: 75 },
   // handlers
   handler_failed: { status: 500, exitCode: 1 },
   handler_terminal: { status: 500, exitCode: 1 },

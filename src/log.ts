@@ -22,15 +22,16 @@ export function safeText(text: string, maxLength = 300): string {
 /**
  * One JSON line per entry on standard output; with `pretty`, lines for people, coloured on a terminal. Time is UTC. What cannot
  * be written is lost: a log whose reader is gone, or does not read, or whose disk is full, is no reason to stop.
+ * With `output` the entries go there.
  */
-export function createLogger(options: { level: string; pretty: boolean }): Logger {
+export function createLogger(options: { level: string; pretty: boolean; output?: DestinationStream }): Logger {
   const settings = {
     level: options.level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  const output = isMainThread ? standardOutput : ownOutput()
+  const { output = isMainThread ? standardOutput : ownOutput() } = options
   if (!options.pretty) return pino(settings, output)
   // Asked of the file descriptor: in a worker thread process.stdout is never a terminal.
   const toLine = prettyFactory({ colorize: isColorSupported && isatty(1), translateTime: 'UTC:HH:MM:ss' })

@@ -38,8 +38,14 @@ export const counts = {
   /** How long faults take turns, and how long it rests between two. */
   soakMs: long ? 3_600_000 : 30_000,
   soakRestMs: long ? 3_000 : 0,
+  /** Kills of an emulator while it sends. */
+  emulatorSendingKills: long ? 40 : 5,
   /** Requests that each property of the emulator's REST service sends. */
   restFuzzRuns: long ? 5_000 : 200,
+  /** Paths that nobody has thought of, asked of the control routes. */
+  controlPathRuns: long ? 20_000 : 300,
+  /** Events written by each profile of the serializer. */
+  serializerRuns: long ? 20_000 : 500,
 }
 
 /** How much the tests of the simulated world do: in CI, and with LONG=1. */
@@ -57,6 +63,8 @@ export const worldCounts = {
   agreementMoments: long ? 24 : 4,
   /** Worlds that are stopped, put away and taken up again. */
   restoreRuns: long ? 100 : 6,
+  /** Day-long worlds with alerts on trades. */
+  alertRuns: long ? 60 : 4,
   /** Lists that are read page by page while more trades come. */
   pageRuns: long ? 150 : 15,
   /** Properties of numbers, pools and curves. */

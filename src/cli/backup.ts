@@ -16,8 +16,8 @@ interface BackupOptions extends OutputOptions {
   readonly verify?: string
 }
 
-/** `onchain-inbox backup FILE`, `backup --verify FILE`, `restore FILE`. */
-export function addBackupCommands(program: Command): void {
+/** `onchain-inbox backup FILE`, `backup --verify FILE`. */
+export function addBackupCommand(program: Command): void {
   program
     .command('backup')
     .description(
@@ -29,7 +29,10 @@ export function addBackupCommands(program: Command): void {
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db')
     .action((file: string | undefined, options: BackupOptions) => report(options, () => backup(file, options)))
+}
 
+/** `onchain-inbox restore`. */
+export function addRestoreCommand(program: Command): void {
   program
     .command('restore')
     .description(

@@ -1,9 +1,8 @@
-import type { KnownEvent } from '../../schema/index.ts'
-import type { AttemptReport } from '../emulator/emulator.ts'
+import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 import { safeText } from '../log.ts'
 
 /** An event that nobody gets, in a line for people. */
-export function eventLine({ id, type, created_at }: KnownEvent): string {
+export function eventLine({ id, type, created_at }: PlainEvent): string {
   return `${created_at.slice(11, 19)}  ${type.padEnd(27)}  ${id}`
 }
 

@@ -34,6 +34,11 @@ function toResult({ emulator, seed, begun: { isNew, drawn }, certFile }: Listeni
     url: emulator.url,
     apiKey,
     controlToken: isDemo || seed.controlToken === undefined ? emulator.controlToken : undefined,
+    dashboard: {
+      url: `${emulator.url}/`,
+      user: emulator.login.user,
+      ...((isDemo || seed.dashboard === undefined) && { password: emulator.login.password }),
+    },
     certFile,
     drawn: others.length > 0 ? others : undefined,
     accounts: accounts.accounts().map(({ accountId, name, plan }) => {
@@ -47,7 +52,7 @@ function toResult({ emulator, seed, begun: { isNew, drawn }, certFile }: Listeni
 }
 
 function toLines(result: Result, { emulator, seed }: Listening): readonly string[] {
-  const { url, apiKey, controlToken, certFile, drawn = [], accounts, webhooks, world } = result
+  const { url, apiKey, controlToken, dashboard, certFile, drawn = [], accounts, webhooks, world } = result
   const isDemo = hasPublishedKeys(seed)
   const once = isDemo ? '' : '  (shown once)'
   const fromNowOn = isDemo ? '' : '  (drawn at each start, unless the seed file sets controlToken)'
@@ -59,6 +64,7 @@ function toLines(result: Result, { emulator, seed }: Listening): readonly string
     ),
     ['api keys', apiKey === undefined ? whichKeys(result) : null],
     ['control token', controlToken === undefined ? 'as in the seed file' : `${controlToken}${fromNowOn}`],
+    ['dashboard', `${dashboard.url}  (${loginText(result, seed)})`],
     ['certificate', certFile === undefined ? null : `${certFile}  (clients trust it: NODE_EXTRA_CA_CERTS=${certFile})`],
     ['accounts', some(accounts, accountText) ?? howToMakeAccount],
     ['webhooks', some(webhooks, webhookText) ?? 'none yet; --webhook and --secret, or POST /v1/webhooks'],
@@ -68,6 +74,12 @@ function toLines(result: Result, { emulator, seed }: Listening): readonly string
   ]
   const shown = lines.flatMap(([label, text]) => (text === null ? [] : [`  ${label.padEnd(14)} ${text}`]))
   return [`listening on ${url}/v1`, ...shown]
+}
+
+function loginText({ dashboard: { user, password } }: Result, seed: Seed): string {
+  if (password === undefined) return `user ${safeText(user)}, password as in the seed file`
+  const fromNowOn = seed.dashboard === undefined ? '; drawn at each start, unless the seed file sets dashboard' : ''
+  return `user ${safeText(user)}, password ${password}${fromNowOn}`
 }
 
 /** What is said of keys that are not shown; null if there is none. */

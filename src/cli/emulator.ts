@@ -11,8 +11,12 @@ import { ownCertificate, passingCertificate, readCertificate, type TlsPair } fro
 import { InboxError } from '../errors.ts'
 import { createLogger } from '../log.ts'
 import { isLoopbackUrl } from '../loopback.ts'
+import { addEmulatorAdvanceCommand } from './emulator-advance.ts'
 import { attemptJson, attemptLine, eventLine } from './emulator-lines.ts'
 import { printListening } from './emulator-listening.ts'
+import { addEmulatorReplayCommand } from './emulator-replay.ts'
+import { addEmulatorSecretCommand } from './emulator-secret.ts'
+import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { warningsAfter, warningsBefore } from './emulator-warnings.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -41,7 +45,7 @@ interface EmulatorCommandOptions extends OutputOptions {
 
 /** `onchain-inbox emulator`: the whole service on this machine: its REST interface, and the events it sends (R1–R92). */
 export function addEmulatorCommand(program: Command): void {
-  program
+  const emulator = program
     .command('emulator')
     .description(
       'run the service on this machine: a simulated world, its REST interface, and signed events with retries',
@@ -76,6 +80,10 @@ export function addEmulatorCommand(program: Command): void {
         process.exitCode = printError(error, options)
       }
     })
+  addEmulatorAdvanceCommand(emulator)
+  addEmulatorReplayCommand(emulator)
+  addEmulatorTailCommand(emulator)
+  addEmulatorSecretCommand(emulator)
 }
 
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
@@ -122,10 +130,10 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
   await untilSignal(emulator.finished())
 
-  const { acknowledged, undelivered, waiting, inFlight } = emulator.deliveries.counts()
+  const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
   const hasReceiver = emulator.accounts.allWebhooks().length > 0
   await emulator.stop()
-  const summary = { msg: 'finished', events: arisen, acknowledged, undelivered, unsettled: waiting + inFlight }
+  const summary = { msg: 'finished', events: arisen, acknowledged, undelivered, unsettled: pending }
   printResult(summary, options, () =>
     hasReceiver || acknowledged + undelivered > 0
       ? `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`

@@ -1,37 +1,43 @@
-import { addBackupCommands } from './backup.ts'
-import { addCheckCommand } from './check.ts'
-import { addDeadCommand } from './dead.ts'
-import { addDemoCommand } from './demo.ts'
-import { addDoctorCommand } from './doctor.ts'
-import { addEmulatorCommand } from './emulator.ts'
-import { addEventsCommand } from './events.ts'
-import { addHandlersCommand } from './handlers.ts'
-import { addQuarantineCommand } from './quarantine.ts'
-import { addPruneCommand } from './prune.ts'
-import { addReplayCommand, addReplaysCommand } from './replay.ts'
-import { createProgram, runProgram } from './program.ts'
-import { addServeCommand } from './serve.ts'
-import { addVerifyCommand } from './verify.ts'
-import { checkHandlers } from '../dispatch/check-handlers.ts'
+import type { Command } from 'commander'
 import { version } from '../version.ts'
+import { createProgram, runProgram } from './program.ts'
+
+/** Adds what a file has to add. A file is loaded only when its command is wanted: all of them together take a second. */
+type Load = () => Promise<(program: Command) => void>
+
+const load: Readonly<Record<string, Load>> = {
+  serve: async () => (await import('./serve.ts')).addServeCommand,
+  demo: async () => (await import('./demo.ts')).addDemoCommand,
+  emulator: async () => (await import('./emulator.ts')).addEmulatorCommand,
+  trigger: async () => (await import('./trigger.ts')).addTriggerCommand,
+  conformance: async () => (await import('./conformance.ts')).addConformanceCommand,
+  check: async () => {
+    const [{ addCheckCommand }, { checkHandlers }] = await Promise.all([
+      import('./check.ts'),
+      import('../dispatch/check-handlers.ts'),
+    ])
+    return (program) => addCheckCommand(program, { checkHandlers })
+  },
+  verify: async () => (await import('./verify.ts')).addVerifyCommand,
+  events: async () => (await import('./events.ts')).addEventsCommand,
+  replay: async () => (await import('./replay.ts')).addReplayCommand,
+  replays: async () => (await import('./replay.ts')).addReplaysCommand,
+  dead: async () => (await import('./dead.ts')).addDeadCommand,
+  quarantine: async () => (await import('./quarantine.ts')).addQuarantineCommand,
+  handlers: async () => (await import('./handlers.ts')).addHandlersCommand,
+  prune: async () => (await import('./prune.ts')).addPruneCommand,
+  backup: async () => (await import('./backup.ts')).addBackupCommand,
+  restore: async () => (await import('./backup.ts')).addRestoreCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+}
 
 const program = createProgram()
   .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
   .version(version)
 
-addServeCommand(program)
-addDemoCommand(program)
-addEmulatorCommand(program)
-addCheckCommand(program, { checkHandlers })
-addVerifyCommand(program)
-addEventsCommand(program)
-addReplayCommand(program)
-addReplaysCommand(program)
-addDeadCommand(program)
-addQuarantineCommand(program)
-addHandlersCommand(program)
-addPruneCommand(program)
-addBackupCommands(program)
-addDoctorCommand(program)
+const name = process.argv[2] ?? ''
+const wanted = Object.hasOwn(load, name) ? load[name] : undefined
+// For help, and to say which of them was meant, all are there.
+for (const one of wanted === undefined ? Object.values(load) : [wanted]) (await one())(program)
 
 await runProgram(program)

@@ -2,9 +2,15 @@ import { Command, CommanderError } from 'commander'
 import { InboxError } from '../errors.ts'
 import { printError } from './output.ts'
 
-/** A program without commands yet. Those that are added to it report a wrong call as every other error. */
+/**
+ * A program without commands yet. Those that are added to it report a wrong call as every other error, and what stands behind
+ * the name of a command is of that command alone.
+ */
 export function createProgram(): Command {
-  return new Command('onchain-inbox').exitOverride().configureOutput({ outputError: () => {} })
+  return new Command('onchain-inbox')
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureOutput({ outputError: () => {} })
 }
 
 /** Runs the command that this process was called with. */

@@ -46,6 +46,8 @@ export interface RunnerData {
   readonly suspectIdleMs: number
   readonly logLevel: string
   readonly prettyLog: boolean
+  /** Whether log lines go where goes what handlers print, because somebody takes that. */
+  readonly logsToOutput: boolean
   readonly workPort: MessagePort
   /** Shared with the thread that watches this one: see `Pulse`. */
   readonly pulse: SharedArrayBuffer

@@ -29,7 +29,8 @@ const reportMs = 250
 
 async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const tell = (message: FromRunner) => main.postMessage(message)
-  const log = createLogger({ level: data.logLevel, pretty: data.prettyLog })
+  const output = data.logsToOutput ? { output: process.stdout } : {}
+  const log = createLogger({ level: data.logLevel, pretty: data.prettyLog, ...output })
 
   let { secrets } = data
   installResolveHook(data.sources.handlersDir, (file) => tell({ kind: 'importing', file, stamp: stampOfSync(file) }))

@@ -1,3 +1,4 @@
+import { parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
 import { sign } from '../signature/sign.ts'
@@ -13,6 +14,8 @@ export interface HandlerSources {
   readonly handlersDir: string | null
   /** Bundled sinks that are switched on. */
   readonly forward?: { readonly url: string; readonly signatureHeader: string }
+  /** URLs of modules of this program, each with a handler. */
+  readonly bundled?: readonly string[]
 }
 
 /** What of them one thread loads: all but some files of the folder, or one of these files alone. */
@@ -28,14 +31,21 @@ export function sourcesOf(config: Pick<Config, 'handlersDir' | 'forwardUrl' | 's
 
 /** Loads all there is, or what is selected of it: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
 export async function loadSources(
-  { handlersDir, forward }: HandlerSources,
+  { handlersDir, forward, bundled: modules = [] }: HandlerSources,
   secrets: () => readonly Secret[],
   selection = everything,
 ): Promise<readonly ResolvedHandler[]> {
   const isAlone = 'only' in selection
-  const bundled = forward === undefined || isAlone ? [] : [await loadForward(forward, secrets)]
+  const sinks = forward === undefined || isAlone ? [] : [await loadForward(forward, secrets)]
+  const bundled = isAlone ? [] : [...sinks, ...(await Promise.all(modules.map(loadBundled)))]
   const isSelected = (file: string) => (isAlone ? file === selection.only : !selection.except.includes(file))
   return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled, isSelected)
+}
+
+async function loadBundled(url: string): Promise<ResolvedHandler> {
+  const module = (await import(url)) as { readonly default?: unknown }
+  const file = fileURLToPath(url)
+  return parseDefinition(module.default, file, parse(file).name)
 }
 
 async function loadForward(

@@ -22,7 +22,7 @@ export interface ThreadOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
-  /** Takes what the handlers of a thread print; by default it goes to the standard output of this process. */
+  /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called once for each thread that was lost. */
   readonly onReplaced: (reason: string) => void
@@ -179,7 +179,9 @@ export class ThreadGroup {
     const owner = this.#options.nextOwner(role)
     const suspects = role === 'suspects'
     const secrets = this.#options.secrets?.() ?? []
-    const data = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, workPort }
+    const logsToOutput = onOutput !== undefined
+    const settings = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, logsToOutput }
+    const data = { ...settings, workPort }
     const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport })
     this.#threads.add(thread)
     try {

@@ -1,30 +1,33 @@
 import { randomBytes } from 'node:crypto'
-import { eventTypes, type EventType, type KnownEvent } from '../../schema/index.ts'
+import { eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import type { Accounts } from './accounts/port.ts'
 import { drawSecret } from './accounts/ids.ts'
-import { createControlApp } from './control/app.ts'
-import { createDeliveries, toTarget, type AttemptReport, type Deliveries } from './deliveries.ts'
-import { createJournal } from './journal.ts'
+import { toShownAttempt } from './control/delivery-routes.ts'
+import { createDeliveries } from './deliveries/deliveries.ts'
+import type { AttemptReport, Deliveries } from './deliveries/port.ts'
+import { toTarget } from './deliveries/target.ts'
+import { createFaults } from './faults/faults.ts'
 import { createKeeper, type Begun } from './keeper.ts'
+import type { PlainEvent } from './overriding.ts'
 import { setPriceAlerts } from './price-alerts.ts'
 import { createRandomStream } from './random.ts'
-import { createEarlyRefusal, createPlainRefusal } from './refuse-all.ts'
 import type { OnProgress } from './replay.ts'
-import { createRestApp } from './rest/server.ts'
 import { builtInSeed } from './seed/built-in.ts'
 import { parseSeed } from './seed/parse-seed.ts'
 import type { SeedInput } from './seed/schema.ts'
-import { serialize } from './serialize.ts'
-import { startEmulatorServer, type EmulatorServer } from './server.ts'
-import type { TlsPair } from './tls.ts'
+import { createSending } from './sending.ts'
+import type { DashboardLogin } from './session/sessions.ts'
+import type { EmulatorServer } from './server.ts'
+import { startServing, type ListenOptions } from './serving.ts'
+import { createStream } from './stream.ts'
 import { createTriggering } from './triggering.ts'
 import type { WorldClock } from './world-clock.ts'
 import type { World } from './world/port.ts'
 
-export type { AttemptReport, Begun, Deliveries, SeedInput }
+export type { AttemptReport, Begun, Deliveries, PlainEvent, SeedInput }
 
 /** Where events go from the start on: a webhook of the first account. */
 export interface StartEndpoint {
@@ -32,14 +35,6 @@ export interface StartEndpoint {
   readonly secret: string
   /** Type names, or the single `*`. Default: `*`. */
   readonly events?: readonly string[]
-}
-
-export interface ListenOptions {
-  readonly host: string
-  /** 0 = a free one. */
-  readonly port: number
-  /** With it HTTPS alone is served (R5). */
-  readonly tls?: TlsPair
 }
 
 export interface EmulatorOptions {
@@ -63,7 +58,7 @@ export interface EmulatorOptions {
   readonly duplicateRate?: number
   readonly log?: Logger
   /** Called with each event as it is sent. */
-  readonly onEvent?: (event: KnownEvent) => void
+  readonly onEvent?: (event: PlainEvent) => void
   /** Called after each attempt of a delivery. */
   readonly onAttempt?: (report: AttemptReport) => void
 }
@@ -81,6 +76,8 @@ export interface Emulator extends AsyncDisposable {
   readonly url: string | null
   /** What the control routes ask for. */
   readonly controlToken: string
+  /** Who may sign in to the dashboard (A65). */
+  readonly login: DashboardLogin
   readonly world: World
   readonly clock: WorldClock
   readonly accounts: Accounts
@@ -101,7 +98,6 @@ export interface Emulator extends AsyncDisposable {
   finished(): Promise<void>
 }
 
-const journalCapacity = 1_000
 /** How often the event loop gets its turn while a clock is advanced. */
 const timersPerTurn = 256
 
@@ -118,14 +114,13 @@ const timersPerTurn = 256
  */
 export function createEmulator(options: EmulatorOptions): Emulator {
   const { wall = systemClock, clock: base = wall, endpoints = [], rate = 0, count = Infinity } = options
-  const { duplicateRate = 0, log = silentLogger, onAttempt, onEvent = () => {} } = options
+  const { duplicateRate = 0, log = silentLogger, onAttempt = () => {}, onEvent = () => {} } = options
   const seed = typeof options.seed === 'string' ? builtInSeed(options.seed) : parseSeed(options.seed)
   for (const { url } of endpoints) toTarget(url)
   const controlToken = seed.controlToken ?? drawSecret('ctl', randomBytes)
-  const journal = createJournal(journalCapacity)
-  const allSent = Promise.withResolvers<void>()
+  const login = seed.dashboard ?? { user: 'admin', password: drawSecret('pw', randomBytes) }
+  const stream = createStream({ wall })
   let fired = 0
-  let sent = 0
   let server: EmulatorServer | undefined
   let isReady = false
   let stopping: Promise<void> | undefined
@@ -140,31 +135,62 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       if (deliveries.counts().inFlight > 0) return deliveries.idle()
       return ++fired % timersPerTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined
     },
-    onWebhooks: () => useWebhooks(),
+    onEndpointGone: () => deliveries.endpointsChanged(),
     prepare(isNew) {
       for (const endpoint of endpoints) addEndpoint(endpoint)
       if (isNew) addPriceAlerts()
     },
     onRestore() {
       // What was to be tried again belongs to another course of time.
-      deliveries.use([])
-      useWebhooks()
+      deliveries.clear()
+      sending.restart()
       triggering.begin()
     },
     ...(options.dataFile !== undefined && { dataFile: options.dataFile }),
   })
   const { world, clock, accounts } = keeper
-  const deliveries = createDeliveries({ clock, wall, duplicateRate, log, ...(onAttempt && { onAttempt }) })
-  const isOver = () => sent >= count
-  const triggering = createTriggering({ world, accounts, clock, seed: seed.world.seed, rate, isOver, log })
-  const trigger = (type: EventType) => triggering.trigger(type)
-
-  function useWebhooks(): void {
-    deliveries.use(accounts.allWebhooks().map(({ webhookId, ...webhook }) => ({ id: webhookId, ...webhook })))
-  }
+  const faults = createFaults({ seed: seed.world.seed })
+  if (duplicateRate > 0) faults.add({ direction: 'out', fault: { kind: 'duplicate', copies: 1 }, rate: duplicateRate })
+  for (const rule of seed.faults) faults.add(rule)
+  const deliveries = createDeliveries({
+    clock,
+    wall,
+    store: keeper.deliveryStore,
+    faults,
+    parallel: seed.deliveries.parallel,
+    find: (endpointId) => accounts.endpoint(endpointId),
+    log,
+    onAttempt(report) {
+      stream.publish('attempt', toShownAttempt(report))
+      onAttempt(report)
+    },
+  })
+  const sending = createSending({
+    world,
+    accounts,
+    deliveries,
+    profile: seed.deliveries.serializer,
+    isOneShot: seed.alerts.oneShot,
+    count,
+    onEvent,
+  })
+  const triggering = createTriggering({
+    world,
+    copyWorld: () => keeper.copyWorld(),
+    sendRaw: (event) => sending.sendRaw(event),
+    accounts,
+    clock,
+    seed: seed.world.seed,
+    randomBytes,
+    rate,
+    isOver: () => sending.isOver(),
+    log,
+  })
 
   function addEndpoint({ url, secret, events = ['*'] }: StartEndpoint): void {
     const { accountId } = accounts.accounts()[0] ?? accounts.putAccount('default', 'pro')
+    // Alerts of the account go to the same receiver, which knows this secret.
+    accounts.setAlertSecret(accountId, secret)
     const known = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
     if (known === undefined) accounts.addWebhook(accountId, { url, events, secret })
     else accounts.updateWebhook(accountId, known.webhookId, { events, secret })
@@ -176,48 +202,24 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     for (const account of accounts.accounts()) setPriceAlerts(alerting, account, counts.get(account.name) ?? 0)
   }
 
-  function send(event: KnownEvent, alertId: string | null): void {
-    if (isOver()) return
-    sent++
-    const accountId = alertId === null ? null : accounts.ownerOfAlert(alertId)
-    deliveries.send({ id: event.id, type: event.type, body: serialize(event), accountId })
-    onEvent(event)
-    if (isOver()) allSent.resolve()
-  }
-
-  async function listen({ host, port, tls }: ListenOptions): Promise<EmulatorServer> {
-    const { settings } = seed
-    const { cursorSecret } = keeper
-    const rest = createRestApp({
-      world,
-      accounts,
-      cursorSecret,
-      course: () => keeper.course(),
-      settings,
-      clock,
-      wall,
-      log,
-      onExchange: (exchange) => journal.add(exchange),
-    })
-    const refuseEarly = createEarlyRefusal(wall, clock)
-    const control = createControlApp({ keeper, journal, deliveries, trigger, token: controlToken, wall, log })
-    return startEmulatorServer({
-      host,
-      port,
-      handler(request, response) {
-        if (!isReady) refuseEarly(request, response)
-        else if (control.isFor(request)) control.handle(request, response)
-        else rest(request, response)
-      },
-      onClientError: rest.onClientError,
-      refusePlain: createPlainRefusal(wall, clock),
-      ...(tls && { tls }),
-    })
+  const parts = {
+    seed,
+    keeper,
+    deliveries,
+    faults,
+    stream,
+    triggering,
+    randomBytes,
+    wall,
+    controlToken,
+    login,
+    log,
+    isReady: () => isReady,
   }
 
   async function stop(): Promise<void> {
     triggering.stop()
-    allSent.resolve()
+    sending.end()
     await server?.close()
     deliveries.close()
     await keeper.close()
@@ -227,13 +229,15 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     async start(onProgress) {
       if (stopping !== undefined) throw new InboxError('usage', 'the emulator was stopped: create another')
       // First, so that a port that is taken is noticed before the history is made.
-      if (options.listen !== undefined) server = await listen(options.listen)
+      if (options.listen !== undefined) server = await startServing(options.listen, parts)
       const begun = await keeper.begin(onProgress).catch(async (error: unknown) => {
         await server?.close()
         throw error
       })
       isReady = true
-      world.onEvent(({ event, alertId }) => send(event, alertId))
+      sending.resume(begun)
+      deliveries.start()
+      world.onEvent((arisen) => sending.send(arisen))
       keeper.run()
       triggering.begin()
       return begun
@@ -243,15 +247,16 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       return server?.url ?? null
     },
     controlToken,
+    login,
     world,
     clock,
     accounts,
     deliveries,
     advance: (ms) => keeper.advance(ms),
-    trigger,
-    tour: () => eventTypes.forEach((type) => trigger(type)),
+    trigger: (type) => triggering.trigger(type),
+    tour: () => eventTypes.forEach((type) => triggering.trigger(type)),
     async finished() {
-      await allSent.promise
+      await sending.over
       await deliveries.settled()
     },
     [Symbol.asyncDispose]: () => (stopping ??= stop()),

@@ -3,8 +3,10 @@ import { InboxError, messageOf } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { createAccounts, type AccountStore } from './accounts/accounts.ts'
 import type { RandomBytes } from './accounts/ids.ts'
+import type { DeliveryStore } from './deliveries/port.ts'
 import { createMemoryArchive, type Archive } from './data/archive.ts'
 import { openDataFile, type LeftBehind } from './data/data-file.ts'
+import { createTemporaryStore } from './data/delivery-store.ts'
 import { createWorldHolder, createWorldPacker } from './data/pack-world.ts'
 import { createLoggedWorld, type LoggedWorld } from './logged-world.ts'
 import { replayActs, type OnProgress } from './replay.ts'
@@ -13,7 +15,7 @@ import type { Seed } from './seed/schema.ts'
 import { advanceEnded, createWorldClock, type WorldClock } from './world-clock.ts'
 import { createWorldDriver } from './world-driver.ts'
 import { identityOf } from './world-identity.ts'
-import type { WorldOptions } from './world/port.ts'
+import type { World, WorldOptions } from './world/port.ts'
 import { createWorld } from './world/world.ts'
 
 export interface KeeperOptions {
@@ -26,8 +28,8 @@ export interface KeeperOptions {
   readonly dataFile?: string
   /** Awaited before a clock that is advanced moves on. */
   readonly settle: () => Promise<void> | undefined
-  /** Called after webhooks have come, changed or gone. */
-  readonly onWebhooks: () => void
+  /** Called after a webhook or an alert has gone. */
+  readonly onEndpointGone: () => void
   /** Called when the accounts are there, before the state is kept that a reset leads back to. */
   readonly prepare: (isNew: boolean) => void
   /** Called after everything was put back to a saved state. */
@@ -40,6 +42,9 @@ export interface Begun {
   readonly isNew: boolean
   /** What was drawn for it; it is not shown again. */
   readonly drawn: readonly DrawnSecret[]
+  /** The world may have been seen as of this moment by a process before, but of none later until `takenUpAt`. */
+  readonly reachedAt: number
+  readonly takenUpAt: number
 }
 
 /** The world, its clock and the accounts, kept over restarts if there is a file. */
@@ -47,7 +52,11 @@ export interface Keeper {
   readonly world: LoggedWorld
   readonly clock: WorldClock
   readonly accounts: AccountStore
+  /** A world of its own in the same state: what happens in it is told to nobody. */
+  copyWorld(): World
   readonly cursorSecret: string
+  /** Where deliveries are kept: in the file, or for as long as the process lives. */
+  readonly deliveryStore: DeliveryStore
   /** Counts how often everything was put back: what was told before is of a course of time that is no more. */
   course(): number
   /**
@@ -86,7 +95,7 @@ const mostSaved = 100
 
 /** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
 export function createKeeper(options: KeeperOptions): Keeper {
-  const { seed, base, wall, randomBytes, settle, onWebhooks, prepare, onRestore, log } = options
+  const { seed, base, wall, randomBytes, settle, onEndpointGone, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const begunAt = (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
   const data =
@@ -123,9 +132,11 @@ export function createKeeper(options: KeeperOptions): Keeper {
     clock,
     randomBytes,
     act: (act, alongside) => void world.act(act, alongside),
-    onWebhooks,
+    onEndpointGone,
+    isOneShot: seed.alerts.oneShot,
     ...(data !== null && { save: (change) => data.save(change) }),
   })
+  const deliveryStore = data === null ? createTemporaryStore() : { ...data.deliveries, close() {} }
   const isPinned = pinnedAt !== null
   let checkpointTimer: Timer | undefined
   let isBegun = false
@@ -153,14 +164,16 @@ export function createKeeper(options: KeeperOptions): Keeper {
     return drawn
   }
 
-  async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<void> {
+  async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<number> {
     accounts.restore(left.accounts)
     packer.restore(left.checkpoint)
     await replayActs(inner, left.acts, onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
-    clock.moveTo(Math.max(left.reachedAt, isWithWall ? base.now() : 0))
+    const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
+    clock.moveTo(takenUpAt)
     await driver.catchUp(onProgress)
     prepare(false)
+    return takenUpAt
   }
 
   /** A world that could not keep up with its clock is where it is: the clock stands there, so that answers and dates agree. */
@@ -225,6 +238,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     const standsAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
     // Whoever is advancing it stops.
     clock.moveTo(standsAt)
+    deliveryStore.close()
     if (data === null) return
     try {
       await alone(checkpoint)
@@ -238,15 +252,24 @@ export function createKeeper(options: KeeperOptions): Keeper {
     world,
     clock,
     accounts,
+    copyWorld() {
+      const copy = createWorld(worldOptions)
+      copy.restore(inner.snapshot())
+      return copy
+    },
     course: () => course,
+    deliveryStore,
     cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),
     async begin(onProgress) {
       const left = data?.leftBehind() ?? null
-      const drawn = left === null ? await make(onProgress) : await takeUp(left, onProgress)
+      const begun =
+        left === null
+          ? { isNew: true, drawn: await make(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
+          : { isNew: false, drawn: [], reachedAt: left.reachedAt, takenUpAt: await takeUp(left, onProgress) }
       data?.stand(clock.now())
       isBegun = true
       await alone(checkpoint)
-      return { isNew: left === null, drawn: drawn ?? [] }
+      return begun
     },
     run() {
       driver.start()

@@ -88,6 +88,7 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
     advanceTo: (at) => void step(at, stepsPerRead),
     onEvent: (fn) => world.onEvent(fn),
     eventsAfter: (after, limit) => world.eventsAfter(after, limit),
+    lastEvent: () => world.lastEvent(),
     digest: () => world.digest(),
     views: world.views,
     acts: { apply: (given) => act(given) },

@@ -1,7 +1,16 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
+import type { Wire } from './faults/port.ts'
+import { readAnswer } from './read-answer.ts'
+import { framingOf, openOwnConnection, sendBody, type OwnConnection } from './send-body.ts'
 
 /** How long the receiver has to answer (R80, R115). */
 const acknowledgementTimeoutMs = 5000
@@ -12,61 +21,95 @@ export interface PostResult {
   readonly status: number | null
   /** Why it failed, for people; null when acknowledged. */
   readonly failure: string | null
+  /** To the status line, or to the failure. */
   readonly latencyMs: number
+  /** As they came, names in lower case, several values of one name in one text; none without an answer. */
+  readonly responseHeaders: Readonly<Record<string, string>>
+  /** The beginning of the answer's body, safe to be shown, of at most 1,024 characters. */
+  readonly responseExcerpt: string
 }
+
+/** Values by name; several of one name are sent in a header each, none in none. */
+export type PostHeaders = Readonly<Record<string, string | readonly string[]>>
 
 export interface Poster {
   /** Sends one body. Never rejects: whatever goes wrong is a result. */
-  post(url: URL, body: Buffer, headers: Readonly<Record<string, string>>): Promise<PostResult>
+  post(url: URL, body: Buffer, headers: PostHeaders, wire?: Wire): Promise<PostResult>
   /** Cuts every connection; posts under way end as failed. */
   close(): void
 }
 
 /**
- * Posts over kept-alive connections. Acknowledged = a 2xx status within 5.000 s of the start of the attempt, name
- * look-up and TLS included, measured on `wall`. The body of the answer is not awaited, a redirect is not followed (A43).
+ * Posts over kept-alive connections, those that are to break over one of their own. Acknowledged = a 2xx status within 5.000 s
+ * of the start of the attempt, name look-up and TLS included, measured on `wall`. The body of the answer is not awaited, a
+ * redirect is not followed (A43); the result comes at most 50 ms after the status line, with what the body began with.
  */
 export function createPoster(wall: Clock): Poster {
-  const http = new HttpAgent({ keepAlive: true })
-  const https = new HttpsAgent({ keepAlive: true })
+  const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
+  const underWay = new Set<ClientRequest>()
+
+  function open(url: URL, headers: OutgoingHttpHeaders, own: OwnConnection | null): ClientRequest {
+    const options = { method: 'POST', headers, ...(own !== null && { createConnection: () => own.socket }) }
+    return url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, ...(own === null && { agent: agents.https }) })
+      : httpRequest(url, { ...options, ...(own === null && { agent: agents.http }) })
+  }
 
   return {
-    post(url, body, headers) {
+    post(url, body, headers, wire = { mode: 'whole' }) {
       return new Promise((resolve) => {
         const startedAt = wall.now()
-        const finish = (status: number | null, failure: string | null) => {
+        const outcomeOf = (status: number | null, problem: string | null) => {
           const latencyMs = wall.now() - startedAt
           // The clock decides, not the timer: a busy event loop may see the answer before a timer long due.
           const late = latencyMs > acknowledgementTimeoutMs ? `answered after ${latencyMs} ms` : null
-          resolve({ isAcknowledged: (failure ?? late) === null, status, failure: failure ?? late, latencyMs })
+          const failure = problem ?? late
+          return { isAcknowledged: failure === null, status, failure, latencyMs }
         }
-        const options = { method: 'POST', headers: { ...headers, 'Content-Length': body.length } }
-        const request =
-          url.protocol === 'https:'
-            ? httpsRequest(url, { ...options, agent: https })
-            : httpRequest(url, { ...options, agent: http })
+        let isAnswered = false
+        // Only what is told first counts.
+        const fail = (problem: string): void => {
+          if (!isAnswered) resolve({ ...outcomeOf(null, problem), responseHeaders: {}, responseExcerpt: '' })
+        }
+
+        const own = openOwnConnection(url, wire)
+        const request = open(url, { ...toOutgoing(headers), ...framingOf(body, wire) }, own)
+        underWay.add(request)
         const deadline = wall.after(acknowledgementTimeoutMs, () => {
-          finish(null, `no answer within ${acknowledgementTimeoutMs} ms`)
+          fail(`no answer within ${acknowledgementTimeoutMs} ms`)
           request.destroy()
         })
         request.on('response', (response) => {
+          isAnswered = true
+          deadline.cancel()
           const status = response.statusCode ?? 0
-          finish(status, status >= 200 && status <= 299 ? null : `answered ${status}`)
-          // An answer whose body breaks off or never ends changes nothing; it only costs its connection.
-          response.on('error', () => request.destroy())
-          response.resume()
+          const outcome = outcomeOf(status, status >= 200 && status <= 299 ? null : `answered ${status}`)
+          readAnswer(request, response, wall, (responseExcerpt) => {
+            resolve({ ...outcome, responseHeaders: headersOf(response), responseExcerpt })
+          })
         })
-        request.on('error', (error) => finish(null, messageOf(error)))
+        request.on('error', (error) => fail(messageOf(error)))
         request.on('close', () => {
           deadline.cancel()
-          finish(null, 'connection closed without an answer')
+          underWay.delete(request)
+          fail('connection closed without an answer')
         })
-        request.end(body)
+        sendBody(request, body, { wire, wall, breakOff: () => own?.breakOff() })
       })
     },
     close() {
-      http.destroy()
-      https.destroy()
+      agents.http.destroy()
+      agents.https.destroy()
+      for (const request of underWay) request.destroy()
     },
   }
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]))
+}
+
+function toOutgoing(headers: PostHeaders): OutgoingHttpHeaders {
+  const values = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const)
+  return Object.fromEntries(values.filter(([, list]) => list.length > 0))
 }

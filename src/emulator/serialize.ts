@@ -1,29 +1,69 @@
-import type { KnownEvent } from '../../schema/index.ts'
+/**
+ * Ways to write the same event. Receivers that sign their own re-serialised JSON fail against all but `canonical`:
+ * the others have a blank or a line break after each comma, so that none of them is what `JSON.stringify` makes.
+ *
+ * - `spaced`: whole numbers in fractional fields carry `.0`
+ * - `canonical`: what `JSON.stringify` makes
+ * - `escaped`: everything but ASCII as `\u00e9`, `/` as `\/`, and, so that every event has some, `_` as `\u005f`
+ * - `exponent`: large and small numbers in fractional fields as `1.5E+3` and `1e-7`
+ * - `reordered`: the members of every object the other way round
+ * - `pretty`: in lines, two blanks deeper for each level
+ */
+export const serializerProfiles = ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'] as const
+export type SerializerProfile = (typeof serializerProfiles)[number]
 
 const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
-/**
- * The exact bytes of an event, the same on every delivery (R72, R73, R89).
- *
- * They are never what `JSON.stringify` would make of the parsed event: a space follows each comma and colon, and whole
- * numbers in fractional fields carry `.0`. A receiver that signs its own re-serialised JSON therefore fails here, as it
- * may against the service.
- */
-export function serialize(event: KnownEvent): Buffer {
-  return Buffer.from(toText(event, ''))
+/** The exact bytes of an event, the same on every delivery (R72, R73, R89). Numbers in integer fields stay integers. */
+export function serialize(event: object, profile: SerializerProfile = 'spaced'): Buffer {
+  if (profile === 'canonical') return Buffer.from(JSON.stringify(event))
+  if (profile === 'pretty') return Buffer.from(JSON.stringify(event, null, 2))
+  return Buffer.from(toText(event, '', styles[profile]))
 }
 
-function toText(value: unknown, field: string): string {
-  if (typeof value === 'number') return toNumber(value, field)
-  if (Array.isArray(value)) return `[${value.map((item) => toText(item, field)).join(', ')}]`
+interface Style {
+  readonly text: (text: string) => string
+  /** Of a number in a field that takes fractions. */
+  readonly fractional: (value: number) => string
+  readonly members: (object: object) => [string, unknown][]
+}
+
+const spaced: Style = {
+  text: (text) => JSON.stringify(text),
+  fractional(value) {
+    const text = JSON.stringify(value)
+    return /^-?\d+$/.test(text) ? `${text}.0` : text
+  },
+  members: (object) => Object.entries(object),
+}
+
+const styles: Readonly<Record<Exclude<SerializerProfile, 'canonical' | 'pretty'>, Style>> = {
+  spaced,
+  escaped: { ...spaced, text: toAscii },
+  exponent: { ...spaced, fractional: toExponent },
+  reordered: { ...spaced, members: (object) => Object.entries(object).toReversed() },
+}
+
+function toText(value: unknown, field: string, style: Style): string {
+  if (typeof value === 'string') return style.text(value)
+  if (typeof value === 'number') return integerFields.has(field) ? JSON.stringify(value) : style.fractional(value)
+  if (Array.isArray(value)) return `[${value.map((item) => toText(item, field, style)).join(', ')}]`
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${toText(member, name)}`)
+    const members = style.members(value).map(([name, member]) => `${style.text(name)}: ${toText(member, name, style)}`)
     return `{${members.join(', ')}}`
   }
   return JSON.stringify(value)
 }
 
-function toNumber(value: number, field: string): string {
-  const text = JSON.stringify(value)
-  return integerFields.has(field) || !/^-?\d+$/.test(text) ? text : `${text}.0`
+function toAscii(text: string): string {
+  return JSON.stringify(text)
+    .replaceAll('/', '\\/')
+    .replace(/[_\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Those from a thousandth to a thousand as they are. */
+function toExponent(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1_000) return value.toExponential().toUpperCase()
+  return size > 0 && size < 0.001 ? value.toExponential() : JSON.stringify(value)
 }

@@ -1,20 +1,30 @@
 import type { EventType } from '../../schema/index.ts'
 import type { Clock, Timer } from '../clock.ts'
-import { messageOf } from '../errors.ts'
+import { InboxError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import type { RandomBytes } from './accounts/ids.ts'
 import type { Accounts } from './accounts/port.ts'
+import { withOverrides, type Overrides, type PlainEvent } from './overriding.ts'
+import { startPace } from './paced.ts'
 import { setAlertToTrigger } from './price-alerts.ts'
 import { createRandomStream, type RandomStream } from './random.ts'
+import { createScratch, createStamp } from './scratch.ts'
+import { triggerIn } from './trigger-in.ts'
 import { typesByWeight } from './weights.ts'
 import { WorldRefusal, type World } from './world/port.ts'
 
 export interface TriggeringOptions {
-  readonly world: Pick<World, 'acts' | 'views'>
+  readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>
+  /** Gives a world of the same options in the same state, which nobody else sees. */
+  readonly copyWorld: () => World
+  /** Sends an event that did not arise in the world. */
+  readonly sendRaw: (event: PlainEvent) => void
   readonly accounts: Accounts
   /** Of the world. */
   readonly clock: Clock
-  /** What is drawn is drawn from it. */
+  /** What is drawn is drawn from it, but for ids of events that did not arise in the world. */
   readonly seed: string
+  readonly randomBytes: RandomBytes
   /** Events per second of world time. */
   readonly rate: number
   /** Whether no more events are wanted. */
@@ -22,83 +32,139 @@ export interface TriggeringOptions {
   readonly log: Logger
 }
 
+/** An event that was triggered, with who it is about. */
+export interface Triggered extends Readonly<Record<string, unknown>> {
+  /** Null for a listing, which is told within five seconds of world time. */
+  readonly eventId: string | null
+  /** Whether members of it were set: the world does not know of it. */
+  readonly isRaw: boolean
+}
+
+export interface TriggerRequest {
+  readonly type: EventType
+  readonly count: number
+  /** Per second of world time. Default: all at once. */
+  readonly rate?: number
+  readonly set?: Overrides
+}
+
 /** Events that are made to arise: one when somebody asks for it, and so many per second. */
 export interface Triggering {
   /**
-   * Makes an event of a type arise, by the shortest story that leads to it; gives who it is about. For `token.price_alert` an
-   * alert is set first, if there is none. Throws `WorldRefusal`.
+   * Makes an event of a type arise, by the shortest story that leads to it. For `token.price_alert` an alert is set first, if
+   * there is none. With `set` the story happens in a copy of the world, and its event is sent with these members, an id and a
+   * time of its own. Throws `WorldRefusal`, and `usage` for what cannot be set.
    */
-  trigger(type: EventType): Readonly<Record<string, unknown>>
-  /** From the present of the clock on, events are triggered at the rate. Called again, it begins anew. */
+  trigger(type: EventType, set?: Overrides): Triggered
+  /**
+   * The same so many times; gives way to others in between. With a rate it gives the first, and the others follow. Throws as
+   * `trigger`, and `bad_request` if the world is put elsewhere before it is done.
+   */
+  many(request: TriggerRequest): Promise<readonly Triggered[]>
+  /** From the present of the clock on, events are triggered at the rate, and at no other. Called again, it begins anew. */
   begin(): void
   /** Idempotent. */
   stop(): void
 }
 
-/** How many events are triggered at a stretch, where the rate asks for more than can be done. */
+/** How many events are triggered before others get their turn. */
 const triggersPerTurn = 20
 /** The type that is nearly always possible. */
 const easiest = 'contract.ownership_changed'
 
 /** Triggers events in a world. What is triggered at a rate is of all types, the frequent ones more often. */
 export function createTriggering(options: TriggeringOptions): Triggering {
-  const { world, accounts, clock, seed, rate, isOver, log } = options
+  const { world, copyWorld, sendRaw, accounts, clock, seed, randomBytes, rate, isOver, log } = options
+  const stamp = createStamp(randomBytes)
+  const paces = new Set<Timer>()
   let draw = drawFrom(seed)
-  let timer: Timer | undefined
+  let course = 0
 
-  function trigger(type: EventType): Readonly<Record<string, unknown>> {
+  function triggerInWorld(type: EventType): Triggered {
+    const { who, event } = triggerIn(world, type)
+    return { ...who, eventId: event?.id ?? null, isRaw: false }
+  }
+
+  function triggerOne(type: EventType): Triggered {
     try {
-      return world.acts.apply({ kind: 'trigger', type })
+      return triggerInWorld(type)
     } catch (error) {
       const lacksAlert = error instanceof WorldRefusal && type === 'token.price_alert'
       if (!lacksAlert || !setAlertToTrigger({ accounts, world, stream: draw.alerts })) throw error
-      return world.acts.apply({ kind: 'trigger', type })
+      return triggerInWorld(type)
+    }
+  }
+
+  /** Gives what triggers one after the other. A copy of the world costs about a tenth of a second: one is enough for all. */
+  function prepare(type: EventType, set: Overrides | undefined): () => Triggered {
+    if (set === undefined) return () => triggerOne(type)
+    const scratch = createScratch(copyWorld())
+    return () => {
+      const now = clock.now()
+      const { who, event } = scratch.trigger(type, now)
+      const raw = withOverrides(stamp(event, now), set)
+      sendRaw(raw)
+      return { ...who, eventId: raw.id, isRaw: true }
     }
   }
 
   /** Makes some event arise; if the world has nobody left for one of that type, of the easiest. */
   function triggerSome(type: EventType): void {
     try {
-      trigger(type)
+      triggerOne(type)
     } catch (error) {
       if (!(error instanceof WorldRefusal)) throw error
-      trigger(easiest)
+      triggerOne(easiest)
     }
   }
 
-  function goOn(): void {
-    let dueAt = clock.now()
-    let isFailing = false
+  function followAtRate(perSecond: number, wanted: number, one: () => Triggered): void {
+    let left = wanted
+    const act = () => {
+      if (--left === 0) paces.delete(pace)
+      one()
+    }
+    const isDone = () => left <= 0 || isOver()
+    const pace = startPace({ clock, rate: perSecond, firstInMs: 1000 / perSecond, act, isOver: isDone, log })
+    if (left > 0) paces.add(pace)
+  }
 
-    const tick = () => {
-      try {
-        for (let left = triggersPerTurn; left > 0 && !isOver() && dueAt <= clock.now(); left--) {
-          dueAt += 1000 / rate
-          triggerSome(draw.types.pick(typesByWeight))
-          isFailing = false
-        }
-      } catch (error) {
-        // Told once: at a high rate it would fill the log.
-        if (!isFailing) log.error({ error: messageOf(error) }, 'no event could be triggered; more are tried')
-        isFailing = true
-      }
-      arm()
-    }
-    const arm = () => {
-      if (!isOver()) timer = clock.after(dueAt - clock.now(), tick)
-    }
-    arm()
+  function stop(): void {
+    course++
+    for (const pace of paces) pace.cancel()
+    paces.clear()
   }
 
   return {
-    trigger,
-    begin() {
-      timer?.cancel()
-      draw = drawFrom(seed)
-      if (rate > 0) goOn()
+    trigger: (type, set) => prepare(type, set)(),
+    async many({ type, count, rate: perSecond, set }) {
+      const begunIn = course
+      const one = prepare(type, set)
+      const triggered = [one()]
+      if (perSecond !== undefined) {
+        followAtRate(perSecond, count - 1, one)
+        return triggered
+      }
+      while (triggered.length < count) {
+        if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
+        if (course !== begunIn) throw wasPutElsewhere(triggered.length, count)
+        triggered.push(one())
+      }
+      return triggered
     },
-    stop: () => timer?.cancel(),
+    begin() {
+      stop()
+      draw = drawFrom(seed)
+      if (rate === 0) return
+      const act = () => triggerSome(draw.types.pick(typesByWeight))
+      paces.add(startPace({ clock, rate, firstInMs: 0, act, isOver, log }))
+    },
+    stop,
   }
+}
+
+function wasPutElsewhere(done: number, wanted: number): InboxError {
+  return new InboxError('bad_request', `the world was put elsewhere when ${done} of ${wanted} events were triggered`)
 }
 
 interface Draw {

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { renderTable } from '../../src/cli/output.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
+import { measureSending } from './sending.ts'
 import type { RestLoadOptions, RestLoadResult } from './rest-load.ts'
 
 /**
- * `npm run bench:emulator`: how long a simulated day takes, and how many reads a second the REST service answers compared
+ * `npm run bench:emulator`: how long a simulated day takes, how many events a second are sent, and how many reads a second the REST service answers compared
  * with an Express route that answers constant JSON of the same size, on a small world and on a large one.
  */
 const { values } = parseArgs({
@@ -19,6 +20,8 @@ const { values } = parseArgs({
     days: { type: 'string', default: '26' },
   },
 })
+
+const sentEvents = 20_000
 
 interface EmulatorFacts {
   readonly port: number
@@ -88,9 +91,11 @@ async function measureReads(days: number) {
 
 say('a day of the world …')
 const day = measureDay()
+say('sending …')
+const sending = [await measureSending(sentEvents, 10), await measureSending(sentEvents, 50)]
 const worlds = [await measureReads(1), await measureReads(Number(values.days))]
 if (values.json) {
-  process.stdout.write(`${JSON.stringify({ day, worlds })}\n`)
+  process.stdout.write(`${JSON.stringify({ day, sending, worlds })}\n`)
 } else {
   const lines = worlds.flatMap(({ days, trades, tokens, startMs, residentMb, peakMb, rows }) => [
     `\n${days} days: ${trades} trades, ${tokens} tokens, made in ${(startMs / 1000).toFixed(1)} s, ` +
@@ -110,6 +115,16 @@ if (values.json) {
     ),
   ])
   process.stdout.write(
-    `a simulated day: ${day.seconds.toFixed(2)} s, ${day.transactions} transactions (goal about 5 s)\n${lines.join('\n')}\n`,
+    `a simulated day: ${day.seconds.toFixed(2)} s, ${day.transactions} transactions (goal about 5 s)\n` +
+      `\n${sentEvents} events sent; the client alone: unsigned, and nothing written down\n${renderTable(
+        ['at once', 'durable/s', 'in a temporary file/s', 'client alone/s', 'ratio (goal ≥ 0.50)'],
+        sending.map((one) => [
+          String(one.parallel),
+          one.durable.toFixed(0),
+          one.temporary.toFixed(0),
+          one.ceiling.toFixed(0),
+          one.ratio.toFixed(2),
+        ]),
+      )}\n${lines.join('\n')}\n`,
   )
 }

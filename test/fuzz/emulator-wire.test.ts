@@ -12,7 +12,7 @@ import {
   targets,
   wireBytes,
 } from '../support/openapi-wire-arbitraries.ts'
-import { jsonOf, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+import { headerOf, jsonOf, requestBytes, type RawAnswer } from '../support/raw-http.ts'
 
 const { operations } = readOpenApi()
 const timeout = 3_600_000
@@ -108,6 +108,11 @@ function expectKnown(answer: RawAnswer | undefined): void {
   expect([200, 400, 404, 405, 413, 415, 431, 501], answer?.body.toString()).toContain(answer?.status)
 }
 
+/** The dashboard, or what stands in its place where it was not built. */
+function expectPage({ body }: RawAnswer): void {
+  expect(body.toString()).toMatch(/^<!doctype html>/i)
+}
+
 test('R1 R117 whatever bytes come, each answer is in the envelope, and the service lives on', { timeout }, () =>
   stage.unchanged([200, 400], () =>
     fc.assert(
@@ -116,6 +121,7 @@ test('R1 R117 whatever bytes come, each answer is in the envelope, and the servi
           if (answer.status === 100) continue
           expect([200, 400, 401, 404, 405, 408, 413, 415, 429, 431, 501], answer.head).toContain(answer.status)
           if (answer.status >= 400) stage.expectEnvelope(answer)
+          else if (headerOf(answer, 'content-type')?.startsWith('text/html')) expectPage(answer)
           else expect(jsonOf(answer)).toMatchObject({ success: true })
         }
       }),

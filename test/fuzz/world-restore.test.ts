@@ -35,8 +35,10 @@ function answersOf(world: World): unknown {
     views.portfolio(wallet, page),
     views.trades(wallet, page, null),
   ])
-  const bodies = world.eventsAfter(0, Infinity).map(({ event }) => serialize(event).toString())
-  return [wallets, views.wallets(), views.tokens().map((token) => views.token(token)), bodies]
+  const events = world
+    .eventsAfter(0, Infinity)
+    .map(({ event, ...rest }) => ({ ...rest, body: String(serialize(event)) }))
+  return [wallets, views.wallets(), views.tokens().map((token) => views.token(token)), events]
 }
 
 describe('a world that was put away and taken up again', () => {

@@ -1,13 +1,167 @@
 import Sqlite from 'better-sqlite3'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/cli.ts'
+import { eventTypes } from '../../schema/index.ts'
+import { demoCredentials } from '../../src/demo-credentials.ts'
+import { cliFile, runCli, startCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { has } from '../support/tools.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const hasTerminals = process.platform === 'linux' && has('script')
+const escape = '\u001b['
+
+/** Runs a command of a shell in a terminal of its own. */
+const inTerminal = (command: string) => ['script', '-qefc', command, '/dev/null'] as const
+
+/** What a process prints. `see` waits for something in it, and gives the match. */
+function watchOutput(child: ChildProcessByStdio<Writable | null, Readable, Readable | null>) {
+  let text = ''
+  const looks = new Set<() => void>()
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+    for (const look of looks) look()
+  })
+  const ended = new Promise<never>((_resolve, reject) => {
+    child.once('close', () => reject(new Error(`it has ended, having printed:\n${text}`)))
+  })
+  ended.catch(() => {})
+  return {
+    text: () => text,
+    see(pattern: RegExp): Promise<RegExpExecArray> {
+      const { promise, resolve } = Promise.withResolvers<RegExpExecArray>()
+      const look = () => {
+        const match = pattern.exec(text)
+        if (match === null) return
+        looks.delete(look)
+        resolve(match)
+      }
+      looks.add(look)
+      look()
+      return Promise.race([promise, ended])
+    },
+  }
+}
+
+test('the demo shows all ten types within 10 s of its start, then duplicates, retries and a dead letter (R78, R81, R88, R92)', async () => {
+  await using dir = await createTempDir()
+  const startedAt = performance.now()
+  using demo = startCli(['demo'], { cwd: dir.path })
+  const output = watchOutput(demo.child)
+  await Promise.all(
+    eventTypes.map((type) => output.see(new RegExp(`^\\d\\d:\\d\\d:\\d\\d UTC  ${type.replace('.', '\\.')} `, 'm'))),
+  )
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
+
+  const [, retried] = await output.see(/↳ unlucky failed on (evt_\w+) \(on purpose\); tried again in 1 s\n/)
+  await output.see(new RegExp(`↳ unlucky handled ${retried} this time\n`))
+  const [, dead] = await output.see(
+    /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); a dead letter now: onchain-inbox dead list\n/,
+  )
+  await output.see(/↳ [\w.]+ evt_\w+ came again; answered 200 as a duplicate, not handled again\n/)
+
+  const [, dashboard = ''] = await output.see(/ {2}dashboard {2}(http:\S+\/) {2}\(user demo, password \S+\)\n/)
+  expect((await fetch(dashboard)).status).toBe(200)
+  const [, adminUrl = ''] = await output.see(/ {2}admin {6}(http:\S+) /)
+  const atAdmin = { cwd: dir.path, env: { INBOX_ADMIN_TOKEN: demoCredentials.adminToken } }
+  const list = await runCli(['dead', 'list', '--admin-url', adminUrl], atAdmin)
+  expect(list.out).toContain(dead)
+  await runCli(['dead', 'requeue', '--all', '--admin-url', adminUrl], atAdmin)
+  await output.see(new RegExp(`↳ unlucky handled ${dead} this time\n`))
+
+  // More of a type than are delivered between two of which one has a wrong signature.
+  const trigger = ['trigger', 'wallet.new_position', '-n', '41', '--timeout', '0', '--emulator', dashboard]
+  expect(await runCli(trigger, { cwd: dir.path })).toMatchObject({ code: 0, errors: '' })
+  await output.see(
+    /↳ wallet\.new_position evt_\w+: the signature was wrong on purpose; answered 401; retried in 1 min\n/,
+  )
+
+  const askedAt = performance.now()
+  demo.child.kill('SIGINT')
+  const { code, errors } = await demo.ended
+  expect(performance.now() - askedAt).toBeLessThan(2_000)
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(output.text()).toMatch(/\n\nStopped: \d+ events acknowledged, \d+ stored, .*\n$/)
+  expect(output.text()).not.toContain(escape)
+  using db = disposable(new Sqlite(join(dir.path, 'data/demo/inbox.db'), { readonly: true }))
+  const most = 'SELECT max(n) FROM (SELECT count(*) AS n FROM run GROUP BY event_seq, handler_id)'
+  expect(db.prepare(most).pluck().get()).toBe(1)
+})
+
+function disposable(db: Sqlite.Database): Sqlite.Database & Disposable {
+  return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
+}
+
+test('it first says where everything is and what to try, in 100 columns and 24 lines', async () => {
+  await using dir = await createTempDir()
+  const { out } = await runCli(['demo', '--seconds', '0.1'], { cwd: dir.path })
+  const [welcome = ''] = /^[^]*?Ctrl-C ends it\.\n/.exec(out) ?? []
+  const lines = welcome.split('\n')
+  expect(lines.length).toBeLessThanOrEqual(24)
+  // Folders may be deeper than those of most people.
+  const ownWords = lines.filter((line) => !line.includes('node ') && !line.startsWith('  handlers '))
+  expect(ownWords.filter((line) => line.length > 100)).toEqual([])
+  for (const name of ['webhook', 'dashboard', 'REST', 'control', 'admin']) {
+    expect(welcome).toMatch(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:\\d+/?`, 'm'))
+  }
+  const [, control] = /^ {2}control {4}(http:\S+)\/_emulator {2}\(bearer token demo-control-token/m.exec(welcome) ?? []
+  expect(welcome).toMatch(/\n {2}database {3}\.\/data\/demo\/inbox\.db\n {2}handlers {3}\S+handlers {2}\(edit one/)
+  for (const command of ['events list', 'dead list', 'dead requeue --all']) {
+    expect(welcome).toMatch(new RegExp(`\n {2}node \\S+cli\\.(ts|js) ${command} --admin-url http://127`))
+  }
+  // The usual port needs no mention.
+  const emulator = control === 'http://127.0.0.1:8090' ? '' : ` --emulator ${control}`
+  expect(welcome).toContain(` trigger pump.graduation${emulator}\n`)
+})
+
+test.skipIf(!hasTerminals)('on a terminal a line at the bottom counts what has happened (needs script)', async () => {
+  await using dir = await createTempDir()
+  const [program, ...args] = inTerminal(`stty cols 100; exec ${process.execPath} ${cliFile} demo`)
+  const child = spawn(program, args, {
+    cwd: dir.path,
+    env: { PATH: process.env['PATH'], TERM: 'xterm' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  using leftover = new DisposableStack()
+  // The terminal goes with it, and so what runs in it.
+  leftover.defer(() => void child.kill('SIGKILL'))
+  const output = watchOutput(child)
+  await output.see(/ · [1-9]\d* duplicates? · [1-9]\d* retr\w+ · 1 dead letter · /)
+  child.stdin.write('\u0003')
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
+  const text = output.text().replace('^C', '')
+  const [beginning = '', ...drawn] = text.slice(text.indexOf('\r\nonchain-inbox demo')).split(`\r${escape}2K`)
+  expect(beginning).toMatch(/\n0 events · 0 duplicates · 0 retries · 0 dead letters$/)
+  const last = drawn.at(-1) ?? ''
+  // What was drawn last is wiped out.
+  expect(last).toMatch(/^\r\nStopped: \d+ events acknowledged/)
+  const counts = drawn.map((piece) => piece.split('\r\n').at(-1)).slice(0, -1)
+  expect(counts.filter((line) => !/^\d+ events? · .* · acknowledged within \d+ ms \(p99\)$/.test(line ?? ''))).toEqual(
+    [],
+  )
+  const texts = drawn.map((piece) => piece.split('\r\n').slice(0, -1).join('\n'))
+  expect(texts.filter((line) => line.includes(' UTC  ')).length).toBeGreaterThanOrEqual(eventTypes.length)
+})
+
+test('with --json each line is an object, those of handlers and of the log as well', async () => {
+  await using dir = await createTempDir()
+  using demo = startCli(['demo', '--json'], { cwd: dir.path })
+  const output = watchOutput(demo.child)
+  await Promise.all([output.see(/will be tried again/), output.see(/is a dead letter/), output.see(/"msg":"output"/)])
+  demo.child.kill('SIGINT')
+  const { out, code } = await demo.ended
+  expect(code).toBe(0)
+  const lines = out.trimEnd().split('\n')
+  const objects = lines.map((line) => JSON.parse(line) as { msg: string; handler?: string; dashboard?: object })
+  expect(objects[0]).toMatchObject({ msg: 'listening', dashboard: { user: 'demo' } })
+  expect(objects.at(-1)?.msg).toBe('stopped')
+  const failed = objects.filter(({ handler }) => handler === 'unlucky').map(({ msg }) => msg)
+  expect(failed).toEqual(
+    expect.arrayContaining(['an attempt failed; it will be tried again', 'a run is a dead letter']),
+  )
+})
 
 test('a demo that is started again the next day says nothing of events that were not received in between', async () => {
   await using dir = await createTempDir()
@@ -32,27 +186,11 @@ test('the demo, whose credentials are published, takes nothing from the settings
     INBOX_ADMIN_HOSTS: ['inbox.example.com'],
   }
   await writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${JSON.stringify(settings)}`)
-  const child = spawn(process.execPath, [cli, 'demo', '--seconds', '0.1', '--json'], {
-    cwd: dir.path,
-    env: { PATH: process.env['PATH'], INBOX_ADMIN_HOST: '0.0.0.0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const code = await new Promise((resolve) => child.on('close', resolve))
+  const env = { INBOX_ADMIN_HOST: '0.0.0.0' }
+  const { code, out } = await runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path, env })
   expect(code).toBe(0)
-  const line = output.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
+  const line = out.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
   const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string }
   expect([new URL(url).hostname, new URL(adminUrl).hostname]).toEqual(['127.0.0.1', '127.0.0.1'])
   expect(new URL(url).pathname).toBe('/webhooks')
-})
-
-test('its banner names what the emulator is steered with, and commands that work where it was started', async () => {
-  await using dir = await createTempDir()
-  const { out } = await runCli(['demo', '--seconds', '0.1'], { cwd: dir.path })
-  expect(out).toMatch(/ {2}control {3}http:\S+\/_emulator {2}\(bearer token: demo-control-token-do-not-use\)/)
-  expect(out).toMatch(
-    /curl .*demo-control-token.* \\\n {6}-d '\{"type":"pump\.graduation"\}' http:\S+\/_emulator\/trigger\n/,
-  )
-  expect(out).toMatch(/\n {4}node \S+cli\.(ts|js) events list --admin-url http/)
 })

@@ -39,7 +39,7 @@ test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart'
   await first.emulator.stop()
 
   await using second = await open(file)
-  expect(second.begun).toEqual({ isNew: false, drawn: [] })
+  expect(second.begun).toMatchObject({ isNew: false, drawn: [] })
   expect(await seen(second)).toEqual(before)
   expect((await second.rest('/alerts')).json.data).toMatchObject([{ address, threshold: 1e9 }])
   expect(second.emulator.accounts.allWebhooks()).toMatchObject([{ secret: 'whsec_0123456789' }])

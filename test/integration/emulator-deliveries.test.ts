@@ -2,47 +2,42 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, type Clock } from '../../src/clock.ts'
-import { createDeliveries, type AttemptReport, type OutgoingEvent } from '../../src/emulator/deliveries.ts'
+import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/clock.ts'
+import { toTarget } from '../../src/emulator/deliveries/target.ts'
 import { retryDelaysMs } from '../../src/ladder.ts'
-import { silentLogger } from '../../src/log.ts'
+import {
+  always,
+  createDeliveryStage,
+  outgoing,
+  stageEndpoint,
+  stageSecret as secret,
+} from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver, type Answer } from './emulator-receiver.ts'
 
-const secret = 'whsec_0123456789abcdef'
-const endpoint = { id: 'wh_0', accountId: 'acct_a', secret, events: ['*'] }
 const silence: Answer = () => {}
 
-function outgoing(n = 1): OutgoingEvent {
-  const id = `evt_${String(n).padStart(26, '0')}`
-  return { id, type: 'token.price_alert', accountId: null, body: Buffer.from(`{"id": "${id}", "amount_usd": 12000.0}`) }
+interface SetUpOptions {
+  readonly repeats?: number
+  readonly clock?: TestClock
+  readonly wall?: Clock
 }
 
-async function setUp(answer: Answer, options: { duplicateRate?: number; clock?: Clock; wall?: Clock } = {}) {
+async function setUp(answer: Answer, options: SetUpOptions = {}) {
   const receiver = await createTestReceiver(answer)
-  const { deliveries, reports } = setUpFor([receiver.url], options)
   onTestFinished(() => receiver[Symbol.asyncDispose]())
-  return { receiver, deliveries, reports }
+  return { receiver, ...setUpFor([receiver.url], options) }
 }
 
-function setUpFor(urls: string[], options: { duplicateRate?: number; clock?: Clock; wall?: Clock } = {}) {
-  const reports: AttemptReport[] = []
-  const deliveries = createDeliveries({
-    clock: options.clock ?? createTestClock(),
-    wall: options.wall ?? createTestClock(),
-    duplicateRate: options.duplicateRate ?? 0,
-    log: silentLogger,
-    onAttempt: (report) => reports.push(report),
-  })
-  deliveries.use(urls.map((url, index) => ({ ...endpoint, id: `wh_${index}`, url })))
-  onTestFinished(() => deliveries.close())
-  return { deliveries, reports }
+function setUpFor(urls: string[], { repeats = 0, ...clocks }: SetUpOptions = {}) {
+  const endpoints = urls.map((url, index) => stageEndpoint(url, { id: `wh_${index}` }))
+  return createDeliveryStage(endpoints, { ...clocks, ...(repeats > 0 && { faults: always({ repeats }) }) })
 }
 
 describe('one delivery', () => {
   test('R71, R72, R78 is a POST of the exact bytes with their HMAC-SHA256 hex and no further headers', async () => {
-    const { receiver, deliveries } = await setUp(answerStatus(200))
+    const { receiver, deliveries, send } = await setUp(answerStatus(200))
     const event = outgoing()
-    deliveries.send(event)
+    send(event)
     await deliveries.idle()
     const [request] = receiver.requests
     expect(request?.method).toBe('POST')
@@ -61,28 +56,35 @@ describe('one delivery', () => {
   test('R78, A42 goes to every endpoint with the same id and bytes', async () => {
     await using one = await createTestReceiver(answerStatus(200))
     await using two = await createTestReceiver(answerStatus(204))
-    const { deliveries } = setUpFor([one.url, two.url])
-    deliveries.send(outgoing())
+    const { deliveries, send } = setUpFor([one.url, two.url])
+    send(outgoing())
     await deliveries.idle()
     expect(one.requests.map(({ body }) => body)).toEqual([outgoing().body])
     expect(two.requests.map(({ body }) => body)).toEqual([outgoing().body])
   })
 
   test.each([200, 201, 202, 204, 299])('R43 answered %i is acknowledged and not retried', async (status) => {
-    const { deliveries, reports } = await setUp(answerStatus(status))
-    deliveries.send(outgoing())
+    const { deliveries, reports, send } = await setUp(answerStatus(status))
+    send(outgoing())
     await deliveries.settled()
     expect(reports).toMatchObject([{ outcome: 'acknowledged', status, failure: null, nextAttemptAt: null }])
-    expect(deliveries.counts()).toEqual({ acknowledged: 1, undelivered: 0, waiting: 0, inFlight: 0 })
+    expect(deliveries.counts()).toEqual({
+      acknowledged: 1,
+      undelivered: 0,
+      cancelled: 0,
+      pending: 0,
+      inFlight: 0,
+      attempts: 1,
+    })
   })
 
   test.each([300, 302, 400, 401, 404, 410, 429, 500, 503])('R44, R80 answered %i is a failure', async (status) => {
     const clock = createTestClock()
-    const { receiver, deliveries, reports } = await setUp(
+    const { receiver, deliveries, reports, send } = await setUp(
       answerStatus(status, { Location: '/elsewhere', 'Retry-After': '1' }),
       { clock },
     )
-    deliveries.send(outgoing())
+    send(outgoing())
     await deliveries.idle()
     expect(reports).toMatchObject([{ outcome: 'failed', status, nextAttemptAt: clock.now() + 60_000 }])
     expect(receiver.requests).toHaveLength(1)
@@ -92,11 +94,11 @@ describe('one delivery', () => {
     const server = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    const { deliveries, reports } = setUpFor([url])
-    deliveries.send(outgoing(1))
+    const { deliveries, reports, send } = setUpFor([url])
+    send(outgoing(1))
     await deliveries.idle()
     await new Promise((resolve) => server.close(resolve))
-    deliveries.send(outgoing(2))
+    send(outgoing(2))
     await deliveries.idle()
     expect(reports).toMatchObject([
       { outcome: 'failed', status: null, failure: expect.stringContaining('socket hang up') },
@@ -105,10 +107,10 @@ describe('one delivery', () => {
   })
 
   test('R80 a connection that changes its protocol is a failure', async () => {
-    const { deliveries, reports } = await setUp((response) => {
+    const { deliveries, reports, send } = await setUp((response) => {
       response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n')
     })
-    deliveries.send(outgoing())
+    send(outgoing())
     await deliveries.idle()
     expect(reports).toMatchObject([{ outcome: 'failed', failure: expect.any(String) }])
   })
@@ -116,17 +118,17 @@ describe('one delivery', () => {
   test('R80 R115 an answer after 4,999 ms of silence is in time, 5,000 ms of silence are a failure', async () => {
     const wall = createTestClock()
     const answers: (() => void)[] = []
-    const { receiver, deliveries, reports } = await setUp(
+    const { receiver, deliveries, reports, send } = await setUp(
       (response) => answers.push(() => response.writeHead(200).end()),
       { wall },
     )
-    deliveries.send(outgoing(1))
+    send(outgoing(1))
     await receiver.received(1)
     await wall.advance(4999)
     expect(deliveries.counts().inFlight).toBe(1)
     answers[0]?.()
     await deliveries.idle()
-    deliveries.send(outgoing(2))
+    send(outgoing(2))
     await receiver.received(2)
     await wall.advance(5000)
     await deliveries.idle()
@@ -140,11 +142,11 @@ describe('one delivery', () => {
     const wall = createTestClock()
     const lateWall = { ...wall, now: () => wall.now(), after: () => ({ cancel() {} }) }
     const answers: (() => void)[] = []
-    const { receiver, deliveries, reports } = await setUp(
+    const { receiver, deliveries, reports, send } = await setUp(
       (response) => answers.push(() => response.writeHead(200).end()),
       { wall: lateWall },
     )
-    deliveries.send(outgoing())
+    send(outgoing())
     await receiver.received(1)
     await wall.advance(5001)
     answers[0]?.()
@@ -155,11 +157,11 @@ describe('one delivery', () => {
   test('A43 the 5 s pass on the wall clock, however far the world clock moves', async () => {
     const clock = createTestClock()
     const answers: (() => void)[] = []
-    const { receiver, deliveries, reports } = await setUp(
+    const { receiver, deliveries, reports, send } = await setUp(
       (response) => answers.push(() => response.writeHead(200).end()),
       { clock },
     )
-    deliveries.send(outgoing())
+    send(outgoing())
     await receiver.received(1)
     await clock.advance(3_600_000)
     answers[0]?.()
@@ -168,18 +170,21 @@ describe('one delivery', () => {
   })
 
   test('A43 the status acknowledges; a body that never ends is not awaited', async () => {
-    const { deliveries, reports } = await setUp((response) => {
-      response.writeHead(200)
-      response.write('{"status":')
-    })
-    deliveries.send(outgoing())
+    const { deliveries, reports, send } = await setUp(
+      (response) => {
+        response.writeHead(200)
+        response.write('{"status":')
+      },
+      { wall: systemClock },
+    )
+    send(outgoing())
     await deliveries.idle()
     expect(reports).toMatchObject([{ outcome: 'acknowledged', status: 200 }])
   })
 
   test('ends neither idle() nor settled() waiting once closed', async () => {
-    const { receiver, deliveries } = await setUp(silence)
-    deliveries.send(outgoing())
+    const { receiver, deliveries, send } = await setUp(silence)
+    send(outgoing())
     await receiver.received(1)
     const waiting = Promise.all([deliveries.idle(), deliveries.settled()])
     deliveries.close()
@@ -188,7 +193,7 @@ describe('one delivery', () => {
   })
 
   test('refuses a webhook URL that is not http or https', () => {
-    expect(() => setUpFor(['ftp://example.test/'])).toThrow('expected http:// or https://, received "ftp://')
+    expect(() => toTarget('ftp://example.test/')).toThrow('expected http:// or https://, received "ftp://')
   })
 })
 
@@ -196,15 +201,15 @@ describe('the retry ladder', () => {
   test('R81 after a 5 s timeout at t0 the first retry comes at t0 + 65 s, not a millisecond before', async () => {
     const clock = createTestClock()
     const t0 = clock.now()
-    const { receiver, deliveries, reports } = await setUp(silence, { clock, wall: clock })
-    deliveries.send(outgoing())
+    const { receiver, deliveries, reports, send } = await setUp(silence, { clock, wall: clock })
+    send(outgoing())
     await receiver.received(1)
     await clock.advance(5000)
     await deliveries.idle()
     await clock.advance(59_999)
-    expect(deliveries.counts()).toMatchObject({ inFlight: 0, waiting: 1 })
+    expect(deliveries.counts()).toMatchObject({ inFlight: 0, pending: 1 })
     await clock.advance(1)
-    expect(deliveries.counts()).toMatchObject({ inFlight: 1, waiting: 0 })
+    expect(deliveries.counts()).toMatchObject({ inFlight: 1, pending: 1 })
     await receiver.received(2)
     expect(clock.now() - t0).toBe(65_000)
     expect(reports).toMatchObject([{ at: t0, nextAttemptAt: t0 + 65_000 }])
@@ -213,13 +218,13 @@ describe('the retry ladder', () => {
   test('R81–R86 R116 retries come after 1 min, 5 min, 30 min, 2 h, 8 h; after six attempts the event is undelivered', async () => {
     const clock = createTestClock()
     const t0 = clock.now()
-    const { receiver, deliveries, reports } = await setUp(answerStatus(500), { clock })
-    deliveries.send(outgoing())
+    const { receiver, deliveries, reports, send } = await setUp(answerStatus(500), { clock })
+    send(outgoing())
     await deliveries.idle()
     let attempts = 1
     for (const delayMs of [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]) {
       await clock.advance(delayMs - 1)
-      expect(deliveries.counts()).toMatchObject({ inFlight: 0, waiting: 1 })
+      expect(deliveries.counts()).toMatchObject({ inFlight: 0, pending: 1 })
       expect(reports).toHaveLength(attempts++)
       await clock.advance(1)
       await deliveries.idle()
@@ -234,7 +239,14 @@ describe('the retry ladder', () => {
       [6, 38_160, 'undelivered'],
     ])
     expect(reports.at(-1)?.nextAttemptAt).toBeNull()
-    expect(deliveries.counts()).toEqual({ acknowledged: 0, undelivered: 1, waiting: 0, inFlight: 0 })
+    expect(deliveries.counts()).toEqual({
+      acknowledged: 0,
+      undelivered: 1,
+      cancelled: 0,
+      pending: 0,
+      inFlight: 0,
+      attempts: 6,
+    })
     expect(clock.nextTimerAt()).toBeNull()
     await clock.advance(7 * 86_400_000)
     expect(receiver.requests).toHaveLength(6)
@@ -243,8 +255,8 @@ describe('the retry ladder', () => {
   test('R85 six timeouts add 30 s to the ladder of 10 h 36 min', async () => {
     const clock = createTestClock()
     const t0 = clock.now()
-    const { receiver, deliveries, reports } = await setUp(silence, { clock, wall: clock })
-    deliveries.send(outgoing())
+    const { receiver, deliveries, reports, send } = await setUp(silence, { clock, wall: clock })
+    send(outgoing())
     for (const delayMs of [...retryDelaysMs, 0]) {
       await receiver.received(reports.length + 1)
       await clock.advance(5000)
@@ -258,11 +270,11 @@ describe('the retry ladder', () => {
 
   test('R45, R89 a retry answered 2xx stops the ladder; every delivery carries the same id, bytes and signature', async () => {
     const clock = createTestClock()
-    const { receiver, deliveries, reports } = await setUp(
+    const { receiver, deliveries, reports, send } = await setUp(
       (response, _request, index) => response.writeHead(index < 2 ? 503 : 200).end(),
       { clock },
     )
-    deliveries.send(outgoing())
+    send(outgoing())
     await deliveries.idle()
     await clock.advance(60_000)
     await deliveries.idle()
@@ -283,8 +295,8 @@ describe('the retry ladder', () => {
     const clock = createTestClock()
     await using good = await createTestReceiver(answerStatus(200))
     await using bad = await createTestReceiver(answerStatus(500))
-    const { deliveries } = setUpFor([good.url, bad.url], { clock })
-    deliveries.send(outgoing())
+    const { deliveries, send } = setUpFor([good.url, bad.url], { clock })
+    send(outgoing())
     await deliveries.idle()
     await clock.advance(60_000)
     await deliveries.idle()
@@ -294,8 +306,8 @@ describe('the retry ladder', () => {
 
 describe('more than one delivery', () => {
   test('R88, R89 with duplicates each acknowledged event comes twice, with the same id and bytes', async () => {
-    const { receiver, deliveries, reports } = await setUp(answerStatus(200), { duplicateRate: 1 })
-    deliveries.send(outgoing())
+    const { receiver, deliveries, reports, send } = await setUp(answerStatus(200), { repeats: 1 })
+    send(outgoing())
     await deliveries.settled()
     expect(receiver.requests.map(({ body }) => body)).toEqual([outgoing().body, outgoing().body])
     expect(reports.map(({ eventId, isExtra }) => [eventId, isExtra])).toEqual([
@@ -307,31 +319,15 @@ describe('more than one delivery', () => {
 
   test('R88 an extra delivery that fails is not retried and leaves the event acknowledged', async () => {
     const clock = createTestClock()
-    const { deliveries, reports } = await setUp(
+    const { deliveries, reports, send } = await setUp(
       (response, _request, index) => response.writeHead(index === 0 ? 200 : 500).end(),
-      { clock, duplicateRate: 1 },
+      { clock, repeats: 1 },
     )
-    deliveries.send(outgoing())
+    send(outgoing())
     await deliveries.settled()
     expect(reports.map(({ outcome }) => outcome)).toEqual(['acknowledged', 'failed'])
     expect(deliveries.counts()).toMatchObject({ acknowledged: 1, undelivered: 0 })
     expect(clock.nextTimerAt()).toBeNull()
-  })
-
-  test('R88 the share of duplicates is as asked, and the same events are chosen each time', async () => {
-    const repeated = async () => {
-      const { deliveries, reports } = await setUp(answerStatus(200), { duplicateRate: 0.25 })
-      for (let n = 0; n < 200; n++) deliveries.send(outgoing(n))
-      await deliveries.settled()
-      return reports
-        .filter(({ isExtra }) => isExtra)
-        .map(({ eventId }) => eventId)
-        .toSorted()
-    }
-    const first = await repeated()
-    expect(first.length).toBeGreaterThan(25)
-    expect(first.length).toBeLessThan(75)
-    expect(await repeated()).toEqual(first)
   })
 
   test('A44 no more than 10 at once go to one endpoint, and one slow endpoint does not hold up another', async () => {
@@ -348,11 +344,11 @@ describe('more than one delivery', () => {
       else finish()
     })
     await using quick = await createTestReceiver(answerStatus(200))
-    const { deliveries } = setUpFor([slow.url, quick.url])
-    for (let n = 0; n < 35; n++) deliveries.send(outgoing(n))
+    const { deliveries, send } = setUpFor([slow.url, quick.url])
+    for (let n = 0; n < 35; n++) send(outgoing(n))
     await Promise.all([slow.received(10), quick.received(35)])
     expect(slow.requests).toHaveLength(10)
-    expect(deliveries.counts()).toMatchObject({ waiting: 25 })
+    expect(deliveries.list({ endpoint: 'wh_0', state: 'pending' }, 100)).toHaveLength(35)
     for (const finish of held) finish()
     await deliveries.settled()
     expect(slow.requests).toHaveLength(35)

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { eventTypes, parseEvent, type KnownEvent } from '../../schema/index.ts'
+import { eventTypes, parseEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/clock.ts'
-import { createEmulator } from '../../src/emulator/emulator.ts'
+import { createEmulator, type PlainEvent } from '../../src/emulator/emulator.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { testSeed } from './emulator-stage.ts'
@@ -11,7 +11,7 @@ const secret = 'whsec_0123456789abcdef'
 
 test('R92–R102 a tour delivers valid, signed events of each of the ten types', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
-  const events: KnownEvent[] = []
+  const events: PlainEvent[] = []
   await using emulator = createEmulator({
     seed: testSeed(),
     endpoints: [{ url: receiver.url, secret }],
@@ -70,7 +70,7 @@ test('with a rate events are triggered in world time until the emulator stops; w
   const clock = createTestClock()
   const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'rate', history: '0s', activity: 0.001 } })
   const types: string[] = []
-  const onEvent = ({ type }: KnownEvent) => types.push(type)
+  const onEvent = ({ type }: PlainEvent) => types.push(type)
   await using quiet = createEmulator({ seed, clock, onEvent })
   await quiet.start()
   await clock.advance(1000)
@@ -101,13 +101,13 @@ test('with a count it is finished when so many events are acknowledged or undeli
   const finished = emulator.finished().then(() => (isFinished = true))
   emulator.tour()
   await emulator.advance(3_600_000)
-  const { waiting, acknowledged } = emulator.deliveries.counts()
-  expect(waiting).toBeGreaterThan(0)
-  expect(acknowledged + waiting).toBe(12)
+  const { pending, acknowledged } = emulator.deliveries.counts()
+  expect(pending).toBeGreaterThan(0)
+  expect(acknowledged + pending).toBe(12)
   expect(isFinished).toBe(false)
   await emulator.advance(24 * 3_600_000)
   await finished
-  expect(emulator.deliveries.counts()).toEqual({ acknowledged, undelivered: waiting, waiting: 0, inFlight: 0 })
+  expect(emulator.deliveries.counts()).toMatchObject({ acknowledged, undelivered: pending, pending: 0, inFlight: 0 })
 })
 
 test('in mode real the world goes with the clock that is passed in, history before it', async () => {

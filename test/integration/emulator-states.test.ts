@@ -50,9 +50,9 @@ test('a reset cancels the retries of another course of time', async () => {
   await using stage = await startStage({ endpoints: [{ url: receiver.url, secret: 'whsec_0123456789abcdef' }] })
   await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
   await stage.control('POST', '/clock/advance', { ms: 0 })
-  expect((await stage.control('GET', '/deliveries')).json.data.waiting).toBeGreaterThan(0)
+  expect((await stage.control('GET', '/deliveries/counts')).json.data.pending).toBeGreaterThan(0)
   await stage.control('POST', '/reset')
-  expect((await stage.control('GET', '/deliveries')).json.data).toMatchObject({ waiting: 0, inFlight: 0 })
+  expect((await stage.control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
 })
 
 test('a webhook that is registered by REST gets events from then on, until it is deleted', async () => {

@@ -107,19 +107,26 @@ const graduate = fc.option(part).map((token): ToAct => (world) => {
   const known = token === null ? undefined : onCurve[Math.floor(token * onCurve.length)]
   return { kind: 'graduate', ...(known !== undefined && { token: known.address }) }
 })
+const alertId = fc.nat(8).map((id) => `alrt_${id}`)
 const addAlert = fc
   .record({
     network,
-    token: part,
-    id: fc.nat(8),
+    place: part,
+    isWallet: fc.boolean(),
+    alertId,
     type: fc.constantFrom(...alertTypes),
     percent: fc.integer({ min: -9, max: 9 }),
+    usd,
+    isOneShot: fc.boolean(),
   })
-  .map(({ network, token, id, type, percent }): ToAct => (world) => {
-    const address = tokenOf(world, network, token)
+  .map(({ network, place, isWallet, percent, usd, ...given }): ToAct => (world) => {
+    const { type } = given
+    const isOnTrades = type === 'whale_buy' || type === 'whale_sell'
+    const address = isWallet && isOnTrades ? walletOf(world, network, place) : tokenOf(world, network, place)
     const known = world.views.findToken(network, address)
-    const threshold = (known === null ? 1 : world.views.token(known).price_usd) * (1 + percent / 100)
-    return { kind: 'add-alert', alertId: `alrt_${id}`, type, network, address, threshold }
+    const price = (known === null ? 1 : world.views.token(known).price_usd) * (1 + percent / 100)
+    const threshold = isOnTrades ? usd : type === 'volume_spike' ? usd / 100 : price
+    return { kind: 'add-alert', network, address, threshold, ...given }
   })
 const thresholds = fc
   .record(
@@ -141,7 +148,8 @@ const status = fc.record({ network, status: fc.constantFrom(...networkStatuses) 
   kind: 'network-status',
   ...given,
 }))
-const removeAlert = fc.nat(8).map((id): ToAct => () => ({ kind: 'remove-alert', alertId: `alrt_${id}` }))
+const removeAlert = alertId.map((alertId): ToAct => () => ({ kind: 'remove-alert', alertId }))
+const fireAlert = alertId.map((alertId): ToAct => () => ({ kind: 'fire-alert', alertId }))
 const trigger = fc.constantFrom(...eventTypes).map((type): ToAct => () => ({ kind: 'trigger', type }))
 const story = fc.constantFrom(...storyNames).map((name): ToAct => () => ({ kind: 'story', story: name }))
 
@@ -155,7 +163,8 @@ const sensible = fc.oneof(
   { weight: 1, arbitrary: transfer },
   { weight: 1, arbitrary: honeypot },
   { weight: 1, arbitrary: graduate },
-  { weight: 3, arbitrary: addAlert },
+  { weight: 4, arbitrary: addAlert },
+  { weight: 4, arbitrary: fireAlert },
   { weight: 1, arbitrary: removeAlert },
   { weight: 1, arbitrary: thresholds },
   { weight: 1, arbitrary: track },

@@ -1,5 +1,4 @@
 import { deserialize } from 'node:v8'
-import type { EventOf, EventType } from '../../schema/index.ts'
 import type { Chunk } from '../../src/emulator/world/columns.ts'
 import type { WalletRef, World, WorldEvent, WorldOptions } from '../../src/emulator/world/port.ts'
 import type { WorldState } from '../../src/emulator/world/state.ts'
@@ -22,9 +21,13 @@ export function collectEvents(world: World): WorldEvent[] {
   return events
 }
 
+/** Types of events, the undocumented one included. */
+export type EventName = WorldEvent['event']['type']
+export type DataOf<T extends EventName> = Extract<WorldEvent['event'], { readonly type: T }>['data']
+
 /** The data of all events of a type. */
-export function dataOf<T extends EventType>(events: readonly WorldEvent[], type: T): readonly EventOf<T>['data'][] {
-  return events.flatMap(({ event }) => (event.type === type ? [event.data as EventOf<T>['data']] : []))
+export function dataOf<T extends EventName>(events: readonly WorldEvent[], type: T): readonly DataOf<T>[] {
+  return events.flatMap(({ event }) => (event.type === type ? [event.data as DataOf<T>] : []))
 }
 
 /** Two alerts on each token that there is: when its price has risen or fallen by so much. */
@@ -40,6 +43,25 @@ export function setPriceAlerts(world: World, percent = 5): void {
       const alertId = `alrt_${type}_${ref.index}`
       world.acts.apply({ kind: 'add-alert', alertId, type, ...place, threshold: price * factor })
     }
+  }
+}
+
+/** Alerts on the volume of each token that there is, on trades of it by whales, and on trades of each wallet. */
+export function setOtherAlerts(world: World, percent = 100, usd = 5000): void {
+  const { views } = world
+  const places = [
+    ...views
+      .tokens()
+      .flatMap((token) => [
+        [token, 'volume_spike', percent] as const,
+        [token, 'whale_buy', usd] as const,
+        [token, 'whale_sell', usd] as const,
+      ]),
+    ...views.wallets().flatMap((wallet) => [[wallet, 'whale_buy', usd] as const, [wallet, 'whale_sell', usd] as const]),
+  ]
+  for (const [{ network, address }, type, threshold] of places) {
+    const alertId = `alrt_${type}_${network}_${address}`
+    world.acts.apply({ kind: 'add-alert', alertId, type, network, address, threshold })
   }
 }
 

@@ -94,6 +94,13 @@ const rules: readonly Rule[] = [
     files: ['src/admin/'],
     may: [...leaves, 'inbox/port', 'signature', 'schema', 'http', 'prom-client', 'raw-body', 'zod', 'node:*'],
   },
+  // Pages: built apart, for browsers.
+  { area: 'ui', files: ['src/ui/'], may: ['react', '@mantine/core', '@mantine/hooks', 'uplot'] },
+  {
+    area: 'emulator/dashboard',
+    files: ['src/emulator/dashboard/'],
+    may: ['ui', 'react', 'react-dom/client', '@mantine/core', '@mantine/hooks'],
+  },
   // A world is a world by its options alone: no I/O, no clock.
   {
     area: 'emulator/world',
@@ -154,10 +161,18 @@ const rules: readonly Rule[] = [
     files: ['src/library/'],
     may: [...leaves, ...parts, 'upkeep', 'open-inbox', 'receiver', 'dispatch'],
   },
+  // A handler of the demo's own, which lets things go wrong.
+  { area: 'demo', files: ['src/demo/'], may: ['dispatch', 'errors'] },
+  // Puts any receiver to the test, by HTTP alone.
+  {
+    area: 'conformance',
+    files: ['src/conformance/'],
+    may: [...leaves, 'schema', 'signature', 'testing', 'zod', 'node:*'],
+  },
   {
     area: 'cli',
     files: ['src/cli.ts', 'src/cli/'],
-    may: [...leaves, ...parts, 'app', 'receiver', 'dispatch', 'admin', 'emulator', 'commander'],
+    may: [...leaves, ...parts, 'app', 'receiver', 'dispatch', 'admin', 'emulator', 'conformance', 'commander'],
   },
 ]
 
@@ -202,7 +217,7 @@ function violationsOf(file: string, source: string): string[] {
 }
 
 const root = join(import.meta.dirname, '../..')
-const files = globSync('{src,handlers,schema}/**/*.ts', { cwd: root }).toSorted()
+const files = globSync('{src,handlers,schema}/**/*.{ts,tsx}', { cwd: root }).toSorted()
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
 test('every file imports only what the design lets its part import', () => {

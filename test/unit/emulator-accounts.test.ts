@@ -86,7 +86,7 @@ test('what belongs to one account can be neither seen nor changed by another', (
   expect(accounts.updateWebhook(other, webhookId, { url: 'https://evil.example/' })).toBeNull()
   expect(accounts.removeWebhook(other, webhookId)).toBe(false)
   expect([accounts.webhooks(other), accounts.alerts(other)]).toEqual([[], []])
-  expect(accounts.ownerOfAlert(alertId)).toBe(accountId)
+  expect(accounts.anyAlert(alertId)?.accountId).toBe(accountId)
 })
 
 test('R77 a secret that is given is kept, one that is not is drawn, and said to be', () => {

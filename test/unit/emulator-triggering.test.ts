@@ -1,21 +1,62 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { eventTypes, type EventType, type KnownEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
+import type { PlainEvent } from '../../src/emulator/overriding.ts'
+import { triggerIn } from '../../src/emulator/trigger-in.ts'
 import { createTriggering } from '../../src/emulator/triggering.ts'
-import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type World, type WorldAct, type WorldEvent } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 import { silentLogger } from '../../src/log.ts'
 
-function setUp(apply: (act: WorldAct) => object, rate = 1) {
-  const clock = createTestClock()
-  const { views } = createWorld({ seed: 'triggering', startAt: clock.now() })
-  const world: Pick<World, 'acts' | 'views'> = { views, acts: { apply: (act) => ({ ...apply(act) }) } }
+interface Parts {
+  readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>
+  readonly copyWorld: () => World
+}
+
+function setUpWith({ world, copyWorld }: Parts, rate: number, clock = createTestClock()) {
   const logged: unknown[][] = []
+  const raw: PlainEvent[] = []
   const log = { ...silentLogger, error: (...entry: unknown[]) => void logged.push(entry) }
   const accounts = createAccounts({ clock, randomBytes })
-  const triggering = createTriggering({ world, accounts, clock, seed: 's', rate, isOver: () => false, log })
-  return { clock, triggering, logged }
+  const triggering = createTriggering({
+    world,
+    copyWorld,
+    sendRaw: (event) => void raw.push(event),
+    accounts,
+    clock,
+    seed: 's',
+    randomBytes,
+    rate,
+    isOver: () => false,
+    log,
+  })
+  return { clock, triggering, logged, raw }
+}
+
+/** In a world that only notes what it is asked for. */
+function setUp(apply: (act: WorldAct) => object, rate = 1) {
+  const clock = createTestClock()
+  const inner = createWorld({ seed: 'triggering', startAt: clock.now() })
+  const world = { ...inner, acts: { apply: (act: WorldAct) => ({ ...apply(act) }) } }
+  return setUpWith({ world, copyWorld: () => inner }, rate, clock)
+}
+
+/** In a whole world. */
+function setUpWorld() {
+  const clock = createTestClock()
+  const options = { seed: 'triggering', startAt: clock.now() - 3_600_000 }
+  const world = createWorld(options)
+  world.advanceTo(clock.now())
+  let copies = 0
+  const copyWorld = () => {
+    copies++
+    const copy = createWorld(options)
+    copy.restore(world.snapshot())
+    return copy
+  }
+  return { world, copies: () => copies, ...setUpWith({ world, copyWorld }, 0, clock) }
 }
 
 test('whatever is thrown while events are triggered at a rate, it is told once and the next ones are tried', async () => {
@@ -65,4 +106,135 @@ test('nothing is triggered before time moves on, and who begins anew has the sam
   triggering.begin()
   await clock.advance(10_000)
   expect(types).toEqual(first)
+})
+
+const atOnce = eventTypes.filter((type) => type !== 'token.new_listing' && type !== 'token.price_alert')
+
+test.each(atOnce)('R92 %s: the id that is given is that of the event of this type which arose from it', (type) => {
+  const { triggering, world } = setUpWorld()
+  const before = world.eventsAfter(0, 10_000).length
+  const { eventId, isRaw, ...who } = triggering.trigger(type)
+  const arisen = world.eventsAfter(before, 100).map(({ event }) => event)
+  const event = arisen.find(({ id }) => id === eventId)
+  expect([event?.type, isRaw]).toEqual([type, false])
+  expect(Object.values(event?.data ?? {})).toContain(who['token'] ?? who['wallet'])
+})
+
+test('of several events of the type, that one is given which is about who the story is about; if there is none, no other', () => {
+  const { world } = setUpWorld()
+  const [other, ours] = world.views.tokens().map(({ address }) => ({ token_address: address }))
+  const tell = (toTell: readonly (object | undefined)[]) => {
+    const listeners = new Set<(event: WorldEvent) => void>()
+    return triggerIn(
+      {
+        onEvent: (fn) => {
+          listeners.add(fn)
+          return () => listeners.delete(fn)
+        },
+        acts: {
+          apply() {
+            for (const [index, data] of toTell.entries()) {
+              const event = {
+                id: `evt_${index}`,
+                type: 'token.new_listing',
+                created_at: '',
+                data,
+              } as unknown as KnownEvent
+              for (const fn of listeners) fn({ seq: index, cause: 0, event, alertIds: [], audience: 'all' })
+            }
+            return { token: ours?.token_address }
+          },
+        },
+      },
+      'token.new_listing',
+    ).event?.id
+  }
+  expect(tell([other, ours, other])).toBe('evt_1')
+  expect(tell([ours, other, ours])).toBe('evt_2')
+  expect(tell([other])).toBeUndefined()
+})
+
+test('R94 a listing has no id yet when it is triggered; it is told within five seconds, about the token that is given', () => {
+  const { triggering, world } = setUpWorld()
+  const { eventId, token } = triggering.trigger('token.new_listing')
+  expect(eventId).toBeNull()
+  const before = world.eventsAfter(0, 10_000).length
+  world.advanceTo(world.now() + 5_000)
+  const told = world.eventsAfter(before, 100).filter(({ event }) => event.type === 'token.new_listing')
+  expect(told.map(({ event }) => (event.data as { token_address?: string }).token_address)).toContain(token)
+})
+
+test.each(eventTypes)('%s with members that are set is sent raw, and the true world does not change', (type) => {
+  const { triggering, world, raw, clock } = setUpWorld()
+  const before = world.digest()
+  const triggered = triggering.trigger(type, { 'data.symbol': 'PEPE', 'data.extra.deep': 1 })
+  expect(world.digest()).toBe(before)
+  expect(raw).toHaveLength(1)
+  const [event] = raw
+  expect(triggered).toMatchObject({ eventId: event?.id, isRaw: true })
+  expect(event).toMatchObject({
+    id: expect.stringMatching(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/),
+    type,
+    created_at: new Date(clock.now()).toISOString(),
+    data: { symbol: 'PEPE', extra: { deep: 1 } },
+  })
+})
+
+test('a thousand raw events have ids of their own, sort by them, and cost one copy of the world', async () => {
+  const { triggering, raw, copies } = setUpWorld()
+  const request = { type: 'contract.ownership_changed' as EventType, count: 1_000, set: { 'data.symbol': 'x' } }
+  const triggered = await triggering.many(request)
+  const ids = raw.map(({ id }) => id)
+  expect(triggered.map(({ eventId }) => eventId)).toEqual(ids)
+  expect(new Set(ids).size).toBe(1_000)
+  expect(ids.toSorted()).toEqual(ids)
+  expect(copies()).toBe(1)
+  const again = setUpWorld()
+  again.triggering.trigger('contract.ownership_changed', { 'data.symbol': 'x' })
+  expect(ids).not.toContain(again.raw[0]?.id)
+})
+
+test('many at once give way to others, and end with a reason when the world is put elsewhere meanwhile', async () => {
+  let applied = 0
+  const { triggering } = setUp(() => {
+    applied++
+    return {}
+  })
+  const under = triggering.many({ type: 'wallet.large_trade', count: 10_000 })
+  const refused = expect(under).rejects.toMatchObject({
+    code: 'bad_request',
+    message: 'the world was put elsewhere when 20 of 10000 events were triggered',
+  })
+  triggering.begin()
+  await refused
+  expect(applied).toBe(20)
+})
+
+test('with a rate the first arises at once and the others follow in time of the world, to the last one', async () => {
+  const types: string[] = []
+  const { clock, triggering } = setUp((act) => {
+    if (act.kind === 'trigger') types.push(act.type)
+    return {}
+  }, 0)
+  const given = await triggering.many({ type: 'wallet.large_trade', count: 5, rate: 2 })
+  expect([given.length, types.length]).toEqual([1, 1])
+  await clock.advance(499)
+  expect(types).toHaveLength(1)
+  await clock.advance(1)
+  expect(types).toHaveLength(2)
+  await clock.advance(10_000)
+  expect(types).toEqual(Array.from({ length: 5 }, () => 'wallet.large_trade'))
+  expect(clock.nextTimerAt()).toBeNull()
+})
+
+test.each(['begin', 'stop'] as const)('%s ends what is triggered at a rate that somebody asked for', async (end) => {
+  let applied = 0
+  const { clock, triggering } = setUp(() => ({ applied: applied++ }), 0)
+  await triggering.many({ type: 'wallet.large_trade', count: 100, rate: 1 })
+  await clock.advance(3_000)
+  expect(applied).toBe(4)
+  triggering[end]()
+  expect(clock.nextTimerAt()).toBeNull()
+  await clock.advance(3_000)
+  expect(applied).toBe(4)
 })

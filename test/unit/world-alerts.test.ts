@@ -35,7 +35,7 @@ describe('an alert on a price', () => {
     expect(told()).toEqual([])
     moveTo(0.2 * sign)
     expect(told()).toMatchObject([{ alert_type: type, threshold_usd: threshold, current_price_usd: price() }])
-    expect(events[0]?.alertId).toBe('alrt_1')
+    expect(events[0]).toMatchObject({ alertIds: ['alrt_1'], audience: 'owners' })
     moveTo(3 * sign)
     moveTo(1 * sign)
     expect(told()).toHaveLength(1)
@@ -106,8 +106,8 @@ describe('an alert on a price', () => {
     setPriceAlerts(world, 1)
     world.advanceTo(startAt + dayMs)
     const times = Map.groupBy(
-      events.filter(({ alertId }) => alertId !== null),
-      ({ alertId }) => alertId,
+      events.filter(({ alertIds }) => alertIds.length > 0),
+      ({ alertIds }) => alertIds.join(),
     )
     expect(times.size).toBeGreaterThan(10)
     const waits = [...times.values()].flatMap((fired) =>
@@ -115,6 +115,22 @@ describe('an alert on a price', () => {
     )
     expect(waits.length).toBeGreaterThan(3)
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(5 * minuteMs)
+  })
+
+  it('A17 that is to fire once does not fire again, however far and long the price went back', () => {
+    const { world, moveTo, told, threshold, events } = watch('price_above', 5)
+    const { network, address } = world.views.tokens()[0]!
+    const alert = { type: 'price_above', network, address, threshold } as const
+    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_once', ...alert, isOneShot: true })
+    const rounds = () => {
+      moveTo(1)
+      moveTo(-5)
+      world.advanceTo(world.now() + 10 * minuteMs)
+      moveTo(-6)
+    }
+    for (let n = 0; n < 3; n++) rounds()
+    expect(told()).toHaveLength(4)
+    expect(events.map(({ alertIds }) => alertIds.join())).toEqual(['alrt_1', 'alrt_once', 'alrt_1', 'alrt_1'])
   })
 
   it('is gone when it is removed, and the others stay', () => {
@@ -125,14 +141,14 @@ describe('an alert on a price', () => {
     world.acts.apply({ kind: 'remove-alert', alertId: 'alrt_1' })
     moveTo(1)
     expect(told()).toHaveLength(1)
-    expect(events.map(({ alertId }) => alertId)).toEqual(['alrt_2'])
+    expect(events.map(({ alertIds }) => alertIds)).toEqual([['alrt_2']])
     expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
   })
 
   it('may be taken away by whoever is told of it', () => {
     const { world, moveTo, told } = watch('price_above', 5)
-    const stop = world.onEvent(({ alertId }) => {
-      if (alertId !== null) world.acts.apply({ kind: 'remove-alert', alertId })
+    const stop = world.onEvent(({ alertIds }) => {
+      for (const alertId of alertIds) world.acts.apply({ kind: 'remove-alert', alertId })
     })
     moveTo(1)
     expect(told()).toHaveLength(1)

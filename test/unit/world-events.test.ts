@@ -1,13 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { eventTypes, type EventType } from '../../schema/index.ts'
+import { eventTypes } from '../../schema/index.ts'
 import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { LogKind } from '../../src/emulator/world/state.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
-import { collectEvents, dayMs, hourMs, openWorld, readLedger, setPriceAlerts, startAt } from '../support/world.ts'
+import {
+  collectEvents,
+  dayMs,
+  hourMs,
+  openWorld,
+  readLedger,
+  setPriceAlerts,
+  startAt,
+  type EventName,
+} from '../support/world.ts'
 
 /** What an event of a type may be caused by. */
-const causes: Readonly<Record<EventType, readonly (LogKind | 'trade')[]>> = {
+const causes: Readonly<Record<EventName, readonly (LogKind | 'trade')[]>> = {
   'token.price_alert': ['trade', 'price-seen'],
+  'token.volume_spike': ['trade'],
   'token.new_listing': ['pool-created', 'graduated'],
   'token.risk_change': ['audited'],
   'wallet.large_trade': ['trade'],

@@ -77,7 +77,7 @@ describe('a trigger', () => {
     const tooSoon = () => world.acts.apply({ kind: 'trigger', type: 'token.price_alert' })
     expect(tooSoon).toThrow(WorldRefusal)
     world.advanceTo(world.now() + 5 * minuteMs)
-    expect(pull(world, 'token.price_alert').map(({ alertId }) => alertId)).toEqual(['alrt_1'])
+    expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])
   })
 
   it('A34 follows the thresholds that are set', () => {

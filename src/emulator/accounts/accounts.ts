@@ -27,8 +27,10 @@ export interface AccountsOptions {
   readonly save?: SaveChange
   /** How the world comes to know of an alert, and of its end. Default: it does not. */
   readonly act?: ActAlongside
-  /** Called after webhooks have come, changed or gone. */
-  readonly onWebhooks?: () => void
+  /** Whether alerts fire once only (A17). Default: they do not. */
+  readonly isOneShot?: boolean
+  /** Called after a webhook or an alert has gone. */
+  readonly onEndpointGone?: () => void
 }
 
 /** The accounts, and how all of them are taken out and put back. */
@@ -46,7 +48,8 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     initial = emptyAccounts,
     save = () => {},
     act = () => {},
-    onWebhooks = () => {},
+    isOneShot = false,
+    onEndpointGone = () => {},
   } = options
   const accounts = new Map<string, Account>()
   const keys = new Map<string, StoredKey>()
@@ -82,7 +85,6 @@ export function createAccounts(options: AccountsOptions): AccountStore {
   function putWebhook(webhook: Webhook): void {
     save({ kind: 'webhook', value: webhook })
     webhooks.set(webhook.webhookId, webhook)
-    onWebhooks()
   }
 
   load(initial)
@@ -160,7 +162,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       if (webhooks.get(webhookId)?.accountId !== accountId) return false
       save({ kind: 'webhook-removed', webhookId })
       webhooks.delete(webhookId)
-      onWebhooks()
+      onEndpointGone()
       return true
     },
 
@@ -175,7 +177,10 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
       const undo = { kind: 'alert-removed', alertId: alert.alertId } as const
-      act({ kind: 'add-alert', ...watched }, { change: { kind: 'alert', value: alert }, undo })
+      act(
+        { kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) },
+        { change: { kind: 'alert', value: alert }, undo },
+      )
       alerts.set(alert.alertId, alert)
       return alert
     },
@@ -185,9 +190,25 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       const change = { kind: 'alert-removed', alertId } as const
       act({ kind: 'remove-alert', alertId }, { change, undo: { kind: 'alert', value: alert } })
       alerts.delete(alertId)
+      onEndpointGone()
       return true
     },
-    ownerOfAlert: (alertId) => alerts.get(alertId)?.accountId ?? null,
+    anyAlert: (alertId) => alerts.get(alertId) ?? null,
+    setAlertTriggered(alertId) {
+      const alert = alerts.get(alertId)
+      if (alert === undefined) return
+      const triggered = { ...alert, status: 'triggered' } as const
+      save({ kind: 'alert', value: triggered })
+      alerts.set(alertId, triggered)
+    },
+
+    endpoint(endpointId) {
+      const webhook = webhooks.get(endpointId)
+      if (webhook !== undefined) return { id: endpointId, url: webhook.url, secret: webhook.secret }
+      const alert = alerts.get(endpointId)
+      if (alert === undefined) return null
+      return { id: endpointId, url: alert.webhookUrl, secret: find(alert.accountId).alertSecret }
+    },
 
     state: () => ({
       accounts: [...accounts.values()],
@@ -197,7 +218,6 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     }),
     restore(state) {
       load(state)
-      onWebhooks()
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
+import type { Endpoint } from '../deliveries/port.ts'
 import type { Scope } from '../../../schema/rest/scopes.ts'
 
 /** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
@@ -111,6 +112,11 @@ export interface Accounts {
   /** Throws `LimitReached` beyond 100 (A26). The world watches for it from now on. */
   addAlert(accountId: string, alert: NewAlert): Alert
   removeAlert(accountId: string, alertId: string): boolean
-  /** Which account an alert is of; null if there is none of this id. */
-  ownerOfAlert(alertId: string): string | null
+  /** An alert of whichever account; null if there is none of this id. */
+  anyAlert(alertId: string): Alert | null
+  /** An alert that fires once only has fired (A17). */
+  setAlertTriggered(alertId: string): void
+
+  /** Where a webhook or an alert wants its events, and what signs them; null once it is gone. */
+  endpoint(endpointId: string): Endpoint | null
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { InboxError } from '../../errors.ts'
 import { KeyTaken, LimitReached } from '../accounts/port.ts'
+import { FaultRefused } from '../faults/port.ts'
 import { RestError, type Problem } from '../rest/error.ts'
 import { WorldRefusal } from '../world/port.ts'
 
@@ -35,7 +36,8 @@ export function toControlError(thrown: unknown): ControlError | null {
   }
   if (thrown instanceof WorldRefusal)
     return new ControlError(409, 'refused_by_world', thrown.message, { cause: thrown })
-  if (thrown instanceof LimitReached) return new ControlError(409, 'limit_reached', thrown.message, { cause: thrown })
+  if (thrown instanceof LimitReached || thrown instanceof FaultRefused)
+    return new ControlError(409, 'limit_reached', thrown.message, { cause: thrown })
   if (thrown instanceof KeyTaken) return new ControlError(409, 'conflict', thrown.message, { cause: thrown })
   if (thrown instanceof InboxError && thrown.code === 'bad_request') {
     return new ControlError(409, 'conflict', thrown.message, { cause: thrown })

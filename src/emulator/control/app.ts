@@ -8,7 +8,7 @@ import { toInvalidRequest, type Place } from '../rest/problems.ts'
 import { parseQuery } from '../rest/query.ts'
 import { ControlError, sendData, sendError, toControlError } from './answers.ts'
 import { createGuard } from './guard.ts'
-import type { Controlled, Route } from './route.ts'
+import { taken, type Controlled, type Route } from './route.ts'
 import { routes } from './routes.ts'
 
 export interface ControlAppOptions extends Controlled {
@@ -27,7 +27,7 @@ const prefix = '/_emulator'
 
 /** The routes by which tests and people steer the emulator; never part of `/v1`. */
 export function createControlApp({ token, wall, log, ...controlled }: ControlAppOptions): ControlApp {
-  const guard = createGuard(token)
+  const guard = createGuard({ token, sessions: controlled.sessions })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = wall.now()
@@ -36,14 +36,15 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       latency_ms: Math.max(0, Math.round(wall.now() - startedAt)),
     })
     try {
-      guard(request)
-      const { route, id } = match(request)
+      const found = matchesOf(request)
+      if (!found.some(({ route }) => route.isOpen)) guard(request)
+      const { route, id } = matchOf(request, found)
       const body = route.body === null ? null : parse(route.body, await readJsonBody(request, response), 'body')
       const query = readQuery(route, request.url ?? '')
-      const data = await route.answer(controlled, { body, query, id })
-      if (request.method !== 'GET')
+      const data = await route.answer(controlled, { body, query, id, request, response })
+      if (request.method !== 'GET' && !route.isOpen)
         log.info({ path: safeText(splitTarget(request.url ?? '', null).path) }, 'the emulator was steered')
-      sendData(response, route.status, data, meta())
+      if (data !== taken) sendData(response, route.status, data, meta())
     } catch (thrown) {
       const error = toControlError(thrown)
       if (error === null) log.error({ error: messageOf(thrown) }, 'a control request failed')
@@ -61,26 +62,42 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
   }
 }
 
-function match(request: IncomingMessage): { readonly route: Route; readonly id: string } {
-  const [path = ''] = (request.url ?? '').slice(prefix.length).split('?')
-  const found = routes.flatMap((route) => {
+interface Match {
+  readonly route: Route
+  /** What stands for `:id`, empty if the pattern has none. */
+  readonly id: string
+}
+
+/** Paths that are written out come first: `counts` is no id where it is a path of its own. */
+const inOrder = routes.toSorted((a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')))
+
+/** The routes of the path of a request, whatever their methods. */
+function matchesOf({ url = '' }: IncomingMessage): readonly Match[] {
+  const [path = ''] = url.slice(prefix.length).split('?')
+  return inOrder.flatMap((route) => {
     const id = idIn(path, route.path)
     return id === undefined ? [] : [{ route, id }]
   })
+}
+
+function matchOf(request: IncomingMessage, found: readonly Match[]): Match {
   const match = found.find(({ route }) => route.method === request.method)
   if (match !== undefined) return match
   if (found.length === 0)
     throw new ControlError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all there is`)
-  const allowed = found.map(({ route }) => route.method).join(', ')
+  const allowed = [...new Set(found.map(({ route }) => route.method))].join(', ')
   throw new ControlError(405, 'method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
 }
 
 /** What stands for `:id` in a path, empty if the pattern has none; undefined if the path is another. */
 function idIn(path: string, pattern: string): string | undefined {
-  if (!pattern.endsWith(':id')) return path === pattern ? '' : undefined
-  const start = pattern.slice(0, -':id'.length)
-  const id = path.slice(start.length)
-  return path.startsWith(start) && id !== '' && !id.includes('/') ? id : undefined
+  const [parts, expected] = [path.split('/'), pattern.split('/')]
+  const isSame = parts.length === expected.length && parts.every((part, index) => fits(part, expected[index]))
+  return isSame ? (parts[expected.indexOf(':id')] ?? '') : undefined
+}
+
+function fits(part: string, expected: string | undefined): boolean {
+  return expected === ':id' ? part !== '' : part === expected
 }
 
 function readQuery(route: Route, target: string): unknown {

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { eventTypes, networkIds, type NetworkId } from '../../../schema/index.ts'
 import { networkStatuses } from '../../../schema/rest/network.ts'
+import { searchParameter } from '../../../schema/rest/parameters.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
 import { longestDurationMs } from '../duration.ts'
 import { keySchema, thresholdsSchema } from '../seed/schema.ts'
 import { clockModes } from '../world-clock.ts'
 import { parseAddress } from '../world/addresses.ts'
 import { archetypes, honeypotTypes, storyNames } from '../world/port.ts'
-import { lineOf, numberFrom, numberUpTo, wholeNumberFrom } from './values.ts'
+import { limit, lineOf, numberFrom, numberUpTo, wholeNumber, wholeNumberFrom } from './values.ts'
 
 // What control requests carry. Members that are not here are refused: a misspelt one would do something else than meant.
 
@@ -19,7 +20,7 @@ const symbol = lineOf('a symbol', 32)
 const name = lineOf('a name', 64)
 
 /** Makes the named members of an act, addresses of its network, canonical. */
-function canonical<T extends { readonly network: NetworkId }>(...members: readonly (keyof T & string)[]) {
+export function canonical<T extends { readonly network: NetworkId }>(...members: readonly (keyof T & string)[]) {
   return (act: T, context: z.core.$RefinementCtx): T => {
     const changed = members.flatMap((member): [string, string][] => {
       const text = act[member]
@@ -80,8 +81,6 @@ export const actBodies = {
   thresholds: thresholdsSchema,
 } as const
 
-export const triggerBody = z.strictObject({ type: z.enum(eventTypes) })
-
 export const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestDurationMs) })
 export const clockBody = z
   .strictObject({ mode: z.enum(clockModes), speed: z.exactOptional(numberFrom(0.001, 1e6)) })
@@ -107,12 +106,6 @@ export const keyBody = z.strictObject({
   ...keySchema.shape,
 })
 
-const wholeNumber = z
-  .string()
-  .regex(/^\d{1,15}$/, 'expected a whole number')
-  .transform(Number)
-const limit = wholeNumber.refine((value) => value >= 1 && value <= 1_000, 'expected a whole number from 1 to 1000')
-
 export const eventsQuery = z.strictObject({
   after: z.exactOptional(wholeNumber),
   limit: limit.prefault('100'),
@@ -133,6 +126,11 @@ export const walletsQuery = z.strictObject({
   archetype: z.exactOptional(z.enum(archetypes)),
   tracked: z.exactOptional(isTrue),
 })
+
+/** A token or a wallet. */
+export const placeQuery = z.strictObject({ network, address }).transform(canonical('address'))
+
+export const searchQuery = z.strictObject({ q: searchParameter })
 
 /** The digest is of everything there is, so it is made only for whoever asks for it. */
 export const worldQuery = z.strictObject({ digest: z.exactOptional(z.literal('1')) })

@@ -1,7 +1,7 @@
 import { eventsQuery, tokensQuery, walletsQuery } from './bodies.ts'
-import type { Keeper } from '../keeper.ts'
 import type { World, WorldEvent } from '../world/port.ts'
 import { route, type Route } from './route.ts'
+import { present, toTokenRow } from './shown.ts'
 
 /** What there is to look at: tokens, wallets and events, each with its number, to go on after. */
 export const browseRoutes: readonly Route[] = [
@@ -10,10 +10,7 @@ export const browseRoutes: readonly Route[] = [
     answer({ keeper }, { query: { network, after, limit } }) {
       const { views } = present(keeper)
       const found = views.tokens().filter((token) => network === undefined || token.network === network)
-      return pageAfter(found, after, limit).map((ref) => {
-        const { address, symbol, name, price_usd } = views.token(ref)
-        return { seq: ref.index + 1, network: ref.network, address, symbol, name, price_usd }
-      })
+      return pageAfter(found, after, limit).map((ref) => toTokenRow(views, ref))
     },
   }),
   route('GET', '/world/wallets', {
@@ -46,11 +43,6 @@ export const browseRoutes: readonly Route[] = [
 export function listRoutes(routes: readonly Route[]): readonly Route[] {
   const list = routes.map(({ method, path }) => ({ method, path: `/_emulator${path}` }))
   return ['', '/'].map((path) => route('GET', path, { answer: () => list }))
-}
-
-function present({ world, clock }: Keeper): World {
-  world.advanceTo(clock.now())
-  return world
 }
 
 function pageAfter<T extends { readonly index: number }>(found: readonly T[], after: number, limit: number): T[] {

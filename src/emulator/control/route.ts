@@ -1,15 +1,24 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
-import type { EventType } from '../../../schema/index.ts'
-import type { Deliveries } from '../deliveries.ts'
+import type { RandomBytes } from '../accounts/ids.ts'
+import type { Deliveries } from '../deliveries/port.ts'
+import type { Faults } from '../faults/port.ts'
 import type { Journal } from '../journal.ts'
 import type { Keeper } from '../keeper.ts'
+import type { Sessions } from '../session/sessions.ts'
+import type { Stream } from '../stream.ts'
+import type { Triggering } from '../triggering.ts'
 
 /** What routes work on. */
 export interface Controlled {
   readonly keeper: Keeper
   readonly journal: Journal
-  readonly deliveries: Pick<Deliveries, 'counts'>
-  readonly trigger: (type: EventType) => Readonly<Record<string, unknown>>
+  readonly deliveries: Deliveries
+  readonly faults: Faults
+  readonly stream: Stream
+  readonly sessions: Sessions
+  readonly randomBytes: RandomBytes
+  readonly triggering: Pick<Triggering, 'many'>
 }
 
 /** A request as a route sees it, checked. */
@@ -18,12 +27,20 @@ export interface ControlCall<B = unknown, Q = unknown> {
   readonly query: Q
   /** The part of the path that stands for `:id`. */
   readonly id: string
+  readonly request: IncomingMessage
+  /** For headers beside those of every answer, or for a route that gives `taken`. */
+  readonly response: ServerResponse
 }
 
+/** What a route gives that answers by itself: nothing more is sent. */
+export const taken = Symbol('the route has taken the response')
+
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below `/_emulator`. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below `/_emulator`. One of its parts may be `:id`. */
   readonly path: string
+  /** Whether it needs no credential. */
+  readonly isOpen: boolean
   /** Null = it takes none. */
   readonly body: z.ZodType | null
   readonly query: z.ZodType | null
@@ -32,6 +49,7 @@ export interface Route {
 }
 
 interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
+  readonly isOpen?: boolean
   readonly body?: B
   readonly query?: Q
   readonly status?: number
@@ -42,11 +60,12 @@ interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
 export function route<B extends z.ZodType, Q extends z.ZodType>(
   method: Route['method'],
   path: string,
-  { body, query, status = 200, answer }: RouteParts<B, Q>,
+  { isOpen = false, body, query, status = 200, answer }: RouteParts<B, Q>,
 ): Route {
   return {
     method,
     path,
+    isOpen,
     body: body ?? null,
     query: query ?? null,
     status,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-// What bodies of control requests are made of, each with words of its own for what it expects.
+// What bodies and queries of control requests are made of, each with words of its own for what it expects.
 
 /** A whole number within bounds, both included. */
 export function wholeNumberFrom(low: number, high: number) {
@@ -32,3 +32,21 @@ export function lineOf(what: string, longest: number) {
 function isLine(text: string): boolean {
   return text !== '' && text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
 }
+
+/** Text of 1 to so many characters, whatever they are. */
+export function textOf(what: string, longest: number) {
+  const error = `expected ${what} of 1 to ${longest} characters`
+  return z.string({ error }).min(1, { error }).max(longest, { error })
+}
+
+/** A whole number from 0 on, in a query. */
+export const wholeNumber = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected a whole number')
+  .transform(Number)
+
+/** How many items of a list are asked for, in a query. */
+export const limit = wholeNumber.refine(
+  (value) => value >= 1 && value <= 1_000,
+  'expected a whole number from 1 to 1000',
+)

@@ -4,6 +4,8 @@ import type { RandomBytes } from '../accounts/ids.ts'
 import type { AccountsChange, AccountsState } from '../accounts/state.ts'
 import type { WorldLog } from '../logged-world.ts'
 import type { WorldAct } from '../world/port.ts'
+import type { DeliveryStore } from '../deliveries/port.ts'
+import { createDeliveryStore } from './delivery-store.ts'
 import type { Archive, SavedState } from './archive.ts'
 import { openDatabase } from './open-database.ts'
 import { createRecords, createStates } from './tables.ts'
@@ -49,6 +51,7 @@ export interface DataFile extends WorldLog {
   /** Null if the world is yet to be made. */
   leftBehind(): LeftBehind | null
   readonly archive: Archive
+  readonly deliveries: DeliveryStore
   save(change: AccountsChange): void
   /** Number of the last act, to be given to `checkpoint` with a state that was taken after it. */
   lastAct(): number
@@ -88,6 +91,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
     // What a process left that died before its world was complete.
     db.exec('DELETE FROM meta; DELETE FROM account; DELETE FROM api_key; DELETE FROM webhook; DELETE FROM alert')
     db.exec('DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
+    createDeliveryStore(db).clear()
     meta.set('identity', JSON.stringify(identity))
     meta.set('start_at', String(startAt))
     meta.set('secret', Buffer.from(randomBytes(32)).toString('base64url'))
@@ -97,6 +101,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
 
   const records = createRecords(db)
   const states = createStates(db)
+  const deliveries = createDeliveryStore(db)
   const appendAct = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
   const dropAct = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
   const dropActs = db.prepare<[number]>('DELETE FROM act WHERE id <= ?')
@@ -134,6 +139,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
           .filter(({ name }) => name.startsWith(archived))
           .map(({ name, at }) => ({ name: name.slice(archived.length), at })),
     },
+    deliveries,
     save: (change) => records.write(change),
     append: db.transaction((at: number, act: WorldAct, change?: AccountsChange) => {
       lastAct = Number(appendAct.run(at, JSON.stringify(act)).lastInsertRowid)
@@ -158,6 +164,8 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
       records.replaceAll(state.accounts)
       states.put(latest, state)
       dropActs.run(lastAct)
+      // They belong to the course of time that is left.
+      deliveries.clear()
       meta.set('course', String(readCourse() + 1))
       note(state.at)
     }),

@@ -1,6 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { deliveryTables } from './delivery-tables.ts'
 import { InboxError, messageOf } from '../../errors.ts'
 
 /** What this program reads and writes. */
@@ -20,6 +21,7 @@ const tables = `
     parts TEXT NOT NULL
   ) STRICT;
   CREATE TABLE chunk (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+  ${deliveryTables}
 `
 
 /**

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
+import type { AnswerPlan } from '../faults/port.ts'
 import { readBearer, type Presented } from './bearer.ts'
 import type { RestError } from './error.ts'
 import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal-entry.ts'
+import { parseQuery } from './query.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
+import { sendBroken } from './send-broken.ts'
 import type { RestSettings } from './settings.ts'
 
 /** What `X-RateLimit-Limit` says where there is no limit: on the plan for load tests (A54). */
@@ -22,6 +25,8 @@ export interface Exchange {
   retryAfter(): number
   /** Keeps the body of the request for the journal. */
   noteBody(body: unknown): void
+  /** From now on the answer suffers this. */
+  suffer(plan: AnswerPlan): void
   /** `meta`: what it has beside `timestamp` and `latency_ms`. */
   succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
   fail(error: RestError): void
@@ -90,11 +95,15 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       const caller = presentedKey === null ? null : accounts.authenticate(presentedKey)
       const quota = takeQuota(caller, request.socket.remoteAddress)
       let requestBody: string | null = null
+      let plan: AnswerPlan | null = null
 
-      const send = (status: number, body: string, headers: Readonly<Record<string, string>>) => {
+      const send = (givenStatus: number, givenBody: string, extra: Readonly<Record<string, string>>) => {
+        const instead = plan?.instead?.kind ?? 'error'
+        const [status, body] = instead === 'empty' ? [200, ''] : [givenStatus, givenBody]
         if (!response.headersSent && !response.destroyed) {
-          response.writeHead(status, { ...headersOf(requestId, quota, body), ...headers })
-          response.end(body)
+          const headers = { ...headersOf(requestId, quota, body), ...extra }
+          if (instead === 'error' || instead === 'empty') response.writeHead(status, headers).end(body)
+          else sendBroken(instead, response, { status, headers, body })
         }
         onExchange?.({
           requestId,
@@ -107,6 +116,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           latencyMs: timeAndLatency(startedAt).latency_ms,
           requestBody,
           responseBody: excerptOfText(body, presentedKey),
+          ...(plan !== null && { faults: plan.faults }),
         })
       }
 
@@ -118,10 +128,15 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         noteBody(body) {
           if (onExchange !== undefined) requestBody = excerptOf(body, presentedKey)
         },
+        suffer(given) {
+          plan = given
+        },
         succeed(status, data, meta, isPage) {
           const { timestamp, latency_ms } = timeAndLatency(startedAt)
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
-          send(status, JSON.stringify({ success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }), {})
+          const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
+          const answer = plan === null ? envelope : plan.alter(envelope, { cursor: cursorOf(request) })
+          send(status, JSON.stringify(answer), {})
         },
         fail(error) {
           send(error.status, failure(error, requestId, startedAt), error.headers)
@@ -137,6 +152,12 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       return [`HTTP/1.1 ${statusLine}`, ...lines, '', body].join('\r\n')
     },
   }
+}
+
+/** The cursor of the page that was asked for. */
+function cursorOf({ url = '' }: IncomingMessage): string | null {
+  const query = parseQuery(url)
+  return query.ok ? (query.values['cursor'] ?? null) : null
 }
 
 /** How the end of v1 is announced, 180 days ahead (R126, A62). */

@@ -18,6 +18,8 @@ export interface RestExchange {
   /** The beginning of the body as JSON; null if there was none, or none that could be read. */
   readonly requestBody: string | null
   readonly responseBody: string
+  /** Names of the faults that the answer suffered, if there are any (2.8). */
+  readonly faults?: readonly string[]
 }
 
 const longestExcerpt = 4_096

@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts'
 import { messageOf } from '../../errors.ts'
 import { safeText, type Logger } from '../../log.ts'
 import type { Accounts } from '../accounts/port.ts'
+import type { Faults } from '../faults/port.ts'
 import type { World } from '../world/port.ts'
 import { createAlertHandlers } from './alerts.ts'
 import { readJsonBody } from './body.ts'
@@ -31,6 +32,7 @@ import {
 } from './refusals.ts'
 import { createUnreadRefusal } from './refuse-unread.ts'
 import { defaultRestSettings, type RestSettings } from './settings.ts'
+import { createSpoiling } from './spoil.ts'
 import { createTokenHandlers } from './tokens.ts'
 import { createWalletHandlers } from './wallets.ts'
 import { createWebhookHandlers } from './webhooks.ts'
@@ -50,6 +52,8 @@ export interface RestAppOptions {
   readonly log: Logger
   /** Called once for each request that was answered, without secrets. */
   readonly onExchange?: (exchange: RestExchange) => void
+  /** What answers suffer (2.8). Default: nothing. */
+  readonly faults?: Pick<Faults, 'planAnswer'>
 }
 
 export interface RestApp {
@@ -67,13 +71,14 @@ export interface RestApp {
  *
  * Order of checks, the same for all: rate limit (429) – Host (400) – path, method (404, 405) – key (401) – documented (501) –
  * scope (403) – media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – status of the
- * network (503) – what is asked for (404, 409).
+ * network (503) – what is asked for (404, 409). Injected faults befall requests with a valid key that are within its limit.
  */
 export function createRestApp(options: RestAppOptions): RestApp {
   const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange } = options
   const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
   const current = new WeakMap<IncomingMessage, Exchange>()
   const unread = createUnreadRefusal(exchanges)
+  const spoil = createSpoiling(wall, options.faults)
   const passNetwork = createNetworkGate({ world, wall, settings })
   const pages = createPages({
     cursors: createCursors(options.cursorSecret, options.course),
@@ -169,7 +174,9 @@ export function createRestApp(options: RestAppOptions): RestApp {
       return
     }
     current.set(request, exchange)
-    app(request as Request, response as Response, () => exchange.fail(nothingHere(request.url ?? '')))
+    spoil(request, exchange, () =>
+      app(request as Request, response as Response, () => exchange.fail(nothingHere(request.url ?? ''))),
+    )
   }
   return Object.assign(listener, { onClientError: (error: Error, socket: Duplex) => unread.refuse(error, socket) })
 }

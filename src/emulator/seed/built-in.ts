@@ -21,6 +21,9 @@ export function builtInSeed(seed: string): Seed {
   return parseSeed({
     world: { seed },
     accounts: [{ ...account, ...(isDemo && { alertSecret: demoCredentials.secret }) }],
-    ...(isDemo && { controlToken: demoCredentials.controlToken }),
+    ...(isDemo && {
+      controlToken: demoCredentials.controlToken,
+      dashboard: { user: 'demo', password: demoCredentials.dashboardPassword },
+    }),
   })
 }

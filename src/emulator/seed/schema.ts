@@ -7,7 +7,9 @@ import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
 import { durationForm, longestDurationMs, parseDuration } from '../duration.ts'
+import { faultRuleSchema } from '../faults/schema.ts'
 import { restSettingsSchema } from '../rest/settings.ts'
+import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
 import { parseAddress } from '../world/addresses.ts'
 import { storyNames } from '../world/port.ts'
@@ -125,6 +127,19 @@ export const seedSchema = z
       .strictObject({ mode: z.enum(clockModes).default('real'), speed: z.number().min(0.001).max(1e6).default(1) })
       .prefault({}),
     settings: restSettingsSchema.prefault({}),
+    deliveries: z
+      .strictObject({
+        /** A44 */
+        parallel: z.int().min(1).max(1_000).default(10),
+        /** How events are written; those who sign JSON anew notice (R73). */
+        serializer: z.enum(serializerProfiles).default('spaced'),
+      })
+      .prefault({}),
+    faults: z.array(faultRuleSchema).max(100).default([]),
+    /** A17 */
+    alerts: z.strictObject({ oneShot: z.boolean().default(false) }).prefault({}),
+    /** A65: who may sign in to the dashboard. Without it a password is drawn. */
+    dashboard: z.exactOptional(z.strictObject({ user: name, password: credential })),
     controlToken: z.exactOptional(credential),
     accounts: z.array(accountSchema).max(1_000).default([]),
     tracked: z.array(trackedSchema).max(10_000).default([]),

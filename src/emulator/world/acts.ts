@@ -1,15 +1,14 @@
 import { isHoneypot, isRenounced } from './audit.ts'
 import { findToken, readAddress, type ActOf, type Result } from './act-targets.ts'
+import { addAlert, fireAlert, removeAlert } from './alert-acts.ts'
 import { createListedToken } from './token-birth.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { placeOf, tokenAt, walletAt, writeLog, type Core } from './core.ts'
+import { tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import { readLiquidityUsd, readPositive, readRemovedBps, readSensitivity } from './limits.ts'
 import { openWallet } from './wallets.ts'
 import { changeActivity } from './pace.ts'
 import { canWithdraw } from './pool.ts'
 import { WorldRefusal, type WorldAct, type WorldActs } from './port.ts'
-import { priceUsd } from './prices.ts'
-import { addAlertToDirectory } from './directory.ts'
 import { tellStory } from './telling.ts'
 import { priceMove, swapAll, trade } from './trading-acts.ts'
 import { graduateNow, trigger } from './triggers.ts'
@@ -75,6 +74,8 @@ function apply(core: Core, act: WorldAct): Result {
       return addAlert(core, act)
     case 'remove-alert':
       return removeAlert(core, act.alertId)
+    case 'fire-alert':
+      return fireAlert(core, act.alertId)
   }
 }
 
@@ -120,33 +121,4 @@ function setThresholds({ state: { rules } }: Core, act: ActOf<'thresholds'>): Re
   }
   Object.assign(rules, changed)
   return changed
-}
-
-function addAlert(core: Core, act: ActOf<'add-alert'>): Result {
-  const { alertId, type, network } = act
-  const address = readAddress('address', network, act.address)
-  const threshold = readPositive('threshold', act.threshold)
-  if (core.state.alerts.some((known) => known.alertId === alertId)) {
-    throw new WorldRefusal(`alert ${alertId}: there is one of this id already`)
-  }
-  const token = core.directory.tokens.get(placeOf(network, address))
-  const price = token === undefined ? 0 : priceUsd(core, token)
-  const isBeyond = type === 'price_above' ? price > threshold : type === 'price_below' && price < threshold
-  const alert = { alertId, type, network, address, threshold, isArmed: !isBeyond, firedAt: null }
-  core.state.alerts.push(alert)
-  addAlertToDirectory(core, alert)
-  return { alertId }
-}
-
-function removeAlert(core: Core, alertId: string): Result {
-  const index = core.state.alerts.findIndex((alert) => alert.alertId === alertId)
-  if (index < 0) throw new WorldRefusal(`alert ${alertId}: there is none`)
-  core.state.alerts.splice(index, 1)
-  for (const [place, alerts] of core.directory.alerts) {
-    core.directory.alerts.set(
-      place,
-      alerts.filter((alert) => alert.alertId !== alertId),
-    )
-  }
-  return { alertId }
 }

@@ -1,10 +1,10 @@
-import type { EventOf, EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
+import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
 import { addToAgenda } from './agenda.ts'
 import type { Chance, Stream } from './chance.ts'
 import { toEventId } from './event-id.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import { networkFacts } from './networks.ts'
-import type { WorldEvent, WorldOptions } from './port.ts'
+import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
 import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import type { SearchIndex } from './search-index.ts'
 import type { TradeLog } from './trade-log.ts'
@@ -21,6 +21,9 @@ export interface Core {
   readonly listeners: Set<(event: WorldEvent) => void>
 }
 
+/** What alerts watch for. */
+export type Watch = 'price' | 'volume' | 'trade'
+
 /** Where wallets, tokens and holdings stand in their lists. Made anew from the state after a restore. */
 export interface Directory {
   readonly wallets: Map<string, number>
@@ -34,8 +37,8 @@ export interface Directory {
   readonly markets: Record<NetworkId, number[]>
   /** Wallets that make the markets, by network. */
   readonly bots: Record<NetworkId, number[]>
-  /** Alerts by the place of what they are about. */
-  readonly alerts: Map<string, AlertState[]>
+  /** Alerts by what they watch for and the place of what they are about, in the order in which they were set. */
+  readonly alerts: Record<Watch, Map<string, readonly AlertState[]>>
 }
 
 /** The place of an address: Solana's keep their case, those of EVM networks are shown in one case only. */
@@ -135,18 +138,24 @@ export function writeLog(core: Core, kind: LogKind, token: number): number {
 
 /** Events that have arisen, oldest first, behind the one with the number `after`. */
 export function eventsAfter(core: Core, after: number, limit: number): readonly WorldEvent[] {
-  return core.state.events.slice(after, after + limit).map(({ cause, alertId, json }, index) => {
-    return { seq: after + index + 1, cause, event: JSON.parse(json) as KnownEvent, alertId }
+  return core.state.events.slice(after, after + limit).map(({ json, ...record }, index) => {
+    return { seq: after + index + 1, event: JSON.parse(json) as WorldEvent['event'], ...record }
   })
 }
 
+type AnyType = WorldEvent['event']['type']
+type DataOf<T extends AnyType> = Extract<KnownEvent | VolumeSpikeEvent, { readonly type: T }>['data']
+
+const noAlerts: readonly string[] = []
+
 /** An event arises (R92), caused by an entry of the log. */
-export function emit<T extends EventType>(
+export function emit<T extends AnyType>(
   core: Core,
   type: T,
-  data: EventOf<T>['data'],
+  data: DataOf<T>,
   cause: number,
-  alertId: string | null = null,
+  alertIds: readonly string[] = noAlerts,
+  audience: Audience = 'all',
 ): void {
   const { state } = core
   const seq = state.events.length + 1
@@ -155,7 +164,7 @@ export function emit<T extends EventType>(
     type,
     created_at: new Date(state.now).toISOString(),
     data,
-  } as unknown as KnownEvent
-  state.events.push({ cause, alertId, json: JSON.stringify(event) })
-  for (const listener of core.listeners) listener({ seq, cause, event, alertId })
+  } as unknown as WorldEvent['event']
+  state.events.push({ cause, alertIds, audience, json: JSON.stringify(event) })
+  for (const listener of core.listeners) listener({ seq, cause, event, alertIds, audience })
 }

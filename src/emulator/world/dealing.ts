@@ -1,4 +1,5 @@
 import { coinsForUsd, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { isWatchedWhale } from './trade-alerts.ts'
 import { graduate } from './token-birth.ts'
 import { buy, sell, swap, type Traded } from './market.ts'
 import { noticeTrade } from './rules.ts'
@@ -9,7 +10,8 @@ import { noticeTrade } from './rules.ts'
 export function dealBuy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
   const traded = buy(core, wallet, token, coins)
   if (traded === null) return null
-  noticeTrade(core, traded)
+  // Who buys is a whale after it if ever: it need not be looked at before.
+  noticeTrade(core, traded, false)
   if (tokenAt(core, token).curve?.realTokens === 0n) graduate(core, token)
   return traded
 }
@@ -27,13 +29,15 @@ export function dealSellAll(core: Core, wallet: number, token: number): Traded |
 }
 
 export function dealSell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
+  const wasWhale = isWatchedWhale(core, wallet, [token])
   const traded = sell(core, wallet, token, units)
-  if (traded !== null) noticeTrade(core, traded)
+  if (traded !== null) noticeTrade(core, traded, wasWhale)
   return traded
 }
 
 export function dealSwap(core: Core, wallet: number, from: number, to: number): Traded | null {
+  const wasWhale = isWatchedWhale(core, wallet, [from, to])
   const traded = swap(core, wallet, from, to)
-  if (traded !== null) noticeTrade(core, traded)
+  if (traded !== null) noticeTrade(core, traded, wasWhale)
   return traded
 }

@@ -1,7 +1,8 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
-import { holdersOf, holdingKey, placeOf, type Core, type Directory } from './core.ts'
+import { holdersOf, holdingKey, placeOf, type Core, type Directory, type Watch } from './core.ts'
 import { SearchIndex } from './search-index.ts'
-import type { TokenState, WorldState } from './state.ts'
+import type { AlertState, TokenState } from './state.ts'
+import type { AlertType } from '../../../schema/rest/alert.ts'
 
 export function emptyDirectory(): Directory {
   return {
@@ -12,7 +13,7 @@ export function emptyDirectory(): Directory {
     holders: [],
     markets: lists(),
     bots: lists(),
-    alerts: new Map(),
+    alerts: { price: new Map(), volume: new Map(), trade: new Map() },
   }
 }
 
@@ -46,8 +47,25 @@ export function addTokenToDirectory({ directory }: Core, token: TokenState, inde
   directory.names.add(`${token.symbol}\n${token.name}`)
 }
 
+const watchOf: Readonly<Record<AlertType, Watch>> = {
+  price_above: 'price',
+  price_below: 'price',
+  volume_spike: 'volume',
+  whale_buy: 'trade',
+  whale_sell: 'trade',
+}
+
 /** An alert is found by what it is about. */
-export function addAlertToDirectory({ directory }: Core, alert: WorldState['alerts'][number]): void {
+export function addAlertToDirectory({ directory }: Core, alert: AlertState): void {
+  const alerts = directory.alerts[watchOf[alert.type]]
   const place = placeOf(alert.network, alert.address)
-  directory.alerts.set(place, [...(directory.alerts.get(place) ?? []), alert])
+  alerts.set(place, [...(alerts.get(place) ?? []), alert])
+}
+
+export function removeAlertFromDirectory({ directory }: Core, alert: AlertState): void {
+  const alerts = directory.alerts[watchOf[alert.type]]
+  const place = placeOf(alert.network, alert.address)
+  const left = alerts.get(place)?.filter((other) => other !== alert) ?? []
+  if (left.length > 0) alerts.set(place, left)
+  else alerts.delete(place)
 }

@@ -12,6 +12,16 @@ export function proceedsOf(core: Core, token: number, units: bigint): bigint {
   return pool === null ? 0n : quoteSell(pool, units - tax, pool.feeBps).received
 }
 
+/** What a sale would bring of all that so many coins would buy before; 0 if the token has no pool. */
+export function proceedsAfterBuying(core: Core, token: number, coins: bigint): bigint {
+  const { pool, contract } = tokenAt(core, token)
+  if (pool === null) return 0n
+  const { received } = quoteBuy(pool, coins, pool.feeBps)
+  const after = { coins: pool.coins + coins, tokens: pool.tokens - received }
+  const tax = (received * BigInt(contract.sellTaxBps)) / 10_000n
+  return quoteSell(after, received - tax, pool.feeBps).received
+}
+
 /** What so many coins would buy; 0 if they buy nothing. */
 export function unitsFor(core: Core, token: number, coins: bigint): bigint {
   const { pool, curve } = tokenAt(core, token)

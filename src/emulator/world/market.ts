@@ -64,14 +64,14 @@ export function swap(core: Core, wallet: number, from: number, to: number): Trad
 }
 
 /** Whether a sum has no room for another trade in the 64 bits that it is kept in: after some trillions of dollars. */
-function isFull({ volume }: TokenState, { realizedCost }: WalletState): boolean {
-  return volume > largestSum || realizedCost > largestSum
+export function isFull(sums: Pick<TokenState, 'volume'> | Pick<WalletState, 'realizedCost'>): boolean {
+  return ('volume' in sums ? sums.volume : sums.realizedCost) > largestSum
 }
 
 function buyLeg(core: Core, wallet: number, token: number, coins: bigint): Leg | null {
   const buyer = walletAt(core, wallet)
   const bought = tokenAt(core, token)
-  if (coins <= 1n || buyer.coins < coins || isFull(bought, buyer)) return null
+  if (coins <= 1n || buyer.coins < coins || isFull(bought) || isFull(buyer)) return null
   const exchange = bought.pool ? buyFromPool(core, bought, coins) : buyFromCurve(core, bought, coins)
   if (exchange === null) return null
   const { paid, received, fee, impactPct } = exchange
@@ -94,7 +94,7 @@ function sellLeg(core: Core, wallet: number, token: number, units: bigint): Leg 
   const holding = holdingOf(core, wallet, token)
   const seller = walletAt(core, wallet)
   if (units <= 0n || holding === undefined || holding.balance < units) return null
-  if (isHoneypot(sold) || isFull(sold, seller)) return null
+  if (isHoneypot(sold) || isFull(sold) || isFull(seller)) return null
   const tax = (units * BigInt(sold.contract.sellTaxBps)) / 10_000n
   const exchange = sold.pool ? sellToPool(core, sold, units - tax) : sellToCurve(core, sold, units - tax)
   if (exchange === null) return null

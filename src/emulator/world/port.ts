@@ -23,6 +23,8 @@ export interface World {
   onEvent(fn: (event: WorldEvent) => void): () => void
   /** Events that have arisen, oldest first, from `after` (an event's `seq`) on. */
   eventsAfter(after: number, limit: number): readonly WorldEvent[]
+  /** The number of the newest event; 0 if there is none. */
+  lastEvent(): number
   /** A digest of everything that is: equal states have equal digests (R7). Hex SHA-256. */
   digest(): string
 
@@ -53,9 +55,35 @@ export interface WorldEvent {
   readonly seq: number
   /** The entry of the log that caused it. */
   readonly cause: number
-  readonly event: KnownEvent
-  /** The alert that it answers, for `token.price_alert`. */
-  readonly alertId: string | null
+  readonly event: KnownEvent | VolumeSpikeEvent
+  /** The alerts that it answers, in the order in which they were set: one event may meet several (A42). */
+  readonly alertIds: readonly string[]
+  readonly audience: Audience
+}
+
+/**
+ * Who is told of an event: every subscriber; the accounts that own one of its alerts, for what is about an alert of theirs
+ * (R93, A14); or only the URLs of its alerts, for trades of wallets that nobody tracks (A15).
+ */
+export type Audience = 'all' | 'owners' | 'alerts'
+
+/** What an alert of the type `volume_spike` gives: a type that is not documented (A14, A41). USD as everywhere (A16). */
+export interface VolumeSpikeEvent {
+  id: string
+  type: 'token.volume_spike'
+  created_at: string
+  data: {
+    token_address: string
+    network: string
+    symbol: string
+    alert_type: 'volume_spike'
+    threshold_pct: number
+    /** By how many percent the last hour is above the mean hour, to a millionth. */
+    increase_pct: number
+    volume_1h_usd: number
+    /** Of the 24 hours before the last one. */
+    mean_hourly_volume_usd: number
+  }
 }
 
 /** A moment of the world that can be read again later. */
@@ -109,10 +137,25 @@ export interface WorldViews {
   token(token: TokenRef): Token
   /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
   searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
+  /** At most `count` points, oldest first, evenly apart over the last 24 hours or the time since it had a price. */
+  prices(token: TokenRef, count: number): readonly PricePoint[]
   /** For the explorer and the control API. */
   trackedWallets(): readonly WalletRef[]
+  /** What rules go by that can be set (A34). */
+  thresholds(): Thresholds
   tokens(): readonly TokenRef[]
   wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
+}
+
+export interface PricePoint {
+  readonly at: number
+  readonly price_usd: number
+}
+
+export interface Thresholds {
+  readonly largeTradeUsd: number
+  readonly milestonesUsd: readonly number[]
+  readonly riskSensitivity: number
 }
 
 export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const
@@ -288,7 +331,7 @@ export type WorldAct =
       readonly milestonesUsd?: readonly number[]
       readonly riskSensitivity?: number
     }
-  /** An alert on a price: events arise when it is crossed (R93, R104, A17). */
+  /** An alert: events arise when its condition comes true (R42, R93, R104, A14, A15, A17). */
   | {
       readonly kind: 'add-alert'
       readonly alertId: string
@@ -296,8 +339,12 @@ export type WorldAct =
       readonly network: NetworkId
       readonly address: string
       readonly threshold: number
+      /** It fires once and never again (A17). Default false. */
+      readonly isOneShot?: boolean
     }
   | { readonly kind: 'remove-alert'; readonly alertId: string }
+  /** The shortest story in which the condition of an alert comes true; its event arises at once. */
+  | { readonly kind: 'fire-alert'; readonly alertId: string }
 
 export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
 export type StoryName = (typeof storyNames)[number]

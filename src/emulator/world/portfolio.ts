@@ -19,7 +19,7 @@ export function overviewOf(core: Core, wallet: number): WalletOverview {
     total_trades_all_time: trades.length,
     first_active: timeOf(0),
     last_active: timeOf(trades.length - 1),
-    is_whale: isWhale(core, open),
+    is_whale: isWhale(core, wallet),
     pnl_30d_usd: pnl.total_usd,
     roi_30d_pct: pnl.roi_pct,
   }
@@ -31,8 +31,9 @@ function portfolioValue(core: Core, open: ReadonlySet<number>): bigint {
   return sum
 }
 
-/** A5 */
-function isWhale(core: Core, open: ReadonlySet<number>): boolean {
+/** Whether a wallet is a whale at present (A5). */
+export function isWhale(core: Core, wallet: number): boolean {
+  const { open } = walletAt(core, wallet)
   const { whaleUsd, whaleSupplyPct } = core.options
   if (toUsd(portfolioValue(core, open)) >= whaleUsd) return true
   return [...open].some((index) => {

@@ -36,7 +36,7 @@ export function volume24h(core: Core, token: number): bigint {
 }
 
 /** How many legs of a token are older than a moment. */
-function countBefore(core: Core, token: number, at: number): number {
+export function countBefore(core: Core, token: number, at: number): number {
   const { trades, legs } = core.trades
   return core.trades.ofToken(token).countWhile((leg) => trades.get(legs.get(leg, 'trade'), 'at') < at)
 }

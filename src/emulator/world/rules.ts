@@ -1,27 +1,25 @@
 import { audit, isHoneypot, liquidityMicro, riskLevel, summarise, summariseHoneypot } from './audit.ts'
-import { coinPrice, emit, holdersOf, holdingAt, placeOf, tokenAt, walletAt, writeLog, type Core } from './core.ts'
+import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
 import { pnlOf } from './pnl.ts'
-import { changePct, priceUsd } from './prices.ts'
-import type { AlertState } from './state.ts'
+import { noticePrice } from './price-alerts.ts'
+import { meetTradeAlerts } from './trade-alerts.ts'
+import { noticeVolume } from './volume-alerts.ts'
 
 // What makes an event of what has happened (R93–R102).
 
-/** How long an alert rests before it fires again (A17). */
-export const rearmMs = 300_000
-/** How far the price must go back meanwhile. */
-const rearmShare = 0.005
-
-/** Whoever watches wallets and prices looks at a trade. */
-export function noticeTrade(core: Core, traded: Traded): void {
-  const wallet = walletAt(core, traded.wallet)
-  if (wallet.isTracked) {
-    noticeNewPosition(core, traded)
-    noticeLargeTrade(core, traded)
-    if (traded.soldToken !== null) noticeMilestones(core, traded)
+/** Whoever watches wallets, prices and volumes looks at a trade. `wasWhale`: of the wallet, before it (A5). */
+export function noticeTrade(core: Core, traded: Traded, wasWhale: boolean): void {
+  const { isTracked } = walletAt(core, traded.wallet)
+  const alertIds = meetTradeAlerts(core, traded, wasWhale)
+  if (isTracked) noticeNewPosition(core, traded)
+  noticeLargeTrade(core, traded, isTracked, alertIds)
+  if (isTracked && traded.soldToken !== null) noticeMilestones(core, traded)
+  for (const token of traded.tokens) {
+    noticePrice(core, token, traded.seq)
+    noticeVolume(core, token, traded.seq)
   }
-  for (const token of traded.tokens) noticePrice(core, token, traded.seq)
 }
 
 function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, amountValue, seq }: Traded): void {
@@ -40,20 +38,23 @@ function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, a
   emit(core, 'wallet.new_position', data, seq)
 }
 
-function noticeLargeTrade(core: Core, { wallet, token, kind, value, seq }: Traded): void {
-  if (toUsd(value) <= core.state.rules.largeTradeUsd) return
+/** A trade is told once, whether the rules tell of it, alerts, or both (R96, A15, A42). */
+function noticeLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds: readonly string[]): void {
+  const { wallet, token, kind, value, seq } = traded
+  const isTold = isTracked && toUsd(value) > core.state.rules.largeTradeUsd
+  if (!isTold && alertIds.length === 0) return
   const { network, address } = walletAt(core, wallet)
-  const traded = tokenAt(core, token)
+  const { address: token_address, symbol } = tokenAt(core, token)
   const data = {
     wallet_address: address,
     network,
     trade_type: kind,
-    token_address: traded.address,
-    token_symbol: traded.symbol,
+    token_address,
+    token_symbol: symbol,
     amount_usd: toUsd(value),
     tx_hash: core.txHash(network, seq),
   }
-  emit(core, 'wallet.large_trade', data, seq)
+  emit(core, 'wallet.large_trade', data, seq, alertIds, isTold ? 'all' : 'alerts')
 }
 
 /** A milestone that a sale crosses is told, once per wallet and sign (R98, A35). */
@@ -78,56 +79,6 @@ function noticeMilestones(core: Core, { wallet, seq, realizedBefore }: Traded): 
       emit(core, 'wallet.pnl_milestone', data, seq)
     }
   }
-}
-
-/** All price alerts, once the coins cost something else: in the order in which they were set. */
-export function noticePrices(core: Core): void {
-  // A copy, since whoever is told may take an alert away.
-  for (const alert of core.state.alerts.slice()) {
-    const token = core.directory.tokens.get(placeOf(alert.network, alert.address))
-    if (token !== undefined) noticeAlert(core, token, alert, null)
-  }
-}
-
-/** Price alerts on a token whose price may have moved (R93, R104, A17). */
-function noticePrice(core: Core, token: number, cause: number): void {
-  const { network, address } = tokenAt(core, token)
-  const alerts = core.directory.alerts.get(placeOf(network, address))
-  if (alerts === undefined) return
-  for (const alert of alerts) noticeAlert(core, token, alert, cause)
-}
-
-function noticeAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
-  const { type, threshold } = alert
-  if (type !== 'price_above' && type !== 'price_below') return
-  const price = priceUsd(core, token)
-  const isBeyond = type === 'price_above' ? price > threshold : price < threshold
-  if (!alert.isArmed) {
-    alert.isArmed = !isBeyond && isRearmed(alert, price, core.state.now)
-    return
-  }
-  if (!isBeyond) return
-  alert.isArmed = false
-  alert.firedAt = core.state.now
-  const { address, network, symbol } = tokenAt(core, token)
-  const data = {
-    token_address: address,
-    network,
-    symbol,
-    alert_type: type,
-    threshold_usd: threshold,
-    current_price_usd: price,
-    change_pct_24h: changePct(core, token),
-  }
-  emit(core, 'token.price_alert', data, cause ?? writeLog(core, 'price-seen', token), alert.alertId)
-}
-
-/** Whether a price is back far enough, and long enough after the last time, for an alert to fire once more (A17). */
-function isRearmed({ type, threshold, firedAt }: AlertState, price: number, now: number): boolean {
-  if (firedAt === null) return true
-  const line = threshold * (type === 'price_above' ? 1 - rearmShare : 1 + rearmShare)
-  const isBack = type === 'price_above' ? price <= line : price >= line
-  return isBack && now >= firedAt + rearmMs
 }
 
 /** The audit looks at a contract again; it tells of a honeypot, and of a score that has moved far enough. */

@@ -8,7 +8,7 @@ import type { Mark } from './numbers.ts'
 import type { Pool } from './pool.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
-import type { Archetype, HoneypotType } from './port.ts'
+import type { Archetype, Audience, HoneypotType } from './port.ts'
 
 // Everything that is in the world, as plain data: a snapshot is this and the trades. Entities name each other by their
 // place in the lists, which never changes.
@@ -147,7 +147,9 @@ export interface AlertState {
   readonly network: NetworkId
   readonly address: string
   readonly threshold: number
-  /** It fires on the next crossing; else it waits for the price to move back (A17). */
+  /** It fires once and never again (A17). */
+  readonly isOneShot: boolean
+  /** It fires on the next crossing; else it waits for what it watches to move back (A17), or is done with. */
   isArmed: boolean
   /** Null until it fires for the first time. */
   firedAt: number | null
@@ -173,7 +175,8 @@ export type LogKind =
 /** An event as JSON: there are many, and few are ever read again. */
 export interface EventRecord {
   readonly cause: number
-  readonly alertId: string | null
+  readonly alertIds: readonly string[]
+  readonly audience: Audience
   readonly json: string
 }
 

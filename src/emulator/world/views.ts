@@ -7,6 +7,7 @@ import { pnlOf } from './pnl.ts'
 import type { Token, TokenRef, WalletRef, WorldViews } from './port.ts'
 import { cut } from './pages.ts'
 import { overviewOf, portfolioOf } from './portfolio.ts'
+import { priceSeries } from './price-series.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import { tradesOf } from './trade-views.ts'
 
@@ -47,6 +48,8 @@ export function createViews(core: Core): WorldViews {
       const { shown, lastKey } = cut(existed, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: found.length }
     },
+    prices: ({ index }, count) => priceSeries(core, index, count),
+    thresholds: () => ({ ...core.state.rules }),
     trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
     tokens: () => core.state.tokens.map((_, index) => tokenRef(index)),
     wallets: () =>

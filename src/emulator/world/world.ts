@@ -50,6 +50,7 @@ export function createWorld(options: WorldOptions): World {
       return () => void core.listeners.delete(fn)
     },
     eventsAfter: (after, limit) => eventsAfter(core, after, limit),
+    lastEvent: () => core.state.events.length,
     digest: () => digestOf(core),
     views: createViews(core),
     acts: createActs(core),

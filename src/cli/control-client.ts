@@ -1,0 +1,170 @@
+import { InboxError, messageOf, type ErrorCode } from '../errors.ts'
+import { safeText } from '../log.ts'
+import type {
+  ClockJson,
+  CountsJson,
+  DeliveryJson,
+  EventJson,
+  ReplayBody,
+  TriggerBody,
+  TriggeredJson,
+} from './control-json.ts'
+
+export interface ControlAccess {
+  /** Where an emulator listens, for example http://127.0.0.1:8090. */
+  readonly url: string
+  readonly token: string
+}
+
+/**
+ * A running emulator, by its control routes. All throw the error it answers, as an InboxError that says what to do, and
+ * `emulator_unreachable` where nothing answers.
+ */
+export interface ControlClient {
+  readonly origin: string
+  clock(): Promise<ClockJson>
+  /** Resolves when everything that fell due is done. */
+  advance(ms: number): Promise<ClockJson>
+  counts(): Promise<CountsJson>
+  trigger(body: TriggerBody): Promise<TriggeredJson>
+  /** Newest first. */
+  events(type: string, limit: number): Promise<readonly EventJson[]>
+  /** All deliveries of an event, newest first. */
+  deliveriesOf(eventId: string): Promise<readonly DeliveryJson[]>
+  delivery(deliveryId: string): Promise<DeliveryJson>
+  replay(deliveryId: string): Promise<DeliveryJson>
+  replayAll(body: ReplayBody): Promise<{ readonly matched: number; readonly replayed: number }>
+  setWebhookSecret(webhookId: string, secret: string): Promise<{ readonly webhookId: string; readonly url: string }>
+  /** Draws another one for the alerts of an account, by default the first. */
+  drawAlertSecret(account?: string): Promise<{ readonly alertSecret: string }>
+  /** What happens, as it happens: an open answer of Server-Sent Events. */
+  stream(types: readonly string[], signal: AbortSignal): Promise<Response>
+}
+
+const timeoutMs = 10_000
+/** What makes something happen may take its time. */
+const actTimeoutMs = 280_000
+
+export function createControlClient({ url, token }: ControlAccess): ControlClient {
+  const base = parseEmulatorUrl(url)
+  const authorization = { Authorization: `Bearer ${token}` }
+
+  async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
+    const limitMs = method === 'GET' ? timeoutMs : actTimeoutMs
+    const response = await reach(`_emulator/${path}`, {
+      method,
+      headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
+      ...(body !== null && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(limitMs),
+    })
+    // The other side is the same program: what it gives is not checked again.
+    const { data } = (await readEnvelope(response)) as { readonly data: T }
+    return data
+  }
+
+  async function reach(path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(new URL(path, base), { ...init, redirect: 'error' })
+    } catch (error) {
+      throw unreachable(error)
+    }
+  }
+
+  /** The envelope of an answer that went well. Throws what any other one says. */
+  async function readEnvelope(response: Response): Promise<unknown> {
+    const text = await response.text().catch((error: unknown) => {
+      throw unreachable(error)
+    })
+    const envelope = parseEnvelope(text)
+    if (envelope === null) {
+      throw new InboxError(
+        'emulator_unreachable',
+        `what answers at ${base.origin} is no emulator (status ${response.status}): give its address by --emulator`,
+      )
+    }
+    if (!('error' in envelope)) return envelope
+    throw toError(response.status, envelope.error, base)
+  }
+
+  function unreachable(error: unknown): InboxError {
+    const reason = error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
+    return new InboxError(
+      'emulator_unreachable',
+      `no answer from an emulator at ${base.origin} (${reason}): start \`onchain-inbox emulator\`, or give its address by --emulator`,
+      { cause: error },
+    )
+  }
+
+  return {
+    origin: base.origin,
+    clock: () => call('clock'),
+    advance: (ms) => call('clock/advance', 'POST', { ms }),
+    counts: () => call('deliveries/counts'),
+    trigger: (body) => call('trigger', 'POST', body),
+    events: (type, limit) => call(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
+    deliveriesOf: (event) => call(`deliveries?${search({ event, limit: '1000' })}`),
+    delivery: async (id) => call(`deliveries/${segment(id)}`),
+    replay: async (id) => call(`deliveries/${segment(id)}/replay`, 'POST'),
+    replayAll: (body) => call('deliveries/replay', 'POST', body),
+    setWebhookSecret: async (id, secret) => call(`webhooks/${segment(id)}`, 'PATCH', { secret }),
+    drawAlertSecret: (account) => call('alert-secret', 'POST', account === undefined ? {} : { account }),
+    async stream(types, signal) {
+      const path = `_emulator/stream?types=${types.join(',')}`
+      const response = await reach(path, { headers: { ...authorization, Accept: 'text/event-stream' }, signal })
+      if (!response.ok) await readEnvelope(response)
+      return response
+    },
+  }
+}
+
+function parseEmulatorUrl(text: string): URL {
+  const url = URL.parse(text.endsWith('/') ? text : `${text}/`)
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
+  throw new InboxError('usage', '--emulator: expected a URL such as http://127.0.0.1:8090')
+}
+
+interface Refusal {
+  readonly code: string
+  readonly message: string
+}
+
+function parseEnvelope(text: string): { readonly data: unknown } | { readonly error: Refusal } | null {
+  try {
+    const envelope = JSON.parse(text) as { readonly success?: unknown; readonly data: unknown; readonly error: Refusal }
+    if (envelope.success === true) return { data: envelope.data }
+    return envelope.success === false && typeof envelope.error.message === 'string' ? { error: envelope.error } : null
+  } catch {
+    return null
+  }
+}
+
+const codes: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'body_too_large',
+  429: 'overloaded',
+  500: 'internal',
+  503: 'overloaded',
+}
+
+function toError(status: number, { message }: Refusal, { origin }: URL): InboxError {
+  if (status === 401) {
+    const advice =
+      'set EMULATOR_CONTROL_TOKEN, or give it by --token; the emulator prints it at its start, and draws another each time unless ' +
+      'its seed file sets one'
+    return new InboxError('unauthorized', `the emulator at ${origin} does not take this control token: ${advice}`)
+  }
+  return new InboxError(codes[status] ?? 'bad_request', safeText(message, 1_000))
+}
+
+function search(query: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(query).toString()
+}
+
+/** An id as one part of a path. A URL takes `.` and `..` for something else, however they are encoded. */
+function segment(id: string): string {
+  if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
+  throw new InboxError('usage', `${JSON.stringify(id)} is no id`)
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { processEnvironment } from '../config.ts'
+import { demoCredentials } from '../demo-credentials.ts'
+import { InboxError } from '../errors.ts'
+import { isLoopbackUrl } from '../loopback.ts'
+import { createControlClient, type ControlClient } from './control-client.ts'
+import { printError, type OutputOptions } from './output.ts'
+import { readSecretArgument } from './secret-argument.ts'
+
+/** Options of every command that works on a running emulator. */
+export interface ControlOptions extends OutputOptions {
+  readonly emulator?: string
+  readonly token?: string
+}
+
+const defaultUrl = 'http://127.0.0.1:8090'
+
+/** Gives a command the options of commands on a running emulator, and examples in its help. */
+export function asControlCommand(command: Command, examples: readonly string[]): Command {
+  return withControlOptions(command)
+    .option('--json', 'print one JSON object per line')
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`)
+}
+
+/** The two that say which emulator it is, and open it. */
+export function withControlOptions(command: Command): Command {
+  return command
+    .option('--emulator <url>', `where the emulator listens (default: ${defaultUrl})`)
+    .option(
+      '--token <token>',
+      'its control token: @file, - for standard input, or env:NAME (default: EMULATOR_CONTROL_TOKEN, else the published one of ' +
+        'the seed demo)',
+    )
+}
+
+/** Opens the emulator that the options name. Throws `usage` if there is no token for it. */
+export async function openControl({ emulator: url = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
+  if (token !== undefined) return createControlClient({ url, token: await readSecretArgument(token, { url }) })
+  const known = processEnvironment()['EMULATOR_CONTROL_TOKEN']
+  if (known !== undefined && known !== '') return createControlClient({ url, token: known })
+  if (isLoopbackUrl(url)) return createControlClient({ url, token: demoCredentials.controlToken })
+  throw new InboxError(
+    'usage',
+    'expected the control token of the emulator: set EMULATOR_CONTROL_TOKEN, or give --token',
+  )
+}
+
+/** Opens the emulator for `work`, whose exit code is that of the process, and reports what failed. */
+export async function withControl(
+  options: ControlOptions,
+  work: (client: ControlClient) => Promise<number | void>,
+): Promise<void> {
+  await reportingErrors(options, async () => (await work(await openControl(options))) ?? 0)
+}
+
+/** The same for work that opens by itself what it needs. */
+export async function reportingErrors(options: OutputOptions, work: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await work()
+  } catch (error) {
+    process.exitCode = printError(error, options)
+  }
+}

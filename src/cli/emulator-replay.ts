@@ -1,0 +1,131 @@
+import type { Command } from 'commander'
+import { createInterface } from 'node:readline/promises'
+import { parseDuration } from '../emulator/duration.ts'
+import { InboxError } from '../errors.ts'
+import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
+import type { ControlClient } from './control-client.ts'
+import type { ReplayBody } from './control-json.ts'
+import { followDeliveries, printDelivery } from './follow-deliveries.ts'
+import { printResult } from './output.ts'
+import { parseSeconds } from './seconds.ts'
+
+interface ReplayOptions extends ControlOptions {
+  readonly since?: string
+  readonly endpoint?: string
+  readonly type?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly timeout: number
+}
+
+/** `onchain-inbox emulator replay`: sends events once more that were delivered, or undelivered (R87, A46). */
+export function addEmulatorReplayCommand(emulator: Command): void {
+  const replay = emulator
+    .command('replay')
+    .description(
+      'have a running emulator send an event once more, or all that ended undelivered: the same bytes and id',
+    )
+    .argument('[delivery]', 'the id of a delivery, as `dlv_…`')
+    .option('--since <time>', 'all undelivered ones since this world time: ISO 8601, or how long ago, such as 2h')
+    .option('--endpoint <id>', 'of them, those to this webhook or alert')
+    .option('--type <type>', 'of them, events of this type')
+    .option('--dry-run', 'only count them')
+    .option('--yes', 'do not ask')
+    .option('--timeout <seconds>', 'how long the replay of a delivery is followed', parseSeconds, 10)
+  asControlCommand(replay, [
+    'emulator replay dlv_3k9x',
+    'emulator replay --since 2h --type wallet.large_trade --dry-run',
+  ]).action(async (id: string | undefined, options: ReplayOptions) => {
+    await withControl(options, async (client) => {
+      const { since } = options
+      if (id !== undefined && since === undefined) return replayOne(client, id, options)
+      if (id === undefined && since !== undefined) return replaySince(client, since, options)
+      throw new InboxError('usage', 'expected either the id of a delivery, or --since')
+    })
+  })
+}
+
+/** Exit code 0 = acknowledged. */
+async function replayOne(client: ControlClient, id: string, options: ReplayOptions): Promise<0 | 1> {
+  const given = (['endpoint', 'type', 'dryRun'] as const).find((name) => options[name] !== undefined)
+  if (given !== undefined) {
+    throw new InboxError(
+      'usage',
+      `--${given === 'dryRun' ? 'dry-run' : given} goes with --since, not with one delivery`,
+    )
+  }
+  const replayed = await client.replay(id)
+  let exitCode: 0 | 1 = 0
+  await followDeliveries({
+    items: [replayed],
+    deliveriesOf: async ({ deliveryId }) => [await client.delivery(deliveryId)],
+    timeoutMs: options.timeout * 1_000,
+    onEnd(_, deliveries) {
+      for (const delivery of deliveries) {
+        printDelivery(delivery, options)
+        if (delivery.state !== 'acknowledged') exitCode = 1
+      }
+    },
+  })
+  return exitCode
+}
+
+async function replaySince(client: ControlClient, since: string, options: ReplayOptions): Promise<0 | 1> {
+  const { endpoint, type, dryRun = false, yes = false } = options
+  const filter: ReplayBody = {
+    since: await toMoment(client, since),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(type !== undefined && { type }),
+  }
+  if (dryRun || !yes) {
+    const counted = await client.replayAll({ ...filter, dryRun: true })
+    const isWanted = !dryRun && counted.matched > 0 && (await confirm(counted.matched))
+    if (!isWanted) {
+      printResult(
+        { msg: 'counted', since: filter.since, ...counted },
+        options,
+        ({ matched }) => `${several(matched)} would be replayed`,
+      )
+      return 0
+    }
+  }
+  const result = await client.replayAll(filter)
+  printResult(
+    { msg: 'replayed', since: filter.since, ...result },
+    options,
+    ({ replayed }) => `${several(replayed)} replayed`,
+  )
+  return 0
+}
+
+/** A moment as it is, or as long ago as a duration says, on the clock of the world. */
+async function toMoment(client: ControlClient, text: string): Promise<string> {
+  const ago = parseDuration(text)
+  if (ago !== undefined) return new Date(Date.parse((await client.clock()).now) - ago).toISOString()
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
+  if (!Number.isNaN(at)) return new Date(at).toISOString()
+  throw new InboxError(
+    'usage',
+    '--since: expected a time such as 2026-01-31T12:00:00Z, or how long ago, such as 90s, 15m or 2h',
+  )
+}
+
+/** Asks on the terminal. Throws `usage` where there is nobody to ask. */
+async function confirm(count: number): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new InboxError(
+      'usage',
+      `${several(count)} would be replayed: say --yes to have it done, or --dry-run to count only`,
+    )
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(?:es)?$/i.test((await terminal.question(`Replay ${several(count)}? [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+function several(count: number): string {
+  return count === 1 ? '1 delivery' : `${count} deliveries`
+}

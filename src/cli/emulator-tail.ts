@@ -1,0 +1,108 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { KnownEvent } from '../../schema/index.ts'
+import type { AttemptReport } from '../emulator/emulator.ts'
+import { InboxError } from '../errors.ts'
+import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
+import type { ControlClient } from './control-client.ts'
+import type { AttemptJson, ClockJson, EventJson } from './control-json.ts'
+import { attemptLine, eventLine } from './emulator-lines.ts'
+import { readEventStream, type StreamMessage } from './event-stream.ts'
+import { printResult, type OutputOptions } from './output.ts'
+import { untilSignal } from './signals.ts'
+
+interface TailOptions extends ControlOptions {
+  readonly types: readonly string[]
+}
+
+const kinds: readonly string[] = ['event', 'attempt', 'clock']
+const retryMs = 500
+/** The emulator says something every 15 s. */
+const longestSilenceMs = 45_000
+
+/** `onchain-inbox emulator tail`: events, attempts of deliveries and changes of the clock, as they happen. */
+export function addEmulatorTailCommand(emulator: Command): void {
+  const tail = emulator
+    .command('tail')
+    .description('print what happens in a running emulator, as it happens, until Ctrl-C')
+    .option('--types <types>', `some of ${kinds.join(',')}`, parseKinds, kinds)
+  asControlCommand(tail, ['emulator tail', 'emulator tail --types attempt --json']).action(
+    async (options: TailOptions) => {
+      await withControl(options, async (client) => {
+        const ending = new AbortController()
+        let failure: unknown
+        const listening = listen(client, options, ending.signal).catch((error: unknown) => (failure = error))
+        await untilSignal(listening.then(() => {}))
+        ending.abort()
+        if (failure !== undefined) throw failure
+      })
+    },
+  )
+}
+
+/** Listens until told to end; to an emulator that has gone again as soon as it is back. */
+async function listen(client: ControlClient, options: TailOptions, ending: AbortSignal): Promise<void> {
+  let isLost = false
+  for (let heard = false; !ending.aborted; await wait(retryMs, undefined, { signal: ending }).catch(() => {})) {
+    using silence = createSilence()
+    try {
+      const { body } = await client.stream(options.types, AbortSignal.any([ending, silence.signal]))
+      if (isLost) tell(`${client.origin} is back`)
+      heard = true
+      isLost = false
+      if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message, options)
+    } catch (error) {
+      if (ending.aborted) return
+      if (!heard || !(error instanceof InboxError) || error.exitCode !== 75) throw error
+    }
+    if (!isLost && !ending.aborted) tell(`${client.origin} has gone: tail goes on when it returns`)
+    isLost = true
+  }
+}
+
+function tell(message: string): void {
+  process.stderr.write(`${message}\n`)
+}
+
+/** Aborts when nothing was heard for too long. */
+function createSilence() {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(), longestSilenceMs)
+  return {
+    signal: controller.signal,
+    rearm: () => void timer.refresh(),
+    [Symbol.dispose]: () => clearTimeout(timer),
+  }
+}
+
+// The other side is the same program: what it gives is not checked again.
+function print({ name, data }: StreamMessage, options: OutputOptions): void {
+  if (name === 'event') {
+    const { event } = JSON.parse(data) as EventJson
+    const { id, type, created_at } = event
+    printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () => eventLine(event as KnownEvent))
+  } else if (name === 'attempt') {
+    const attempt = JSON.parse(data) as AttemptJson
+    printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(toReport(attempt), true))
+  } else if (name === 'clock') {
+    const clock = JSON.parse(data) as ClockJson
+    printResult({ msg: 'clock', ...clock }, options, clockLine)
+  }
+}
+
+function toReport(attempt: AttemptJson): AttemptReport {
+  const { at, nextAttemptAt } = attempt
+  const times = { at: Date.parse(at), nextAttemptAt: nextAttemptAt === null ? null : Date.parse(nextAttemptAt) }
+  return { ...(attempt as unknown as AttemptReport), ...times }
+}
+
+function clockLine({ mode, speed, now }: ClockJson): string {
+  const pace = mode === 'manual' ? 'it stands still until it is advanced' : `${speed} times as fast as the wall`
+  return `${now.slice(11, 19)}  clock: ${mode}, ${pace}`
+}
+
+function parseKinds(text: string): readonly string[] {
+  const names = text.split(',')
+  if (names.every((name) => kinds.includes(name))) return names
+  throw new InvalidArgumentError(`Expected some of ${kinds.join(',')}.`)
+}

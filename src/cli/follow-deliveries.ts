@@ -1,0 +1,67 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { safeText } from '../log.ts'
+import type { DeliveryJson } from './control-json.ts'
+import { printResult, type OutputOptions } from './output.ts'
+import { createProgress } from './progress.ts'
+
+export interface FollowOptions<T> {
+  /** What is followed, each with deliveries of its own. */
+  readonly items: readonly T[]
+  readonly deliveriesOf: (item: T) => Promise<readonly DeliveryJson[]>
+  readonly timeoutMs: number
+  /** Called for each item once: when all its deliveries are settled, or with what is known when time is over. */
+  readonly onEnd: (item: T, deliveries: readonly DeliveryJson[]) => void
+}
+
+const lookMs = 200
+const mostAtOnce = 8
+
+/** Looks at deliveries until all are settled, or for so long. Those of nobody are settled at once. */
+export async function followDeliveries<T>({ items, deliveriesOf, timeoutMs, onEnd }: FollowOptions<T>): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  const progress = createProgress()
+  try {
+    for (let open = items; open.length > 0;) {
+      const found = await lookAtAll(open, deliveriesOf)
+      const isOver = performance.now() >= deadline
+      progress.end()
+      for (const { item, deliveries } of found) if (isOver || areSettled(deliveries)) onEnd(item, deliveries)
+      if (isOver) return
+      open = found.filter(({ deliveries }) => !areSettled(deliveries)).map(({ item }) => item)
+      if (open.length === 0) return
+      progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
+      await wait(Math.min(lookMs, Math.max(0, deadline - performance.now())))
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+async function lookAtAll<T>(items: readonly T[], deliveriesOf: FollowOptions<T>['deliveriesOf']) {
+  const found: { item: T; deliveries: readonly DeliveryJson[] }[] = []
+  for (let at = 0; at < items.length; at += mostAtOnce) {
+    const some = items.slice(at, at + mostAtOnce)
+    found.push(...(await Promise.all(some.map(async (item) => ({ item, deliveries: await deliveriesOf(item) })))))
+  }
+  return found
+}
+
+function areSettled(deliveries: readonly DeliveryJson[]): boolean {
+  return deliveries.every(({ state }) => state !== 'pending')
+}
+
+/** Prints what has become of a delivery. */
+export function printDelivery(delivery: DeliveryJson, options: OutputOptions): void {
+  printResult({ msg: 'delivery', ...delivery }, options, deliveryLine)
+}
+
+function deliveryLine(delivery: DeliveryJson): string {
+  const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, nextAttemptAt } = delivery
+  const notes = [
+    ...(attempts > 1 ? [`${attempts} attempts`] : []),
+    ...(lastFailure !== null && lastStatus === null ? [safeText(lastFailure)] : []),
+    ...(nextAttemptAt === null ? [] : [`next at ${nextAttemptAt.slice(11, 19)}`]),
+  ]
+  const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
+  return [...columns, notes.join(', ')].join('  ').trimEnd()
+}

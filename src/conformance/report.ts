@@ -1,0 +1,44 @@
+import type { Verdict } from './port.ts'
+
+export interface Report {
+  /** `unreachable`: it did not answer, or not any more, and no rule failed; `interrupted`: the same of a run that was ended. */
+  readonly outcome: 'passed' | 'failed' | 'unreachable' | 'interrupted'
+  /** Why it is not complete; null if it is. */
+  readonly reason: string | null
+  /** Without credentials and query. */
+  readonly url: string
+  readonly passed: number
+  readonly failed: number
+  readonly notChecked: number
+  readonly ms: number
+  readonly verdicts: readonly Verdict[]
+}
+
+interface End {
+  readonly url: URL
+  readonly verdicts: readonly Verdict[]
+  readonly ms: number
+  /** What cut the run short, and why. */
+  readonly cut: { readonly by: 'unreachable' | 'interrupted'; readonly reason: string } | null
+}
+
+/** A rule that failed outweighs all else; rules that could not be checked alone are no failure. */
+export function toReport({ url, verdicts, ms, cut }: End): Report {
+  const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.verdict === verdict).length
+  const failures = count('failed')
+  return {
+    outcome: failures > 0 ? 'failed' : (cut?.by ?? 'passed'),
+    reason: cut?.reason ?? null,
+    url: withoutCredentials(url),
+    passed: count('passed'),
+    failed: failures,
+    notChecked: count('not checked'),
+    ms,
+    verdicts,
+  }
+}
+
+/** A URL to be shown: what may be a credential is left out. */
+export function withoutCredentials({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}

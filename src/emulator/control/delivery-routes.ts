@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import type { Attempt, Delivery } from '../deliveries/port.ts'
+import { ControlError } from './answers.ts'
+import { route, type Controlled, type Route } from './route.ts'
+import { toTime } from './shown.ts'
+import { limit } from './values.ts'
+
+const states = ['pending', 'acknowledged', 'undelivered', 'cancelled', 'failed'] as const
+
+const listQuery = z.strictObject({
+  state: z.exactOptional(z.enum(states)),
+  endpoint: z.exactOptional(z.string()),
+  event: z.exactOptional(z.string()),
+  type: z.exactOptional(z.string()),
+  after: z.exactOptional(z.string().regex(/^dlv_\d{12,15}$/, 'expected the id of a delivery: dlv_ and digits')),
+  limit: limit.prefault('100'),
+})
+
+const replayBody = z.strictObject({
+  since: z.iso.datetime('expected a UTC time such as 2026-01-31T12:00:00Z').transform((text) => Date.parse(text)),
+  endpoint: z.exactOptional(z.string()),
+  type: z.exactOptional(z.string()),
+  dryRun: z.boolean().default(false),
+})
+
+const again = { status: 201, answer: replay } as const
+
+/** What was sent, to whom, and what came of it; and once more, if somebody asks for it (R87, R88, A46). */
+export const deliveryRoutes: readonly Route[] = [
+  route('GET', '/deliveries', {
+    query: listQuery,
+    answer: ({ deliveries }, { query: { limit: most, ...filter } }) => deliveries.list(filter, most).map(toShown),
+  }),
+  route('GET', '/deliveries/counts', { answer: ({ deliveries }) => deliveries.counts() }),
+  route('GET', '/deliveries/:id', {
+    answer({ deliveries }, { id }) {
+      const found = deliveries.read(id)
+      if (found === null) throw noSuch(id)
+      const { body, log, ...delivery } = found
+      return { ...toShown(delivery), body: body.toString(), log: log.map(toShownAttempt) }
+    },
+  }),
+  route('POST', '/deliveries/replay', {
+    body: replayBody,
+    answer({ deliveries }, { body: { dryRun, ...filter } }) {
+      const matched = deliveries.replayAll(filter, dryRun)
+      return { matched, replayed: dryRun ? 0 : matched }
+    },
+  }),
+  route('POST', '/deliveries/:id/replay', again),
+  route('POST', '/deliveries/:id/duplicate', again),
+]
+
+function replay({ deliveries }: Controlled, { id }: { readonly id: string }) {
+  const made = deliveries.replay(id)
+  if (made === null) throw noSuch(id)
+  if (made === 'gone') {
+    throw new ControlError(
+      409,
+      'conflict',
+      `the webhook or alert that ${id} went to was deleted: nothing can be sent there`,
+    )
+  }
+  return toShown(made)
+}
+
+function noSuch(id: string): ControlError {
+  return new ControlError(404, 'not_found', `there is no delivery ${id}; GET /_emulator/deliveries lists them`)
+}
+
+function toShown({ createdAt, nextAttemptAt, ...delivery }: Delivery) {
+  return {
+    ...delivery,
+    createdAt: toTime(createdAt),
+    nextAttemptAt: nextAttemptAt === null ? null : toTime(nextAttemptAt),
+  }
+}
+
+/** An attempt as it is shown, here and in the stream. */
+export function toShownAttempt<T extends Attempt>({ at, nextAttemptAt, ...attempt }: T) {
+  return { ...attempt, at: toTime(at), nextAttemptAt: nextAttemptAt === null ? null : toTime(nextAttemptAt) }
+}

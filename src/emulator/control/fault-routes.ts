@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { listFaultKinds } from '../faults/catalogue.ts'
+import { packs } from '../faults/packs.ts'
+import { faultRuleSchema } from '../faults/schema.ts'
+import { ControlError } from './answers.ts'
+import { route, type Route } from './route.ts'
+
+const names = packs.map(({ name }) => name)
+const nameProblem = `expected one of ${names.join(', ')}`
+const scenarioBody = z.strictObject({
+  name: z.string(nameProblem).transform((name, context) => {
+    const found = packs.find((pack) => pack.name === name)
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: nameProblem })
+    return z.NEVER
+  }),
+})
+
+/** Faults by rules, and named scenarios of them (2.8). */
+export const faultRoutes: readonly Route[] = [
+  route('GET', '/faults', { answer: ({ faults }) => faults.rules() }),
+  route('POST', '/faults', {
+    body: faultRuleSchema,
+    status: 201,
+    answer: ({ faults }, { body }) => faults.add(body),
+  }),
+  route('DELETE', '/faults', {
+    answer({ faults }) {
+      const deleted = faults.rules().length
+      faults.clear()
+      return { deleted }
+    },
+  }),
+  // Before those with an id, though GET has none.
+  route('GET', '/faults/kinds', { answer: () => listFaultKinds() }),
+  route('DELETE', '/faults/:id', {
+    answer({ faults }, { id }) {
+      if (faults.remove(id)) return { id, deleted: true }
+      throw new ControlError(404, 'not_found', `there is no rule ${id}; GET /_emulator/faults lists them`)
+    },
+  }),
+  route('GET', '/scenarios', { answer: () => packs.map(({ name, about }) => ({ name, about })) }),
+  route('POST', '/scenarios', {
+    body: scenarioBody,
+    answer({ faults, keeper }, { body: { name: pack } }) {
+      // First what the world may refuse: the rules then stay as they are.
+      for (const act of pack.acts) keeper.world.acts.apply(act)
+      faults.clear()
+      const rules = pack.rules.map((rule) => faults.add(rule))
+      return { name: pack.name, rules, acts: pack.acts.length }
+    },
+  }),
+]

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { eventTypes } from '../../../schema/index.ts'
+import { InboxError } from '../../errors.ts'
+import { pathProblem } from '../overriding.ts'
+import type { TriggerRequest, Triggering } from '../triggering.ts'
+import { ControlError } from './answers.ts'
+import { route, type Route } from './route.ts'
+import { numberFrom, wholeNumberFrom } from './values.ts'
+
+const mostAtOnce = 10_000
+const mostListed = 100
+const mostSet = 100
+const setProblem = 'expected an object of values by where they are to stand, such as {"data.amount_usd": 250000}'
+
+const set = z
+  .record(z.string(), z.unknown(), { error: setProblem })
+  .refine((overrides) => Object.keys(overrides).length <= mostSet, `expected at most ${mostSet} members to be set`)
+  .superRefine((overrides, context) => {
+    for (const path of Object.keys(overrides)) {
+      const problem = pathProblem(path)
+      if (problem !== null) context.addIssue({ code: 'custom', message: problem, path: [path] })
+    }
+  })
+
+const triggerBody = z.strictObject({
+  type: z.enum(eventTypes),
+  set: z.exactOptional(set),
+  count: wholeNumberFrom(1, mostAtOnce).default(1),
+  rate: z.exactOptional(numberFrom(0.001, 100_000)),
+})
+
+/** Events that are made to arise. What members are set of is raw: not of the world, and not in its log. */
+export const triggerRoutes: readonly Route[] = [
+  route('POST', '/trigger', {
+    body: triggerBody,
+    async answer({ triggering }, { body }) {
+      const triggered = await trigger(triggering, body)
+      return {
+        type: body.type,
+        count: body.count,
+        events: triggered.slice(0, mostListed),
+        isRaw: body.set !== undefined,
+      }
+    },
+  }),
+]
+
+async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerRequest) {
+  try {
+    return await triggering.many(request)
+  } catch (error) {
+    // A path that leads through what has no members shows only with the event.
+    if (!(error instanceof InboxError) || error.code !== 'usage') throw error
+    throw new ControlError(400, 'invalid_request', `set: ${error.message}`, { cause: error })
+  }
+}

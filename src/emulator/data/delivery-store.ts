@@ -1,0 +1,228 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import type {
+  Attempt,
+  Batch,
+  Counts,
+  DeliveryFilter,
+  DeliveryState,
+  DeliveryStore,
+  ReplayFilter,
+  StoredDelivery,
+} from '../deliveries/port.ts'
+import { seqOf } from '../deliveries/ids.ts'
+import { deliveryTables } from './delivery-tables.ts'
+
+/** How many settled deliveries are kept of each kind. */
+const mostKept = 100_000
+
+/** For an emulator without a file: in a file of the system that nobody else sees and that goes with the process. */
+export function createTemporaryStore(): DeliveryStore & { close(): void } {
+  const db = new Sqlite('')
+  db.pragma('synchronous = OFF')
+  db.pragma('journal_mode = MEMORY')
+  db.exec(deliveryTables)
+  return { ...createDeliveryStore(db), close: () => db.close() }
+}
+
+interface Row {
+  seq: number
+  event: number
+  endpoint: string
+  url: string
+  state: DeliveryState
+  attempts: number
+  created_at: number
+  next_at: number | null
+  is_replay: number
+  last_status: number | null
+  last_failure: string | null
+  event_id: string
+  type: string
+  body: Buffer
+}
+
+interface AttemptRow {
+  attempt: number
+  at: number
+  latency_ms: number
+  status: number | null
+  failure: string | null
+  is_extra: number
+  next_at: number | null
+  rest: string
+}
+
+const columns = `d.seq, d.event, d.endpoint, d.url, d.state, d.attempts, d.created_at, d.next_at, d.is_replay, d.last_status,
+  d.last_failure, e.id AS event_id, e.type, e.body`
+const joined = `SELECT ${columns} FROM delivery d JOIN event e ON e.seq = d.event`
+
+/** Deliveries in tables of `db`. */
+export function createDeliveryStore(db: Database): DeliveryStore {
+  const putEvent = db.prepare('INSERT OR IGNORE INTO event (seq, id, type, body) VALUES (?, ?, ?, ?)')
+  const putDelivery = db.prepare(
+    `INSERT INTO delivery (seq, event, endpoint, url, state, attempts, created_at, next_at, is_replay, last_status, last_failure)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET url = excluded.url, state = excluded.state,
+     attempts = excluded.attempts, next_at = excluded.next_at, last_status = excluded.last_status,
+     last_failure = excluded.last_failure`,
+  )
+  const putAttempt = db.prepare(
+    'INSERT INTO attempt (delivery, seq, attempt, at, latency_ms, status, failure, is_extra, next_at, rest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const putWorldSeq = db.prepare(
+    `INSERT INTO delivery_meta (name, value) VALUES ('world_seq', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  )
+  const selectDue = db.prepare<[string, number, number], Row>(
+    `${joined} WHERE d.endpoint = ? AND d.next_at <= ? ORDER BY d.next_at, d.seq LIMIT ?`,
+  )
+  const selectNextDue = db.prepare<[string, number], { at: number | null }>(
+    'SELECT min(next_at) AS at FROM delivery WHERE endpoint = ? AND next_at > ?',
+  )
+  const selectOne = db.prepare<[number], Row>(`${joined} WHERE d.seq = ?`)
+  const selectAttempts = db.prepare<[number], AttemptRow>('SELECT * FROM attempt WHERE delivery = ? ORDER BY seq')
+  const cancelAll = db.prepare<[string]>(
+    `UPDATE delivery SET state = 'cancelled', next_at = NULL WHERE endpoint = ? AND next_at IS NOT NULL`,
+  )
+  const dropSettled = db.prepare<[string, string]>(
+    `DELETE FROM delivery WHERE state = ? AND seq <= (SELECT seq FROM delivery WHERE state = ? ORDER BY seq DESC LIMIT 1 OFFSET ${mostKept})`,
+  )
+
+  let lastAttempt = db.prepare<[], { seq: number | null }>('SELECT max(seq) AS seq FROM attempt').get()?.seq ?? 0
+
+  return {
+    begin() {
+      const max = (table: string) =>
+        db.prepare<[], { seq: number | null }>(`SELECT max(seq) AS seq FROM ${table}`).get()?.seq ?? 0
+      const worldSeq = db
+        .prepare<[], { value: number }>(`SELECT value FROM delivery_meta WHERE name = 'world_seq'`)
+        .get()?.value
+      const endpoints = db
+        .prepare<[], { endpoint: string }>('SELECT DISTINCT endpoint FROM delivery WHERE next_at IS NOT NULL')
+        .all()
+      return {
+        eventSeq: max('event'),
+        deliverySeq: max('delivery'),
+        worldSeq: worldSeq ?? null,
+        counts: readCounts(db),
+        endpoints: endpoints.map(({ endpoint }) => endpoint),
+      }
+    },
+    write: db.transaction(({ events, deliveries, attempts, worldSeq }: Batch) => {
+      for (const { seq, id, type, body } of events) putEvent.run(seq, id, type, body)
+      for (const one of deliveries) {
+        const { seq, event, endpointId, url, state, createdAt, nextAttemptAt, isReplay, lastStatus, lastFailure } = one
+        const made = [seq, event.seq, endpointId, url, state, one.attempts] as const
+        putDelivery.run(...made, createdAt, nextAttemptAt, isReplay ? 1 : 0, lastStatus, lastFailure)
+      }
+      for (const { delivery, attempt: one } of attempts) {
+        const { attempt, at, latencyMs, status, failure, isExtra, nextAttemptAt, ...rest } = one
+        const made = [delivery, ++lastAttempt, attempt, at, latencyMs, status, failure] as const
+        putAttempt.run(...made, isExtra ? 1 : 0, nextAttemptAt, JSON.stringify(rest))
+      }
+      putWorldSeq.run(worldSeq)
+    }),
+    due: (endpointId, now, limit) => selectDue.all(endpointId, now, limit).map(toDelivery),
+    nextDueAt: (endpointId, now) => selectNextDue.get(endpointId, now)?.at ?? null,
+    list(filter, limit) {
+      const { where, values } = toWhere(filter)
+      return db
+        .prepare<unknown[], Row>(`${joined} ${where} ORDER BY d.seq DESC LIMIT ?`)
+        .all(...values, limit)
+        .map(toDelivery)
+    },
+    get(seq) {
+      const row = selectOne.get(seq)
+      return row === undefined ? null : toDelivery(row)
+    },
+    attempts: (seq) => selectAttempts.all(seq).map(toAttempt),
+    undelivered: (filter) => selectUndelivered(db, filter),
+    cancel: (endpointId) => cancelAll.run(endpointId).changes,
+    prune: db.transaction(() => {
+      let dropped = 0
+      for (const state of ['acknowledged', 'undelivered', 'cancelled']) dropped += dropSettled.run(state, state).changes
+      if (dropped === 0) return
+      db.exec('DELETE FROM attempt WHERE delivery NOT IN (SELECT seq FROM delivery)')
+      db.exec('DELETE FROM event WHERE seq NOT IN (SELECT event FROM delivery)')
+    }),
+    clear: db.transaction(() => {
+      db.exec('DELETE FROM attempt; DELETE FROM delivery; DELETE FROM event; DELETE FROM delivery_meta')
+    }),
+  }
+}
+
+function readCounts(db: Database): Omit<Counts, 'inFlight'> {
+  const byState = db
+    .prepare<[], { state: DeliveryState; n: number }>('SELECT state, count(*) AS n FROM delivery GROUP BY state')
+    .all()
+  const of = (wanted: DeliveryState) => byState.find(({ state }) => state === wanted)?.n ?? 0
+  return {
+    pending: of('pending'),
+    acknowledged: of('acknowledged'),
+    undelivered: of('undelivered'),
+    cancelled: of('cancelled'),
+    attempts: db.prepare<[], { n: number }>('SELECT count(*) AS n FROM attempt').get()?.n ?? 0,
+  }
+}
+
+const stateTerms: Readonly<Record<NonNullable<DeliveryFilter['state']>, string>> = {
+  pending: `d.state = 'pending'`,
+  acknowledged: `d.state = 'acknowledged'`,
+  undelivered: `d.state = 'undelivered'`,
+  cancelled: `d.state = 'cancelled'`,
+  failed: `d.state IN ('undelivered', 'pending') AND (d.state = 'undelivered' OR d.last_failure IS NOT NULL)`,
+}
+
+function toWhere({ state, endpoint, event, type, after }: DeliveryFilter) {
+  const terms: [string, unknown][] = []
+  // In the text of the query: so that SQLite sees whether the index of those that are not acknowledged is of use.
+  const ofState = state === undefined ? [] : [stateTerms[state]]
+  if (endpoint !== undefined) terms.push(['d.endpoint = ?', endpoint])
+  if (event !== undefined) terms.push(['e.id = ?', event])
+  if (type !== undefined) terms.push(['e.type = ?', type])
+  if (after !== undefined) terms.push(['d.seq < ?', seqOf(after) ?? 0])
+  const all = [...ofState, ...terms.map(([term]) => term)]
+  const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`
+  return { where, values: terms.map(([, value]) => value) }
+}
+
+function selectUndelivered(db: Database, { since, endpoint, type }: ReplayFilter): readonly number[] {
+  const found = db
+    .prepare<unknown[], { seq: number }>(
+      `SELECT max(d.seq) AS seq FROM delivery d JOIN event e ON e.seq = d.event
+       WHERE d.state = 'undelivered' AND d.created_at >= ? AND (? IS NULL OR d.endpoint = ?) AND (? IS NULL OR e.type = ?)
+       AND NOT EXISTS (SELECT 1 FROM delivery o WHERE o.event = d.event AND o.endpoint = d.endpoint AND o.seq > d.seq
+         AND o.state IN ('acknowledged', 'pending'))
+       GROUP BY d.event, d.endpoint ORDER BY 1`,
+    )
+    .all(since, endpoint ?? null, endpoint ?? null, type ?? null, type ?? null)
+  return found.map(({ seq }) => seq)
+}
+
+function toDelivery(row: Row): StoredDelivery {
+  return {
+    seq: row.seq,
+    event: { seq: row.event, id: row.event_id, type: row.type, body: row.body },
+    endpointId: row.endpoint,
+    url: row.url,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    nextAttemptAt: row.next_at,
+    isReplay: row.is_replay === 1,
+    lastStatus: row.last_status,
+    lastFailure: row.last_failure,
+  }
+}
+
+function toAttempt({ attempt, at, latency_ms, status, failure, is_extra, next_at, rest }: AttemptRow): Attempt {
+  const more = JSON.parse(rest) as Pick<Attempt, 'faults' | 'requestHeaders' | 'responseHeaders' | 'responseExcerpt'>
+  return {
+    attempt,
+    at,
+    status,
+    failure,
+    latencyMs: latency_ms,
+    isExtra: is_extra === 1,
+    ...more,
+    nextAttemptAt: next_at,
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../clock.ts'
+import type { AttemptPlan } from '../faults/port.ts'
+import type { Poster, PostResult } from '../post.ts'
+import type { Endpoint, OutgoingEvent } from './port.ts'
+
+/** One POST with what went wrong on purpose. */
+export interface Posted extends PostResult {
+  /** When it began, on the world clock. */
+  readonly at: number
+  readonly requestHeaders: Readonly<Record<string, string>>
+}
+
+const signatureHeader = 'X-Service-Signature'
+const shownDigits = 8
+
+/** POSTs an event as planned: the bytes signed with the endpoint's present secret (A32), and no further headers (R71, R72, A47). */
+export async function postEvent(
+  poster: Poster,
+  clock: Clock,
+  { endpoint, event, plan }: { readonly endpoint: Endpoint; readonly event: OutgoingEvent; readonly plan: AttemptPlan },
+): Promise<Posted> {
+  const body = plan.alter(event.body)
+  const signatures = plan.sign(body, endpoint.secret)
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'onchain-inbox-emulator',
+    ...(signatures.length > 0 && { [signatureHeader]: signatures }),
+  }
+  const at = clock.now()
+  const result = await poster.post(new URL(endpoint.url), plan.tamper(body), headers, plan.wire)
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    name === signatureHeader ? shorten(value) : value,
+  ])
+  return { ...(plan.dropsAck ? dropAck(result) : result), at, requestHeaders: Object.fromEntries(shown) }
+}
+
+/** A signature stays valid for ever: whoever reads a log must not be able to send the event. */
+function shorten(value: string | readonly string[]): string {
+  return [value]
+    .flat()
+    .map((one) => `${one.slice(0, shownDigits)}…`)
+    .join(', ')
+}
+
+function dropAck(result: PostResult): PostResult {
+  if (!result.isAcknowledged) return result
+  return { ...result, isAcknowledged: false, failure: `answered ${result.status}, which was dropped on purpose` }
+}

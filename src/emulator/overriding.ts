@@ -1,0 +1,90 @@
+import { InboxError } from '../errors.ts'
+import { safeText } from '../log.ts'
+
+/** An event as it is told, whatever its members are. */
+export interface PlainEvent {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** What is to stand in an event, by where: `data.amount_usd`, `data.triggered_checks.0`, `created_at`. */
+export type Overrides = Readonly<Record<string, unknown>>
+
+const longestPath = 200
+const deepest = 32
+/** Names that lead out of the event, to what all objects have in common. */
+const refusedNames: readonly string[] = ['__proto__', 'constructor', 'prototype']
+
+/** What is wrong with a path of an override, for people; null if it is one. */
+export function pathProblem(path: string): string | null {
+  const names = path.split('.')
+  if (path.length > longestPath || names.includes('')) {
+    return `expected names of members parted by dots, such as data.amount_usd, in at most ${longestPath} characters`
+  }
+  if (names[0] === 'id') return 'the id of an event cannot be set: each has one of its own'
+  if (names[0] === 'type') return 'the type of an event cannot be set: it is what is triggered'
+  if (path === 'data') return 'expected a member of data, such as data.amount_usd'
+  const refused = names.find((name) => refusedNames.includes(name))
+  return refused === undefined ? null : `no member of an event is called ${refused}`
+}
+
+/**
+ * The event with other members; those on the way to a new one are made. What it is given stays as it is.
+ *
+ * @throws InboxError `usage` if a path is none, or leads through what has no members
+ */
+export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
+  const changed = structuredClone(event)
+  for (const [path, value] of Object.entries(overrides)) {
+    const problem = pathProblem(path)
+    if (problem !== null) throw refusal(path, problem)
+    if (path === 'created_at' && typeof value !== 'string') throw refusal(path, 'expected text')
+    if (!isShallow(value, deepest)) throw refusal(path, `expected at most ${deepest} values within each other`)
+    put(changed, path, value)
+  }
+  return changed
+}
+
+function put(event: object, path: string, value: unknown): void {
+  const names = path.split('.')
+  const last = names.pop() ?? ''
+  let place: object = event
+  for (const name of names) {
+    const next = read(place, name, path) ?? write(place, name, {}, path)
+    if (typeof next !== 'object') throw refusal(path, `${name} is no object: it has no members to set`)
+    place = next
+  }
+  write(place, last, value, path)
+}
+
+function read(place: object, name: string, path: string): unknown {
+  if (Array.isArray(place)) return (place as readonly unknown[])[indexIn(place, name, path)]
+  return Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined
+}
+
+function write<T>(place: object, name: string, value: T, path: string): T {
+  if (Array.isArray(place)) (place as unknown[])[indexIn(place, name, path)] = value
+  else (place as Record<string, unknown>)[name] = value
+  return value
+}
+
+/** Of an item that is there, or of the one behind the last. */
+function indexIn(list: readonly unknown[], name: string, path: string): number {
+  const index = /^\d{1,6}$/.test(name) ? Number(name) : Infinity
+  if (index <= list.length) return index
+  throw refusal(
+    path,
+    `expected a number from 0 to ${list.length} in place of ${safeText(name, 50)}: it stands in a list`,
+  )
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
+}
+
+function refusal(path: string, problem: string): InboxError {
+  return new InboxError('usage', `${safeText(path, longestPath)}: ${problem}`)
+}

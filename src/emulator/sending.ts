@@ -1,0 +1,81 @@
+import type { Accounts } from './accounts/port.ts'
+import type { DeliveryEngine } from './deliveries/deliveries.ts'
+import { recipientsOf } from './deliveries/recipients.ts'
+import type { Begun } from './keeper.ts'
+import type { PlainEvent } from './overriding.ts'
+import { serialize, type SerializerProfile } from './serialize.ts'
+import type { World, WorldEvent } from './world/port.ts'
+
+export interface SendingOptions {
+  readonly world: World
+  readonly accounts: Accounts
+  readonly deliveries: DeliveryEngine
+  readonly profile: SerializerProfile
+  /** Whether an alert that has fired is over (A17). */
+  readonly isOneShot: boolean
+  /** After so many events no more are sent. */
+  readonly count: number
+  /** Called with each event as it is sent. */
+  readonly onEvent: (event: PlainEvent) => void
+}
+
+/** What becomes of the events of the world: bytes, and those who get them. */
+export interface Sending {
+  send(arisen: WorldEvent): void
+  /** Sends an event that did not arise in the world, to all who are subscribed to its type. */
+  sendRaw(event: PlainEvent): void
+  /**
+   * Sends what arose before a process ended that could not send it any more. What is history, since nobody was there, is sent
+   * to nobody.
+   */
+  resume(begun: Begun): void
+  /** The world was put back: what it has told by now is told. */
+  restart(): void
+  isOver(): boolean
+  /** Resolves when no more events are sent. */
+  readonly over: Promise<void>
+  end(): void
+}
+
+export function createSending(options: SendingOptions): Sending {
+  const { world, accounts, deliveries, profile, isOneShot, count, onEvent } = options
+  const over = Promise.withResolvers<void>()
+  let sent = 0
+
+  const isOver = () => sent >= count
+
+  function pass(event: PlainEvent, alertIds: readonly string[], audience: WorldEvent['audience']): void {
+    sent++
+    const body = serialize(event, profile)
+    deliveries.send({ id: event.id, type: event.type, body }, recipientsOf({ event, alertIds, audience }, accounts))
+    if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
+    onEvent(event)
+    if (isOver()) over.resolve()
+  }
+
+  function send({ seq, event, alertIds, audience }: WorldEvent): void {
+    if (isOver()) return
+    pass(event, alertIds, audience)
+    deliveries.sawWorldEvent(seq)
+  }
+
+  return {
+    send,
+    sendRaw(event) {
+      if (!isOver()) pass(event, [], 'all')
+    },
+    resume({ isNew, reachedAt, takenUpAt }) {
+      const last = world.lastEvent()
+      const from = isNew ? last : (deliveries.worldSeq() ?? last)
+      for (const arisen of world.eventsAfter(from, last - from)) {
+        const at = Date.parse(arisen.event.created_at)
+        if (at <= reachedAt || at > takenUpAt) send(arisen)
+      }
+      deliveries.sawWorldEvent(last)
+    },
+    restart: () => deliveries.sawWorldEvent(world.lastEvent()),
+    isOver,
+    over: over.promise,
+    end: () => over.resolve(),
+  }
+}

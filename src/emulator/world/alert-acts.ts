@@ -1,0 +1,61 @@
+import { readAddress, type ActOf, type Result } from './act-targets.ts'
+import { isBeyond } from './arming.ts'
+import { placeOf, type Core } from './core.ts'
+import { crossAlert } from './crossing.ts'
+import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
+import { hourlyVolume } from './hourly-volume.ts'
+import { readPositive } from './limits.ts'
+import { WorldRefusal } from './port.ts'
+import { isOnPrice } from './price-alerts.ts'
+import { priceUsd } from './prices.ts'
+import { spike } from './spiking.ts'
+import type { AlertState } from './state.ts'
+import { tradeForAlert } from './trading-large.ts'
+
+/** An alert is set. One whose line is passed already waits until that is no longer so (A17). Throws `WorldRefusal`. */
+export function addAlert(core: Core, act: ActOf<'add-alert'>): Result {
+  const { alertId, type, network, isOneShot = false } = act
+  const address = readAddress('address', network, act.address)
+  const threshold = readPositive('threshold', act.threshold)
+  if (core.state.alerts.some((known) => known.alertId === alertId)) {
+    throw new WorldRefusal(`alert ${alertId}: there is one of this id already`)
+  }
+  const alert = { alertId, type, network, address, threshold, isOneShot, isArmed: true, firedAt: null }
+  const value = valueOf(core, alert)
+  alert.isArmed = value === null || !isBeyond(alert, value)
+  core.state.alerts.push(alert)
+  addAlertToDirectory(core, alert)
+  return { alertId }
+}
+
+/** What an alert watches at present; null if it is nothing that goes up and down, or not there yet. */
+function valueOf(core: Core, { type, network, address }: AlertState): number | null {
+  const token = core.directory.tokens.get(placeOf(network, address))
+  if (token === undefined) return null
+  if (isOnPrice(type)) return priceUsd(core, token)
+  return type === 'volume_spike' ? (hourlyVolume(core, token)?.increasePct ?? null) : null
+}
+
+/** An alert is taken away. Throws `WorldRefusal` if there is none of this id. */
+export function removeAlert(core: Core, alertId: string): Result {
+  const alert = findAlert(core, alertId)
+  core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)
+  removeAlertFromDirectory(core, alert)
+  return { alertId }
+}
+
+/** The condition of an alert comes true, by the shortest story. Throws `WorldRefusal` if there is none now. */
+export function fireAlert(core: Core, alertId: string): Result {
+  const alert = findAlert(core, alertId)
+  if (alert.isOneShot && alert.firedAt !== null) {
+    throw new WorldRefusal(`alert ${alertId}: it has fired, and fires once only: create another`)
+  }
+  if (isOnPrice(alert.type)) return crossAlert(core, alert)
+  return alert.type === 'volume_spike' ? spike(core, alert) : tradeForAlert(core, alert)
+}
+
+function findAlert(core: Core, alertId: string): AlertState {
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  if (alert === undefined) throw new WorldRefusal(`alert ${alertId}: there is none`)
+  return alert
+}

@@ -1,0 +1,69 @@
+// Values that came from elsewhere may be anything: what is not of the expected kind is shown as a dash.
+
+const dash = '–'
+const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const precise = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 })
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
+
+/** A number as people read it: few digits, groups of three, from a million on in short. */
+export function formatNumber(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
+  return magnitude(value, plain)
+}
+
+/** A count, in full. */
+export function formatCount(value: unknown): string {
+  return typeof value === 'number' && Number.isFinite(value) ? whole.format(value) : dash
+}
+
+/** An amount of USD: `$1,234.50`, `$0.00001234`, `-$1.5M`. */
+export function formatUsd(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
+  return `${value < 0 ? '-' : ''}$${magnitude(Math.abs(value), cents)}`
+}
+
+/** A percentage with its sign. */
+export function formatPercent(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
+  return `${value > 0 ? '+' : ''}${plain.format(value)}%`
+}
+
+function magnitude(value: number, ordinary: Intl.NumberFormat): string {
+  const size = Math.abs(value)
+  if (size === 0) return '0'
+  if (size < 1) return precise.format(value)
+  if (size >= 1e6) return compact.format(value)
+  return size >= 10_000 ? whole.format(value) : ordinary.format(value)
+}
+
+/** The ends of an address or hash. */
+export function shortAddress(value: string): string {
+  return value.length <= 13 ? value : `${value.slice(0, 6)}…${value.slice(-4)}`
+}
+
+/** A moment in UTC, to the second: `2026-01-31 14:03:22`; a dash for what is none. */
+export function formatTime(at: string | number): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? dash : date.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Milliseconds in words of at most two units: `2 h 30 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ] as const
+  const parts: string[] = []
+  let left = ms
+  for (const [name, size] of units) {
+    const count = Math.floor(left / size)
+    if (count > 0) parts.push(`${count} ${name}`)
+    left -= count * size
+  }
+  return parts.slice(0, 2).join(' ')
+}

@@ -1,0 +1,34 @@
+/** Characters within strings that are not seen or turn the direction of text: JSON may write them as codes. */
+const unseen = /[\p{Cf}\u007f-\u009f\u2028\u2029]/gu
+
+/**
+ * A JSON text with line breaks and two spaces of indentation; its numbers stay digit by digit as they were, and so do its
+ * strings, but for characters that are not seen: these are written as codes.
+ */
+export function indentJson(text: string): string {
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+|"/gs) ?? []
+  let depth = 0
+  let out = ''
+  const line = () => `\n${'  '.repeat(depth)}`
+  for (const [index, token] of tokens.entries()) {
+    const next = tokens[index + 1]
+    if (token === '{' || token === '[') {
+      depth++
+      out += next === '}' || next === ']' ? token : token + line()
+    } else if (token === '}' || token === ']') {
+      depth = Math.max(0, depth - 1)
+      const before = tokens[index - 1]
+      out += before === '{' || before === '[' ? token : line() + token
+    } else if (token === ',') out += token + line()
+    else if (token === ':') out += ': '
+    else out += token.replace(unseen, toCodes)
+  }
+  return out
+}
+
+function toCodes(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('')
+}

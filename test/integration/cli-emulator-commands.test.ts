@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTempDir } from '../support/temp-dir.ts'
+import { linesOf, startSteered } from './cli-emulator-run.ts'
+import { answerStatus } from './emulator-receiver.ts'
+import { testSeed } from './emulator-stage.ts'
+
+/** Nobody does anything by himself. */
+const quiet = { seed: testSeed({ world: { seed: 'test', history: '0s', activity: 0 } }) }
+
+/** The secrets under which the last request is signed, of these. */
+function signedBy(
+  { body, headers }: { body: Buffer; headers: object } | undefined = { body: Buffer.of(), headers: {} },
+) {
+  const signature = (headers as Record<string, string>)['x-service-signature']
+  return (secret: string) => createHmac('sha256', secret).update(body).digest('hex') === signature
+}
+
+test('R81 advance moves a manual clock on and says what was delivered meanwhile: the retry after 60 s', async () => {
+  await using steered = await startSteered(
+    (response, _, index) => response.writeHead(index === 0 ? 500 : 200).end(),
+    quiet,
+  )
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.receiver.received(1)
+  const early = await steered.run('emulator advance 59s --json')
+  expect(linesOf(early)).toEqual([
+    {
+      msg: 'advanced',
+      ms: 59_000,
+      clock: { mode: 'manual', speed: 0, now: '2026-01-01T00:00:59.000Z' },
+      attempts: 0,
+      acknowledged: 0,
+      undelivered: 0,
+      cancelled: 0,
+      pending: 1,
+    },
+  ])
+  expect(await steered.run('emulator advance 2s')).toMatchObject({
+    code: 0,
+    errors: '',
+    out: '2s on, it is 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 undelivered; 0 pending now\n',
+  })
+  expect((await steered.run('emulator advance 3h')).out).toMatch(/^3h on, it is 2026-01-01T03:01:01\.000Z\n/)
+})
+
+test('a clock that is not manual is not advanced, a duration that is none is refused: exit code 1', async () => {
+  await using steered = await startSteered(answerStatus(200), quiet)
+  await steered.stage.control('POST', '/clock', { mode: 'real' })
+  const [refused, none] = await Promise.all([
+    steered.run('emulator advance 1s'),
+    steered.run('emulator advance soon --json'),
+  ])
+  expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(/^bad_request: .*make it manual/) })
+  expect(none.code).toBe(1)
+  expect(JSON.parse(none.errors)).toMatchObject({
+    error: { message: expect.stringMatching(/Expected a whole number and a unit/) },
+  })
+})
+
+test('A46 replay sends the same bytes under the same id once more, and ends with what became of it', async () => {
+  await using steered = await startSteered(
+    (response, _, index) => response.writeHead(index < 6 ? 500 : 200).end(),
+    quiet,
+  )
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.receiver.received(1)
+  await steered.stage.emulator.advance(12 * 3_600_000)
+  expect(steered.receiver.requests).toHaveLength(6)
+  const [undelivered] = (await steered.stage.control('GET', '/deliveries?state=undelivered')).json.data as {
+    deliveryId: string
+  }[]
+  const replayed = await steered.run(`emulator replay ${undelivered?.deliveryId} --json`)
+  expect(replayed).toMatchObject({ code: 0, errors: '' })
+  expect(linesOf(replayed)).toMatchObject([{ msg: 'delivery', state: 'acknowledged', isReplay: true, attempts: 1 }])
+  const [first, ...others] = steered.receiver.requests.map(({ body }) => body.toString())
+  expect(others).toHaveLength(6)
+  expect(new Set(others)).toEqual(new Set([first]))
+  expect(await steered.run('emulator replay dlv_none')).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/^not_found: /),
+  })
+})
+
+test('A46 replay --since counts, and where nobody can be asked does nothing without --yes', async () => {
+  let status = 500
+  await using steered = await startSteered((response) => response.writeHead(status).end(), quiet)
+  for (const type of ['contract.ownership_changed', 'wallet.large_trade', 'contract.ownership_changed']) {
+    await steered.stage.control('POST', '/trigger', { type })
+  }
+  await steered.receiver.received(3)
+  await steered.stage.emulator.advance(12 * 3_600_000)
+  status = 200
+  const line = 'emulator replay --type contract.ownership_changed --since'
+  const [recent, counted, unsaid] = await Promise.all([
+    steered.run(`${line} 1h --dry-run --json`),
+    steered.run(`${line} 24h --dry-run`),
+    steered.run(`${line} 2026-01-01T00:00:00Z`),
+  ])
+  expect(linesOf(recent)).toEqual([{ msg: 'counted', since: '2026-01-01T11:00:00.000Z', matched: 0, replayed: 0 }])
+  expect(counted).toEqual({ code: 0, out: '2 deliveries would be replayed\n', errors: '' })
+  expect(unsaid).toEqual({
+    code: 1,
+    out: '',
+    errors: 'usage: 2 deliveries would be replayed: say --yes to have it done, or --dry-run to count only\n',
+  })
+  const sent = steered.receiver.requests.length
+  expect((await steered.run(`${line} 24h --yes`)).out).toBe('2 deliveries replayed\n')
+  await steered.receiver.received(sent + 2)
+  const types = steered.receiver.requests
+    .slice(sent)
+    .map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type)
+  expect(types).toEqual(['contract.ownership_changed', 'contract.ownership_changed'])
+})
+
+test('what the commands cannot make sense of is refused, options of the emulator itself too: exit code 1', async () => {
+  await using steered = await startSteered(answerStatus(200), quiet)
+  const cases: [string, RegExp][] = [
+    ['replay', /expected either the id of a delivery, or --since/],
+    ['replay dlv_1 --dry-run', /--dry-run goes with --since/],
+    ['replay --since yesterday --yes', /--since: expected a time such as/],
+    ['secret wh_1 --alerts', /expected either the id of a webhook, or --alerts/],
+    ['secret wh_none', /^not_found: /],
+    ['tail --types events', /Expected some of event,attempt,clock/],
+    ['advance 1s --speed 3', /unknown option '--speed'/],
+  ]
+  const results = await Promise.all(cases.map(([line]) => steered.run(`emulator ${line}`)))
+  for (const [index, [line, message]] of cases.entries()) {
+    expect([line, results[index]]).toEqual([line, { code: 1, out: '', errors: expect.stringMatching(message) }])
+  }
+})
+
+test('R76, A32 secret gives a webhook another one, shown once, and the next attempt is signed with it', async () => {
+  await using steered = await startSteered(
+    (response, _, index) => response.writeHead(index === 0 ? 500 : 200).end(),
+    quiet,
+  )
+  await using dir = await createTempDir()
+  const [webhook] = (await steered.stage.control('GET', '/webhooks')).json.data as { webhookId: string }[]
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.receiver.received(1)
+  const { code, out } = await steered.run(`emulator secret ${webhook?.webhookId}`)
+  const [, drawn = ''] = /^(whsec_[\w-]{32}) {2}\(of wh_\w+, http:\S+; shown once\)\n$/.exec(out) ?? []
+  expect([code, drawn.length]).toEqual([0, 38])
+  await steered.stage.emulator.advance(60_000)
+  expect(signedBy(steered.receiver.requests[1])(drawn)).toBe(true)
+
+  await writeFile(join(dir.path, 'mine'), 'whsec_one-of-my-own-0001\n')
+  const set = await steered.run(`emulator secret ${webhook?.webhookId} --set @${join(dir.path, 'mine')} --json`)
+  expect(linesOf(set)).toEqual([{ msg: 'secret', webhookId: webhook?.webhookId, url: steered.receiver.url }])
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.receiver.received(3)
+  expect(signedBy(steered.receiver.requests[2])('whsec_one-of-my-own-0001')).toBe(true)
+})
+
+test('R76 secret --alerts draws what alerts are signed with, shown once', async () => {
+  await using steered = await startSteered(answerStatus(200), quiet)
+  const [first] = linesOf(await steered.run('emulator secret --alerts --account desk --json'))
+  const [second] = linesOf(await steered.run('emulator secret --alerts --json'))
+  expect(String(first?.['alertSecret'])).toMatch(/^\S{16,}$/)
+  expect(second?.['alertSecret']).not.toBe(first?.['alertSecret'])
+  expect(await steered.run('emulator secret --alerts --account none')).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/^not_found/),
+  })
+})

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { createEmulator } from '../../src/emulator/emulator.ts'
+import { ProcessOutput } from '../support/process-output.ts'
+import { linesOf, startSteered, type Steered } from './cli-emulator-run.ts'
+import { until } from '../support/until.ts'
+import { answerStatus } from './emulator-receiver.ts'
+import { stageOf, testSeed } from './emulator-stage.ts'
+
+const quiet = { seed: testSeed({ world: { seed: 'test', history: '0s', activity: 0 } }) }
+const heard = 20_000
+
+/** Changes the clock until the tail says so: it listens now. */
+async function untilListening({ stage }: Steered, output: ProcessOutput): Promise<void> {
+  await until(async () => {
+    await stage.control('POST', '/clock', { mode: 'manual' })
+    return output.text.includes('clock')
+  }, 'tail to listen')
+}
+
+/** Cuts the first connection to a port, then leaves it. */
+async function refuseOne(port: number): Promise<void> {
+  const server = createServer((socket) => {
+    socket.destroy()
+    server.close()
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'close')
+}
+
+test('tail prints events and attempts as they happen, and ends with Ctrl-C and exit code 0', async () => {
+  await using steered = await startSteered(answerStatus(500), quiet)
+  using tail = steered.start('emulator tail --json')
+  const output = new ProcessOutput()
+  output.attach(tail.child)
+  await untilListening(steered, output)
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  const event = await output.waitFor(({ msg }) => msg === 'event', 'the event', heard)
+  const attempt = await output.waitFor(({ msg }) => msg === 'attempt', 'the attempt', heard)
+  expect(event).toMatchObject({ type: 'contract.ownership_changed', created_at: '2026-01-01T00:00:00.000Z' })
+  expect(attempt).toMatchObject({
+    eventId: event['id'],
+    url: steered.receiver.url,
+    status: 500,
+    outcome: 'failed',
+    at: '2026-01-01T00:00:00.000Z',
+    nextAttemptAt: '2026-01-01T00:01:00.000Z',
+  })
+  tail.child.kill('SIGINT')
+  const ended = await tail.ended
+  expect(ended).toMatchObject({ code: 0, errors: '' })
+  expect(linesOf(ended).every(({ msg }) => ['event', 'attempt', 'clock'].includes(msg))).toBe(true)
+})
+
+test('for people it prints the lines of the emulator, of the kinds that are asked for, and goes on when it restarts', async () => {
+  await using steered = await startSteered(answerStatus(200), quiet)
+  const url = steered.stage.emulator.url ?? ''
+  using tail = steered.start('emulator tail --types attempt,clock')
+  const output = new ProcessOutput()
+  output.attach(tail.child)
+  await untilListening(steered, output)
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await until(async () => output.text.includes('acknowledged'), 'the attempt')
+
+  await steered.stage.emulator.stop()
+  await until(async () => output.text.includes('has gone'), 'tail to miss the emulator')
+  const port = Number(new URL(url).port)
+  await refuseOne(port)
+  await using again = createEmulator({ ...quiet, listen: { host: '127.0.0.1', port } })
+  await again.start()
+  await until(async () => output.text.includes('is back'), 'tail to find the emulator again')
+  await stageOf(again).control('POST', '/clock', { mode: 'scaled', speed: 60 })
+  await until(async () => output.text.includes('scaled'), 'the change of the clock')
+  tail.child.kill('SIGINT')
+  const { code, out, errors } = await tail.ended
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +200 {2}acknowledged +\d+ ms$/m,
+  )
+  expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 times as fast as the wall$/m)
+  expect(errors).toBe(`${url} has gone: tail goes on when it returns\n${url} is back\n`)
+})
+
+test('where nothing answers at first tail ends with exit code 75', async () => {
+  const steered = await startSteered(answerStatus(200), quiet)
+  await steered[Symbol.asyncDispose]()
+  expect(await steered.run('emulator tail')).toMatchObject({
+    code: 75,
+    out: '',
+    errors: expect.stringMatching(/^emulator_unreachable/),
+  })
+})

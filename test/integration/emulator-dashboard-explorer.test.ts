@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { createWorld } from '../../src/emulator/world/world.ts'
+import { startSignedIn, type DashboardStage } from './emulator-dashboard-stage.ts'
+
+const startWithHistory = () => startSignedIn({ world: { seed: 'test', history: '6h' } })
+
+async function get(stage: DashboardStage, path: string) {
+  const { status, json, text } = await stage.browser.ask('GET', path)
+  expect([path, status, text]).toEqual([path, 200, text])
+  return json.data
+}
+
+test('a token is shown as REST gives it, with its prices up to the present one', async () => {
+  await using stage = await startWithHistory()
+  const tokens = (await get(stage, '/world/tokens?limit=1000')) as { network: string; address: string; seq: number }[]
+  const now = Date.parse((await get(stage, '/clock')).now)
+  // The oldest, the newest, and one in between.
+  for (const { network, address } of [tokens[0], tokens[40], tokens.at(-1)].filter((one) => one !== undefined)) {
+    const place = `network=${network}&address=${address}`
+    const { token, prices } = (await get(stage, `/world/token?${place}`)) as {
+      token: Record<string, unknown>
+      prices: { at: string; price_usd: number }[]
+    }
+    expect(token).toEqual((await stage.rest(`/tokens/${address}?network=${network}`)).json.data)
+    expect(prices.at(-1)).toEqual({ at: new Date(now).toISOString(), price_usd: token['price_usd'] })
+    const times = prices.map(({ at }) => Date.parse(at))
+    expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b))
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(
+      Math.max(now - 86_400_000, Date.parse(String(token['created_at']))),
+    )
+    expect(prices.length).toBeGreaterThan(0)
+    expect(prices.length).toBeLessThanOrEqual(300)
+    expect(prices.every(({ price_usd }) => price_usd > 0)).toBe(true)
+  }
+})
+
+test('the prices of a token are those that it had at the time', () => {
+  const startAt = Date.UTC(2026, 0, 1)
+  const hour = 3_600_000
+  const world = createWorld({ seed: 'test', startAt })
+  const first = world.views.tokens().find(({ network }) => network === 'ethereum')
+  if (first === undefined) throw new Error('expected a token')
+  const seen = new Map<number, number>()
+  // At the ends of blocks: a trade counts from the beginning of its block on.
+  const firstAt = startAt + 12_000 - 1
+  for (let at = firstAt; at <= firstAt + 30 * hour; at += hour / 4) {
+    world.advanceTo(at)
+    seen.set(at, world.views.token(first).price_usd)
+  }
+  const prices = world.views.prices(first, 24 * 4 + 1)
+  expect(prices.map(({ at }) => at)).toEqual([...seen.keys()].filter((at) => at >= firstAt + 6 * hour))
+  expect(prices).toEqual(prices.map(({ at }) => ({ at, price_usd: seen.get(at) })))
+  expect(new Set(prices.map(({ price_usd }) => price_usd)).size).toBeGreaterThan(50)
+  expect(world.views.prices(first, 1)).toEqual(prices.slice(-1))
+})
+
+test('a token of which nothing was traded yet has its present price, on a curve as well', () => {
+  const world = createWorld({ seed: 'test', startAt: Date.UTC(2026, 0, 1) })
+  const list = { kind: 'list', network: 'base', symbol: 'NEW', name: 'New', liquidityUsd: 5_000 } as const
+  const { token } = world.acts.apply(list)
+  const found = world.views.findToken('base', String(token))
+  if (found === null) throw new Error('expected the token that was listed')
+  const { price_usd } = world.views.token(found)
+  expect(world.views.prices(found, 300)).toContainEqual({ at: world.now(), price_usd })
+
+  world.acts.apply({ kind: 'story', story: 'launch' })
+  const launched = world.views.tokens().at(-1)
+  if (launched === undefined) throw new Error('expected the token that was launched')
+  const points = world.views.prices(launched, 300)
+  expect(points.at(-1)).toEqual({ at: world.now(), price_usd: world.views.token(launched).price_usd })
+})
+
+test('a wallet is shown with overview, all four windows of PnL, positions and newest trades, as REST gives them', async () => {
+  await using stage = await startWithHistory()
+  const wallets = (await get(stage, '/world/wallets?limit=1000')) as {
+    network: string
+    address: string
+    tradeCount: number
+    tracked: boolean
+  }[]
+  const busiest = wallets.toSorted((a, b) => b.tradeCount - a.tradeCount)[0]
+  const tracked = wallets.find((one) => one.tracked && one.tradeCount > 0)
+  for (const wallet of [busiest, tracked].filter((one) => one !== undefined)) {
+    const { network, address, tradeCount } = wallet
+    const shown = await get(stage, `/world/wallet?network=${network}&address=${address}`)
+    const rest = async (path: string) => (await stage.rest(`/wallets/${address}${path}network=${network}`)).json.data
+    expect(shown.overview).toEqual(await rest('?'))
+    for (const timeframe of ['24h', '7d', '30d', 'all'])
+      expect(shown.pnl[timeframe]).toEqual(await rest(`/pnl?timeframe=${timeframe}&`))
+    expect(Object.keys(shown.pnl)).toHaveLength(4)
+    expect(shown.positions).toEqual(await rest('/portfolio?limit=100&'))
+    expect(shown.trades).toEqual(await rest('/trades?limit=50&'))
+    expect([shown.trades.length, shown.tracked]).toEqual([Math.min(50, tradeCount), wallet.tracked])
+  }
+})
+
+test('tokens are found by a part of their names and by their address, at most 20', async () => {
+  await using stage = await startWithHistory()
+  const all = (await get(stage, '/world/tokens?limit=1000')) as { symbol: string; address: string }[]
+  const [first] = all
+  if (first === undefined) throw new Error('expected tokens')
+  const bySymbol = await get(stage, `/search?q=${first.symbol.toLowerCase()}`)
+  expect(bySymbol).toContainEqual(first)
+  expect(await get(stage, `/search?q=${first.address}`)).toEqual([first])
+  for (let n = 1; n <= 21; n++) {
+    const list = { network: 'base', symbol: `MANY${n}`, name: 'Many', liquidityUsd: 1_000 }
+    expect((await stage.browser.ask('POST', '/world/list', list)).status).toBe(200)
+  }
+  const many = (await get(stage, '/search?q=many')) as { symbol: string }[]
+  expect(many.map(({ symbol }) => symbol)).toEqual(Array.from({ length: 20 }, (_, index) => `MANY${index + 1}`))
+  expect(await get(stage, '/search?q=no-such-token')).toEqual([])
+})
+
+test('A34 thresholds are shown as they were set', async () => {
+  await using stage = await startSignedIn({ thresholds: { largeTradeUsd: 500 } })
+  const defaults = { milestonesUsd: [1000, 5000, 25_000, 100_000], riskSensitivity: 10 }
+  expect(await get(stage, '/thresholds')).toEqual({ largeTradeUsd: 500, ...defaults })
+  await stage.browser.ask('POST', '/world/thresholds', { riskSensitivity: 3, milestonesUsd: [10] })
+  expect(await get(stage, '/thresholds')).toEqual({ largeTradeUsd: 500, milestonesUsd: [10], riskSensitivity: 3 })
+})
+
+const nobody = `0x${'1'.repeat(40)}`
+
+test.each([
+  [`/world/token?network=base&address=${nobody}`, 404, /there is no token 0x1/],
+  [`/world/wallet?network=base&address=${nobody}`, 404, /no wallet 0x1{40} was ever seen on base/],
+  [`/world/token?network=solana&address=${nobody}`, 400, /address: expected /],
+  [`/world/token?address=${nobody}`, 400, /network: expected one of ethereum.*it is missing/],
+  ['/world/wallet?network=base', 400, /address: expected a string; it is missing/],
+  ['/search', 400, /q: expected text of 1 to 100 characters; it is missing/],
+  ['/search?q=', 400, /q: expected text of 1 to 100 characters/],
+  [`/search?q=${'x'.repeat(101)}`, 400, /q: expected text of 1 to 100 characters/],
+  ['/search?q=x&limit=3', 400, /expected nothing that is called limit/],
+  ['/stream?types=event,trade', 400, /types: expected some of event,attempt,clock; got "event,trade"/],
+  ['/stream?types=', 400, /types: expected some of event,attempt,clock/],
+])('GET %s gets %i with what was expected', async (path, status, message) => {
+  await using stage = await startSignedIn()
+  const reply = await stage.browser.ask('GET', path)
+  expect([reply.status, reply.json.error.message]).toEqual([status, expect.stringMatching(message)])
+})

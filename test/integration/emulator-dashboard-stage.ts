@@ -1,0 +1,137 @@
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { request as requestTls } from 'node:https'
+import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
+import type { SeedInput } from '../../src/emulator/seed/schema.ts'
+import { controlToken, startStage, testSeed, type Stage } from './emulator-stage.ts'
+
+export const login = { user: 'ada', password: 'password-of-the-test-0001' }
+
+export interface Reply {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** Of what is asked by tests, so read as what the test expects. */
+  // eslint-disable-next-line typescript/no-explicit-any
+  readonly json: any
+}
+
+/** A request with exactly these headers, any Host among them, which `fetch` cannot. Default Host: that of the URL. */
+export function send(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: unknown,
+): Promise<Reply> {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const start = url.startsWith('https:') ? requestTls : request
+  return new Promise((resolve, reject) => {
+    const outgoing = start(
+      url,
+      {
+        method,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: {
+          ...(text !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+          ...headers,
+        },
+      },
+      (response) => {
+        let received = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => (received += chunk))
+        response.on('end', () => {
+          const isJson = response.headers['content-type'] === 'application/json'
+          const { statusCode: status, headers: given } = response
+          resolve({ status, headers: given, text: received, json: isJson ? JSON.parse(received) : null })
+        })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(text)
+  })
+}
+
+export interface Browser {
+  /** The cookie of the session, as it came last. */
+  cookie: string | null
+  /** A request below `/_emulator` as a page of the dashboard sends it. */
+  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>
+}
+
+/** Keeps the cookie of a session, and says where its requests come from. */
+export function openBrowser(url: string): Browser {
+  const browser: Browser = {
+    cookie: null,
+    async ask(method, path, body, headers = {}) {
+      const reply = await send(
+        `${url}/_emulator${path}`,
+        method,
+        {
+          'Sec-Fetch-Site': 'same-origin',
+          ...(method !== 'GET' && { Origin: url }),
+          ...(browser.cookie !== null && { Cookie: browser.cookie }),
+          ...headers,
+        },
+        body,
+      )
+      const [set] = reply.headers['set-cookie'] ?? []
+      if (set !== undefined) browser.cookie = set.includes('Max-Age=0') ? null : (set.split(';')[0] ?? null)
+      return reply
+    },
+  }
+  return browser
+}
+
+export interface DashboardStage extends Stage {
+  readonly url: string
+  readonly browser: Browser
+}
+
+/** A running emulator with a login of its own, and a browser that is not signed in. */
+export async function startDashboard(
+  changes: Partial<SeedInput> = {},
+  options: Partial<EmulatorOptions> = {},
+): Promise<DashboardStage> {
+  const stage = await startStage({ seed: testSeed({ dashboard: login, ...changes }), ...options })
+  const url = stage.emulator.url ?? ''
+  return { ...stage, url, browser: openBrowser(url) }
+}
+
+/** The same, signed in. */
+export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<DashboardStage> {
+  const stage = await startDashboard(changes)
+  await stage.browser.ask('POST', '/session', login)
+  return stage
+}
+
+/** Asks with the control token. */
+export function withToken(stage: DashboardStage, method: string, path: string, body?: unknown): Promise<Reply> {
+  return send(`${stage.url}/_emulator${path}`, method, { Authorization: `Bearer ${controlToken}` }, body)
+}
+
+/** What comes by `/_emulator/stream`, one message after the other; null once it has ended. */
+export async function listen(url: string, headers: Readonly<Record<string, string>>) {
+  const response = await fetch(url, { headers })
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    response,
+    async next(): Promise<{ readonly kind: string; readonly data: unknown } | 'alive' | null> {
+      for (;;) {
+        const end = text.indexOf('\n\n')
+        if (end >= 0) {
+          const message = text.slice(0, end)
+          text = text.slice(end + 2)
+          if (message.startsWith(':')) return 'alive'
+          const [, kind = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
+          return { kind, data: JSON.parse(data) }
+        }
+        const chunk = await reader?.read()
+        if (chunk?.done !== false) return null
+        text += decoder.decode(chunk.value, { stream: true })
+      }
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { listen, login, startDashboard, withToken, type DashboardStage } from './emulator-dashboard-stage.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { ask, controlToken } from './emulator-stage.ts'
+
+async function startStreaming(types: string) {
+  const wall = createTestClock()
+  const stage = await startDashboard({}, { wall })
+  await stage.browser.ask('POST', '/session', login)
+  const stream = await listen(`${stage.url}/_emulator/stream?types=${types}`, { Cookie: stage.browser.cookie ?? '' })
+  expect(await stream.next()).toBe('alive')
+  return { ...stage, wall, stream }
+}
+
+async function trigger(stage: DashboardStage): Promise<void> {
+  const { status, text } = await stage.browser.ask('POST', '/trigger', { type: 'contract.ownership_changed' })
+  expect([status, text]).toEqual([200, text])
+}
+
+test('events come as they arise, just as they are listed', async () => {
+  await using stage = await startStreaming('event')
+  await trigger(stage)
+  await trigger(stage)
+  const listed = (await stage.browser.ask('GET', '/events')).json.data as unknown[]
+  expect(listed.length).toBeGreaterThanOrEqual(2)
+  for (const data of listed) expect(await stage.stream.next()).toEqual({ kind: 'event', data })
+})
+
+test('the clock is told when it is set, advanced, or put back', async () => {
+  await using stage = await startStreaming('clock')
+  const changes: [string, unknown][] = [
+    ['/clock/advance', { ms: 60_000 }],
+    ['/clock', { mode: 'manual' }],
+    ['/reset', undefined],
+  ]
+  await trigger(stage)
+  for (const [path, body] of changes) {
+    const { json } = await stage.browser.ask('POST', path, body)
+    const { mode, speed, now } = json.data
+    expect(await stage.stream.next()).toEqual({ kind: 'clock', data: { mode, speed, now } })
+  }
+})
+
+test('R87 attempts of deliveries come as they end, just as the log of the delivery has them', async () => {
+  await using receiver = await createTestReceiver(answerStatus(503))
+  await using stage = await startStreaming('attempt')
+  await stage.browser.ask('POST', '/webhooks', { url: receiver.url, events: ['contract.ownership_changed'] })
+  await trigger(stage)
+  const message = await stage.stream.next()
+  if (message === null || message === 'alive') throw new Error('expected an attempt')
+  const { deliveryId, eventId, eventType, endpointId, url, outcome, ...attempt } = message.data as Record<
+    string,
+    unknown
+  >
+  const { log, ...delivery } = (await stage.browser.ask('GET', `/deliveries/${String(deliveryId)}`)).json.data
+  expect([message.kind, log, outcome]).toEqual(['attempt', [attempt], 'failed'])
+  expect(delivery).toMatchObject({ deliveryId, eventId, eventType, endpointId, url: receiver.url, lastStatus: 503 })
+  expect(url).toBe(receiver.url)
+})
+
+test('without types everything comes, and with the control token as well', async () => {
+  await using stage = await startDashboard()
+  const stream = await listen(`${stage.url}/_emulator/stream`, { Authorization: `Bearer ${controlToken}` })
+  expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
+  expect(await stream.next()).toBe('alive')
+  await withToken(stage, 'POST', '/trigger', { type: 'contract.ownership_changed' })
+  await withToken(stage, 'POST', '/clock/advance', { ms: 0 })
+  const kinds = [await stream.next(), await stream.next()].map((message) => message !== 'alive' && message?.kind)
+  expect(kinds).toEqual(['event', 'clock'])
+})
+
+test('nobody listens who is not signed in', async () => {
+  await using stage = await startDashboard()
+  expect((await ask(`${stage.url}/_emulator/stream`, {})).status).toBe(401)
+})
+
+test('the stream of a session ends with the first beat after it is signed out', async () => {
+  await using stage = await startStreaming('event')
+  await stage.wall.advance(15_000)
+  expect(await stage.stream.next()).toBe('alive')
+  await stage.browser.ask('DELETE', '/session')
+  await stage.wall.advance(15_000)
+  expect(await stage.stream.next()).toBeNull()
+})
+
+test('beyond a hundred listeners the next gets 503 and is told when to come again', async () => {
+  await using stage = await startDashboard()
+  const headers = { Authorization: `Bearer ${controlToken}` }
+  const url = `${stage.url}/_emulator/stream`
+  const streams = await Promise.all(Array.from({ length: 100 }, () => listen(url, headers)))
+  expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
+  const { status, json, headers: given } = await ask(url, { headers })
+  expect([status, json.error.code, given.get('retry-after')]).toEqual([503, 'too_many_streams', '15'])
+})
+
+test('a stream does not hold up the end of the emulator: it is ended, not cut', async () => {
+  await using stage = await startStreaming('event,clock')
+  const stopped = stage.emulator.stop()
+  expect(await stage.stream.next()).toBeNull()
+  await stopped
+})

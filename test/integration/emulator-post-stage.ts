@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { tlsPair } from '../fixtures/tls.ts'
+
+/** What came over one connection. */
+export interface RawConnectionSeen {
+  readonly socket: Socket
+  /** All bytes so far. */
+  readonly bytes: () => Buffer
+  /** The pieces in which they came. */
+  readonly pieces: readonly Buffer[]
+  /** How it ended: in order, or by a reset. */
+  readonly ended: Promise<'end' | 'reset'>
+}
+
+export interface RawReceiver extends AsyncDisposable {
+  readonly url: URL
+  readonly connections: readonly RawConnectionSeen[]
+}
+
+/** A TCP or TLS server on a free loopback port. `onData` is called whenever something came. */
+export async function createRawReceiver(
+  onData: (connection: RawConnectionSeen) => void,
+  { tls = false }: { tls?: boolean } = {},
+): Promise<RawReceiver> {
+  const connections: RawConnectionSeen[] = []
+  const accept = (socket: Socket) => {
+    const pieces: Buffer[] = []
+    const ended = new Promise<'end' | 'reset'>((resolve) => {
+      socket.on('end', () => resolve('end'))
+      socket.on('error', () => resolve('reset'))
+    })
+    const connection = { socket, pieces, ended, bytes: () => Buffer.concat(pieces) }
+    connections.push(connection)
+    socket.on('data', (piece: Buffer) => {
+      pieces.push(piece)
+      onData(connection)
+    })
+  }
+  const server = tls ? createTlsServer(tlsPair, accept) : createServer(accept)
+  // Of TLS whose connection is gone.
+  server.on('tlsClientError', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: new URL(`${tls ? 'https' : 'http'}://127.0.0.1:${port}/webhooks`),
+    connections,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      for (const { socket } of connections) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Head and body of a request as it came. */
+export function splitRequest(bytes: Buffer): { readonly head: string; readonly body: Buffer } {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return { head: bytes.toString('latin1'), body: Buffer.alloc(0) }
+  return { head: bytes.subarray(0, end).toString('latin1'), body: bytes.subarray(end + 4) }
+}

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest'
+import { logRemark, remark } from '../../src/cli/demo-remarks.ts'
+import { createTally } from '../../src/cli/demo-tally.ts'
+import type { AttemptReport } from '../../src/emulator/emulator.ts'
+
+const attempt: AttemptReport = {
+  deliveryId: 'dlv_1',
+  eventId: 'evt_1',
+  eventType: 'wallet.large_trade',
+  endpointId: 'wh_1',
+  url: 'http://127.0.0.1:8080/webhooks',
+  outcome: 'acknowledged',
+  attempt: 1,
+  at: 1_000,
+  status: 200,
+  failure: null,
+  latencyMs: 3,
+  isExtra: false,
+  faults: [],
+  requestHeaders: {},
+  responseHeaders: {},
+  responseExcerpt: '{"status":"accepted","id":"evt_1"}',
+  nextAttemptAt: null,
+}
+const duplicate = { responseExcerpt: '{"status":"duplicate","id":"evt_1"}' }
+const refused = { outcome: 'failed', status: 401, responseExcerpt: '', nextAttemptAt: 61_003 } as const
+
+test.each<[string, Partial<AttemptReport>, string]>([
+  [
+    'an extra delivery (R88)',
+    { ...duplicate, isExtra: true, faults: ['duplicate'] },
+    'came again; answered 200 as a duplicate, not handled again',
+  ],
+  [
+    'a failure on purpose, with the retry that follows (R81)',
+    { ...refused, faults: ['signature-bad'] },
+    'the signature was wrong on purpose; answered 401; retried in 1 min',
+  ],
+  [
+    'a changed byte, and that it will be delivered twice',
+    { ...refused, faults: ['tamper', 'duplicate'] },
+    'a byte was changed on purpose after it was signed; answered 401; retried in 1 min',
+  ],
+  [
+    'an acknowledgement that got lost',
+    { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200, which was dropped on purpose' },
+    'the acknowledgement was lost on purpose; answered 200; retried in 1 min',
+  ],
+  [
+    'a fault that somebody added',
+    { ...refused, status: null, failure: 'the connection was cut', faults: ['reset'], nextAttemptAt: 7_201_000 },
+    'reset on purpose; the connection was cut; retried in 2 h',
+  ],
+  [
+    'the last failure (R86)',
+    { ...refused, outcome: 'undelivered', status: 503, nextAttemptAt: null },
+    'answered 503; the sender gives up',
+  ],
+  ['a retry that is handled', { attempt: 2 }, 'came again on retry 1 of the sender; answered 200'],
+  [
+    'a retry of what is there already',
+    { ...duplicate, attempt: 3 },
+    'came again on retry 2 of the sender; answered 200 as a duplicate, not handled again',
+  ],
+])('a line is said of %s', (_what, changes, text) => {
+  const line = remark({ ...attempt, ...changes }) ?? ''
+  expect(line.replace(/^ {10}↳ wallet\.large_trade evt_1:? /, '')).toBe(text)
+})
+
+test('nothing is said of an event that is acknowledged at first', () => {
+  expect(remark(attempt)).toBeNull()
+})
+
+const entry = { level: 'warn', time: '2026-01-31T12:00:00.000Z', msg: 'an attempt failed; it will be tried again' }
+const failure = { ...entry, handler: 'mine', eventId: 'evt_1', attempt: 1 }
+
+test('a failure of a handler is one line, whichever handler it is', () => {
+  const retried = { ...failure, error: 'TypeError: x is not a function', nextAt: '2026-01-31T12:00:00.904Z' }
+  expect(logRemark(retried)).toBe(
+    '          ↳ mine failed on evt_1 (TypeError: x is not a function); tried again in 1 s',
+  )
+  expect(logRemark({ ...failure, error: 'handler_terminal: no' })).toBe(
+    '          ↳ mine failed on evt_1 (no); a dead letter now: onchain-inbox dead list',
+  )
+})
+
+test('other entries of the log come as they are', () => {
+  const reload = {
+    ...entry,
+    level: 'error',
+    msg: 'handlers could not be reloaded',
+    error: 'no brace',
+    changed: ['a.ts'],
+  }
+  expect(logRemark(reload)).toBe('          ↳ error: handlers could not be reloaded; error: no brace; changed: a.ts')
+})
+
+test('the counts tell events from duplicates, and the 99th percentile leaves out the slowest in a hundred', () => {
+  const tally = createTally()
+  expect(tally.text()).toBe('0 events · 0 duplicates · 0 retries · 0 dead letters')
+  for (let latencyMs = 1; latencyMs <= 199; latencyMs++) tally.attempted({ ...attempt, latencyMs })
+  tally.attempted({ ...attempt, ...duplicate, latencyMs: 5_000 })
+  tally.attempted({ ...attempt, ...refused, latencyMs: 60_000 })
+  tally.logged({ ...failure, error: 'x', nextAt: '2026-01-31T12:00:01.000Z' })
+  tally.logged({ ...failure, error: 'x' })
+  tally.logged({ ...entry, handler: 'mine' })
+  expect(tally.text()).toBe('199 events · 1 duplicate · 2 retries · 1 dead letter · acknowledged within 198 ms (p99)')
+})

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { listFaultKinds } from '../../src/emulator/faults/catalogue.ts'
+import { packs } from '../../src/emulator/faults/packs.ts'
+import { faultRuleSchema } from '../../src/emulator/faults/schema.ts'
+import { problemsOf } from '../../src/emulator/rest/problems.ts'
+import { createWorld } from '../../src/emulator/world/world.ts'
+
+/** Of the issue, and of requirements 2.8. */
+const out =
+  'delay reorder burst skew unknown-type case-flip extra-fields reserialise huge signature-wrong-secret signature-bad ' +
+  'signature-upper-case signature-prefixed signature-repeated signature-missing tamper truncate chunked slow cut reset ' +
+  'duplicate-at-once duplicate drop-ack'
+const into =
+  'latency too-many-requests error-500 error-503 empty malformed malformed-chunk reset cursor-loop cursor-missing extra-members'
+
+test('2.8 the kinds of faults, each told with its parameters', () => {
+  const kinds = listFaultKinds()
+  const named = (direction: string) => kinds.filter((one) => one.direction === direction).map(({ kind }) => kind)
+  expect(named('out').join(' ')).toBe(out)
+  expect(named('in').join(' ')).toBe(into)
+  for (const { kind, about, parameters } of kinds) {
+    expect(about, kind).toMatch(/\.$/)
+    for (const parameter of parameters) {
+      expect(parameter.about, `${kind} ${parameter.name}`).not.toBe('')
+      expect(parameter.default, `${kind} ${parameter.name}`).toBeDefined()
+    }
+  }
+  expect(kinds.find(({ kind }) => kind === 'reserialise')).toEqual({
+    kind: 'reserialise',
+    direction: 'out',
+    about: 'The same event, written in another way.',
+    parameters: [
+      {
+        name: 'profile',
+        default: 'canonical',
+        about: 'how it is written',
+        choices: ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'],
+      },
+    ],
+  })
+})
+
+test('each kind is a rule by its name alone, with the defaults that are told', () => {
+  for (const { direction, kind, parameters } of listFaultKinds()) {
+    const defaults = Object.fromEntries(parameters.map((one) => [one.name, one.default]))
+    expect(faultRuleSchema.parse({ direction, fault: { kind } })).toEqual({ direction, fault: { kind, ...defaults } })
+  }
+})
+
+test.each([
+  [{}, 'direction: expected out, for deliveries, or in, for answers of the REST service; it is missing'],
+  [{ direction: 'out' }, 'fault: expected an object such as {"kind": "delay"}; it is missing'],
+  [
+    { direction: 'out', fault: { kind: 'latency' } },
+    'fault.kind: expected a kind for the direction out: delay, reorder, ',
+  ],
+  [{ direction: 'in', fault: { kind: 'delay' } }, 'fault.kind: expected a kind for the direction in: latency, '],
+  [{ direction: 'out', fault: { kind: 'delay', millis: 1 } }, 'expected nothing that is called millis'],
+  [
+    { direction: 'out', fault: { kind: 'delay', ms: -1 } },
+    'fault.ms: expected a whole number from 0 to 86400000; got -1',
+  ],
+  [{ direction: 'out', fault: { kind: 'tamper' }, path: '/v1' }, 'expected nothing that is called path'],
+  [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1.1 }, 'rate: expected a number from 0 to 1; got 1.1'],
+  [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1, script: 'x' }, 'script: expected either a rate or a script'],
+  [{ direction: 'out', fault: { kind: 'tamper' }, script: 'xy' }, 'script: expected 1 to 1000 steps'],
+  [
+    { direction: 'out', fault: { kind: 'tamper' }, scriptRepeats: true },
+    'scriptRepeats: expected it beside a script only',
+  ],
+  [{ direction: 'out', fault: { kind: 'tamper' }, types: ['wallet*'] }, 'types.0: expected an event type'],
+  [
+    { direction: 'out', fault: { kind: 'tamper' }, times: 0 },
+    'times: expected a whole number from 1 to 1000000; got 0',
+  ],
+  [{ direction: 'in', fault: { kind: 'empty' }, path: '/tokens' }, 'path: expected a path below /v1'],
+  [
+    { direction: 'in', fault: { kind: 'empty' }, methods: ['PUT'] },
+    'methods.0: expected one of GET, POST, PATCH, DELETE',
+  ],
+])('a rule %j is refused: %s', (rule, expected) => {
+  const { error } = faultRuleSchema.safeParse(rule)
+  const problems = error === undefined ? [] : problemsOf(error, rule, 'body')
+  expect(problems.map(({ path, message }) => `${path}: ${message}`).join('; ')).toContain(expected)
+})
+
+test('the packs of the issue, all with rules that can be added and acts that the world follows', () => {
+  expect(packs.map(({ name }) => name).join(' ')).toBe('calm busy-day rug-pull retry-storm hostile-sender outage')
+  const world = createWorld({ seed: 'packs', startAt: Date.UTC(2026, 0, 1) })
+  world.advanceTo(world.now() + 3_600_000)
+  for (const { about, rules, acts } of packs) {
+    expect(about).toMatch(/\.$/)
+    for (const rule of rules) expect(faultRuleSchema.parse(rule)).toEqual(rule)
+    expect(acts[0]?.kind).toBe('activity')
+    for (const act of acts) expect(world.acts.apply(act)).toBeTypeOf('object')
+  }
+  expect(packs[0]).toMatchObject({ rules: [], acts: [{ kind: 'activity', factor: 1 }] })
+})

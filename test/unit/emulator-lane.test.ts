@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { createTestClock, type Clock } from '../../src/clock.ts'
+import { createLane, type Lane } from '../../src/emulator/deliveries/lane.ts'
+import type { StoredDelivery } from '../../src/emulator/deliveries/port.ts'
+import { createDueHeap } from '../../src/emulator/heap.ts'
+
+test('the heap gives items by due time, those of the same time in order of arrival, and none before its time', () => {
+  const heap = createDueHeap<string>()
+  const random = createTestClock(0, 7)
+  const items = Array.from({ length: 2000 }, (_, n) => ({ dueAt: Math.floor(random.random() * 300), n }))
+  for (const { dueAt, n } of items) heap.push(dueAt, `${dueAt}:${n}`)
+  expect(heap.popDue(-1)).toBeUndefined()
+  const popped = Array.from({ length: 2000 }, () => heap.popDue(heap.nextDueAt() ?? NaN))
+  const sorted = items.toSorted((a, b) => a.dueAt - b.dueAt || a.n - b.n)
+  expect(popped).toEqual(sorted.map(({ dueAt, n }) => `${dueAt}:${n}`))
+  expect(heap.size).toBe(0)
+  expect(heap.nextDueAt()).toBeNull()
+})
+
+/** A lane over an array in place of a store. Each first attempt fails and is due again a minute later; the second settles. */
+function createStage(clock: Clock, count: number) {
+  const event = { seq: 1, id: 'evt_a', type: 'pump.graduation', body: Buffer.from('{}') }
+  const about = { event, endpointId: 'wh_1', url: '', isReplay: false, lastStatus: null, lastFailure: null }
+  const all = Array.from({ length: count }, (_, index): StoredDelivery => {
+    return { ...about, seq: index + 1, state: 'pending', attempts: 0, createdAt: 0, nextAttemptAt: clock.now() }
+  })
+  const pending = () => all.filter(({ nextAttemptAt }) => nextAttemptAt !== null)
+  const madeAt: number[] = []
+  let longest = 0
+  const drained = Promise.withResolvers<void>()
+  const lane: Lane = createLane({
+    clock,
+    parallel: 10,
+    due(now, limit) {
+      const found = pending()
+        .filter(({ nextAttemptAt }) => nextAttemptAt! <= now)
+        .slice(0, limit)
+      longest = Math.max(longest, found.length)
+      return found
+    },
+    nextDueAt: (now) =>
+      pending().reduce<number | null>(
+        (least, { nextAttemptAt: at }) => (at! > now && at! < (least ?? Infinity) ? at : least),
+        null,
+      ),
+    async attempt(delivery) {
+      await Promise.resolve()
+      madeAt.push(clock.now())
+      delivery.attempts++
+      delivery.nextAttemptAt = delivery.attempts === 1 ? clock.now() + 60_000 : null
+    },
+    onChange() {
+      if (lane.isIdle()) drained.resolve()
+    },
+  })
+  return { lane, all, madeAt, drained: drained.promise, longest: () => longest }
+}
+
+test('twenty thousand pending retries hold one timer between them, and a few hundred in memory', async () => {
+  const clock = createTestClock()
+  let armed = 0
+  let most = 0
+  const counting: Clock = {
+    ...clock,
+    after(ms, fn) {
+      most = Math.max(most, ++armed)
+      let isArmed = true
+      const disarm = () => {
+        if (isArmed) armed--
+        isArmed = false
+      }
+      const timer = clock.after(ms, () => {
+        disarm()
+        fn()
+      })
+      return {
+        cancel() {
+          disarm()
+          timer.cancel()
+        },
+      }
+    },
+  }
+  const { lane, all, madeAt, drained, longest } = createStage(counting, 20_000)
+  lane.wake()
+  await drained
+  expect(madeAt).toHaveLength(20_000)
+  expect(all.every(({ attempts, nextAttemptAt }) => attempts === 1 && nextAttemptAt !== null)).toBe(true)
+  expect([armed, most]).toEqual([1, 1])
+  expect(longest()).toBeLessThan(1_000)
+  lane.close()
+  expect(armed).toBe(0)
+})
+
+test('a timer that comes early waits on until the retry is due', async () => {
+  const clock = createTestClock()
+  const early: Clock = { ...clock, after: (ms, fn) => clock.after(Math.min(ms, 7000), fn) }
+  const { lane, madeAt, drained } = createStage(early, 1)
+  const t0 = clock.now()
+  lane.wake()
+  await drained
+  await clock.advance(60_000)
+  expect(madeAt.map((at) => at - t0)).toEqual([0, 60_000])
+})

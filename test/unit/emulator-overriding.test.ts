@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { pathProblem, withOverrides } from '../../src/emulator/overriding.ts'
+import { createEvent } from '../../src/testing/create-event.ts'
+
+const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })
+
+test('members are set by their paths, new ones are made, and the event that was given stays as it is', () => {
+  const before = structuredClone(event)
+  const changed = withOverrides(event, {
+    created_at: '2026-01-31T12:00:00.000Z',
+    'data.symbol': 'PEPE',
+    'data.current_risk_score': 99,
+    'data.triggered_checks.0': 'blacklist',
+    'data.triggered_checks.2': 'tax',
+    'data.new.deep': [1, { a: null }],
+    extra: true,
+  })
+  expect(changed).toEqual({
+    ...before,
+    created_at: '2026-01-31T12:00:00.000Z',
+    extra: true,
+    data: {
+      ...before.data,
+      symbol: 'PEPE',
+      current_risk_score: 99,
+      triggered_checks: ['blacklist', 'mint', 'tax'],
+      new: { deep: [1, { a: null }] },
+    },
+  })
+  expect(event).toEqual(before)
+})
+
+test.each([
+  ['id', /id of an event cannot be set/],
+  ['id.x', /id of an event cannot be set/],
+  ['type', /type of an event cannot be set/],
+  ['data', /expected a member of data/],
+  ['', /expected names of members parted by dots/],
+  ['data.', /parted by dots/],
+  ['data..x', /parted by dots/],
+  [`data.${'x'.repeat(200)}`, /at most 200 characters/],
+  ['data.__proto__', /no member of an event is called __proto__/],
+  ['__proto__.x', /no member of an event is called __proto__/],
+  ['data.constructor.prototype.x', /no member of an event is called constructor/],
+  ['data.prototype', /no member of an event is called prototype/],
+])('the path %j is refused', (path, message) => {
+  expect(pathProblem(path)).toMatch(message)
+  expect(() => withOverrides(event, { [path]: 1 })).toThrow(message)
+})
+
+test('a path that leads through what has no members is refused, and so is text in place of a number in a list', () => {
+  expect(() => withOverrides(event, { 'data.symbol.x': 1 })).toThrow(/data\.symbol\.x: symbol is no object/)
+  expect(() => withOverrides(event, { 'data.triggered_checks.x': 1 })).toThrow(/expected a number from 0 to 2/)
+  expect(() => withOverrides(event, { 'data.triggered_checks.3': 1 })).toThrow(/expected a number from 0 to 2/)
+  expect(() => withOverrides(event, { created_at: 5 })).toThrow(/created_at: expected text/)
+  const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
+  expect(() => withOverrides(event, { 'data.deep': deep })).toThrow(/at most 32 values within each other/)
+})
+
+test('whatever is set, nothing but the event changes, and what was set stands there', () => {
+  const name = fc.oneof(
+    fc.constantFrom('__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'symbol', '0', 'length'),
+    fc.string({ maxLength: 8 }),
+  )
+  fc.assert(
+    fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), fc.jsonValue(), (names, value) => {
+      const path = `data.${names.join('.')}`
+      const ownBefore = Object.getOwnPropertyNames(Object.prototype).join()
+      let changed: unknown
+      try {
+        changed = withOverrides(event, { [path]: value })
+      } catch (error) {
+        expect((error as Error).name).toBe('InboxError')
+      }
+      expect(Object.getOwnPropertyNames(Object.prototype).join()).toBe(ownBefore)
+      if (changed === undefined) return
+      const found = path.split('.').reduce<unknown>((place, part) => (place as Record<string, unknown>)[part], changed)
+      expect(found).toEqual(value)
+      expect(Object.getPrototypeOf((changed as { data: object }).data)).toBe(Object.prototype)
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { collectEvents, dataOf, hourMs, minuteMs, openWorld } from '../support/world.ts'
+
+const network = 'ethereum'
+const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+/** A world in which nobody acts, in which 2,400 USD of a token were traded two hours ago: 100 in the mean hour. */
+function watch(threshold = 100) {
+  const world = openWorld('watched volume', { activity: 0 })
+  const events = collectEvents(world)
+  const [token, other] = world.views.tokens().flatMap((one) => (one.network === network ? [one.address] : []))
+  const first = token!
+  const buy = (usd: number, of = first) =>
+    world.acts.apply({ kind: 'trade', side: 'buy', network, wallet, token: of, usd })
+  const alert = (alertId: string, address = first, isOneShot = false) =>
+    world.acts.apply({ kind: 'add-alert', alertId, type: 'volume_spike', network, address, threshold, isOneShot })
+  buy(2400)
+  world.advanceTo(world.now() + 2 * hourMs)
+  return {
+    world,
+    first,
+    second: other!,
+    buy,
+    alert,
+    wait: (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs),
+    told: () => dataOf(events, 'token.volume_spike'),
+    events,
+  }
+}
+
+describe('an alert on the volume of a token', () => {
+  it('A14 A41 tells once that the last hour is over the mean of the 24 before by more than the threshold', () => {
+    const { world, first, buy, alert, told, events } = watch()
+    alert('alrt_1')
+    buy(150)
+    buy(50)
+    expect(told()).toEqual([])
+    buy(2)
+    const { symbol } = world.views.token(world.views.findToken(network, first)!)
+    expect(told()).toEqual([
+      {
+        token_address: first,
+        network,
+        symbol,
+        alert_type: 'volume_spike',
+        threshold_pct: 100,
+        increase_pct: 102,
+        volume_1h_usd: 202,
+        mean_hourly_volume_usd: 100,
+      },
+    ])
+    expect(events[0]).toMatchObject({ alertIds: ['alrt_1'], audience: 'owners', cause: world.seq() })
+    expect(events[0]?.event.id).toMatch(/^evt_/)
+    buy(500)
+    expect(told()).toHaveLength(1)
+  })
+
+  it('A14 counts sales like purchases, and both halves of a swap', () => {
+    const { world, first, second, buy, alert, told } = watch()
+    buy(2400, second)
+    world.advanceTo(world.now() + 2 * hourMs)
+    alert('alrt_1')
+    alert('alrt_2', second)
+    world.acts.apply({ kind: 'swap', network, wallet, from: first, to: second })
+    expect(told().map(({ token_address }) => token_address)).toEqual([first, second])
+    expect(told().every(({ volume_1h_usd }) => volume_1h_usd > 2300 && volume_1h_usd < 2400)).toBe(true)
+  })
+
+  it('A14 looks at one hour against 24: what is older counts for neither', () => {
+    const { buy, alert, wait, told } = watch()
+    alert('alrt_1')
+    // The 2,400 USD are now 25 hours old, but for a minute.
+    wait(23 * 60 - 1)
+    buy(250)
+    wait(61)
+    buy(25)
+    expect(told()).toMatchObject([
+      { increase_pct: 150, volume_1h_usd: 250, mean_hourly_volume_usd: 100 },
+      { increase_pct: 140, volume_1h_usd: 25, mean_hourly_volume_usd: 10.42 },
+    ])
+  })
+
+  it('A14 is silent where nothing was traded in the 24 hours before, whatever is traded now', () => {
+    const { buy, alert, wait, told, second } = watch()
+    alert('alrt_new', second)
+    buy(50_000, second)
+    wait(59)
+    buy(50_000, second)
+    alert('alrt_old')
+    wait(24 * 60)
+    buy(50_000)
+    expect(told()).toEqual([])
+  })
+
+  it('A15 is silent about a wallet, and about what is no token', () => {
+    const { buy, alert, told } = watch()
+    alert('alrt_wallet', wallet)
+    alert('alrt_nothing', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')
+    buy(5000)
+    expect(told()).toEqual([])
+  })
+
+  it('A17 fires again when the volume has fallen back, though nothing was traded meanwhile', () => {
+    const { buy, alert, wait, told } = watch()
+    alert('alrt_1')
+    buy(300)
+    wait(61)
+    buy(1000)
+    expect(told().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([300, 1000])
+  })
+
+  it('A17 rests for five minutes, however far the volume has fallen', () => {
+    const { buy, alert, wait, told } = watch()
+    alert('alrt_1')
+    buy(190)
+    wait(58)
+    buy(20)
+    expect(told()).toHaveLength(1)
+    // Of the 210 USD only 20 are left, but too soon.
+    wait(4)
+    buy(1)
+    buy(300)
+    expect(told()).toHaveLength(1)
+    // Now it has rested, but is not back.
+    wait(2)
+    buy(10)
+    expect(told()).toHaveLength(1)
+    wait(60)
+    buy(1)
+    buy(300)
+    expect(told()).toHaveLength(2)
+  })
+
+  it('A17 must fall back by half a percent of the threshold', () => {
+    const after = (usdThatGoes: number) => {
+      const { buy, alert, wait, told } = watch()
+      buy(usdThatGoes)
+      wait(50)
+      alert('alrt_1')
+      buy(201 - usdThatGoes)
+      expect(told()).toHaveLength(1)
+      wait(11)
+      buy(usdThatGoes)
+      return told().length
+    }
+    // What goes also raises the mean: 201 − 1.5 is 99.37 % above 100.0625, and 201 − 1.2 is 99.7 % above 100.05.
+    expect(after(1.5)).toBe(2)
+    expect(after(1.2)).toBe(1)
+  })
+
+  it('A17 waits where the volume is over the line from the beginning', () => {
+    const { buy, alert, wait, told } = watch()
+    buy(300)
+    alert('alrt_1')
+    buy(10)
+    expect(told()).toEqual([])
+    wait(61)
+    buy(1)
+    expect(told()).toEqual([])
+    buy(1000)
+    expect(told()).toHaveLength(1)
+  })
+
+  it('A17 that is to fire once does so, and one that is removed does not', () => {
+    const { world, buy, alert, wait, events } = watch()
+    alert('alrt_once', undefined, true)
+    alert('alrt_gone')
+    alert('alrt_stays')
+    world.acts.apply({ kind: 'remove-alert', alertId: 'alrt_gone' })
+    buy(300)
+    wait(61)
+    buy(1000)
+    wait(61)
+    buy(5000)
+    expect(events.map(({ alertIds }) => alertIds.join())).toEqual([
+      'alrt_once',
+      'alrt_stays',
+      'alrt_stays',
+      'alrt_stays',
+    ])
+  })
+})
