@@ -39,7 +39,7 @@ function draw(lines: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
 <title>What onchain-inbox prints in its demo</title>
 <rect width="100%" height="100%" rx="8" fill="#11151c"/>
-<g ${font} fill="#d5dbe5" xml:space="preserve">
+<g ${font} fill="#d5dbe5" style="white-space: pre">
 ${texts.join('')}</g>
 </svg>
 `
