@@ -10,6 +10,8 @@ run('vite', 'build', '--config', 'src/emulator/dashboard/vite.config.ts', '--log
 chmodSync('dist/src/cli.js', 0o755)
 
 function run(command, ...args) {
-  const { status } = spawnSync(`node_modules/.bin/${command}`, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  // Whatever is set here, as in a test, the pages are for use.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const { status } = spawnSync(`node_modules/.bin/${command}`, args, { stdio: ['ignore', 'inherit', 'inherit'], env })
   if (status !== 0) process.exit(1)
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
+import { isLoopback } from '../loopback.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import type { Accounts } from './accounts/port.ts'
 import { drawSecret } from './accounts/ids.ts'
@@ -120,6 +121,15 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   const controlToken = seed.controlToken ?? drawSecret('ctl', randomBytes)
   const login = seed.dashboard ?? { user: 'admin', password: drawSecret('pw', randomBytes) }
   const stream = createStream({ wall })
+  // Whoever can reach it from outside must not reach through it what stands beside it.
+  const isOpen = options.listen !== undefined && !isLoopback(options.listen.host)
+  const trusted = new Set([
+    ...endpoints.map(({ url }) => url),
+    ...seed.accounts.flatMap(({ webhooks, alerts }) => [
+      ...webhooks.map(({ url }) => url),
+      ...alerts.map(({ webhookUrl }) => webhookUrl),
+    ]),
+  ])
   let fired = 0
   let server: EmulatorServer | undefined
   let isReady = false
@@ -159,6 +169,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     faults,
     parallel: seed.deliveries.parallel,
     find: (endpointId) => accounts.endpoint(endpointId),
+    isPublicOnly: (url) => isOpen && !trusted.has(url),
     log,
     onAttempt(report) {
       stream.publish('attempt', toShownAttempt(report))
@@ -173,6 +184,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     isOneShot: seed.alerts.oneShot,
     count,
     onEvent,
+    log,
   })
   const triggering = createTriggering({
     world,
@@ -221,8 +233,11 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     triggering.stop()
     sending.end()
     await server?.close()
-    deliveries.close()
-    await keeper.close()
+    try {
+      deliveries.close()
+    } finally {
+      await keeper.close()
+    }
   }
 
   return {
@@ -231,7 +246,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       // First, so that a port that is taken is noticed before the history is made.
       if (options.listen !== undefined) server = await startServing(options.listen, parts)
       const begun = await keeper.begin(onProgress).catch(async (error: unknown) => {
-        await server?.close()
+        await (stopping ??= stop())
         throw error
       })
       isReady = true

@@ -8,6 +8,7 @@ import { createMemoryArchive, type Archive } from './data/archive.ts'
 import { openDataFile, type LeftBehind } from './data/data-file.ts'
 import { createTemporaryStore } from './data/delivery-store.ts'
 import { createWorldHolder, createWorldPacker } from './data/pack-world.ts'
+import { formatDuration } from './duration.ts'
 import { createLoggedWorld, type LoggedWorld } from './logged-world.ts'
 import { replayActs, type OnProgress } from './replay.ts'
 import { applySeed, plantWorld, type DrawnSecret } from './seed/apply-seed.ts'
@@ -93,6 +94,19 @@ const [advanceLeadMs, longestLeadMs] = [10 * 60_000, 24 * 3_600_000]
 /** Beside the one with which the world began. */
 const mostSaved = 100
 
+/** What may be made up for at the start, at about a second a day. */
+const longestLeapMs = 62 * 86_400_000
+
+function refuseLeap(file: string, from: number, to: number): void {
+  if (to - from <= longestLeapMs) return
+  const [left, now] = [from, to].map((at) => new Date(at).toISOString())
+  throw new InboxError(
+    'config_invalid',
+    `${file} holds a world that was left at ${left}, and its clock would be at ${now}: more than ${formatDuration(longestLeapMs)} would ` +
+      'have to happen first. Start it with --manual-clock or --speed, which go on from there, or give another file',
+  )
+}
+
 /** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
 export function createKeeper(options: KeeperOptions): Keeper {
   const { seed, base, wall, randomBytes, settle, onEndpointGone, prepare, onRestore, log } = options
@@ -170,6 +184,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     await replayActs(inner, left.acts, onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
+    refuseLeap(options.dataFile ?? '', left.reachedAt, takenUpAt)
     clock.moveTo(takenUpAt)
     await driver.catchUp(onProgress)
     prepare(false)

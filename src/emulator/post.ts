@@ -6,12 +6,15 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Wire } from './faults/port.ts'
+import { lookupPublic, namesPrivateAddress, notPublic } from './public-addresses.ts'
 import { readAnswer } from './read-answer.ts'
 import { framingOf, openOwnConnection, sendBody, type OwnConnection } from './send-body.ts'
 
+const whole: Wire = { mode: 'whole' }
 /** How long the receiver has to answer (R80, R115). */
 const acknowledgementTimeoutMs = 5000
 
@@ -32,9 +35,18 @@ export interface PostResult {
 /** Values by name; several of one name are sent in a header each, none in none. */
 export type PostHeaders = Readonly<Record<string, string | readonly string[]>>
 
+export interface PostOptions {
+  /** Default: whole. */
+  readonly wire?: Wire
+  /** Whether it may go to public addresses only. Default: anywhere. */
+  readonly isPublicOnly?: boolean
+  /** Called when it is known what became of it, up to 50 ms before the result, which waits for the beginning of the answer's body. */
+  readonly onOutcome?: () => void
+}
+
 export interface Poster {
   /** Sends one body. Never rejects: whatever goes wrong is a result. */
-  post(url: URL, body: Buffer, headers: PostHeaders, wire?: Wire): Promise<PostResult>
+  post(url: URL, body: Buffer, headers: PostHeaders, how?: PostOptions): Promise<PostResult>
   /** Cuts every connection; posts under way end as failed. */
   close(): void
 }
@@ -45,18 +57,21 @@ export interface Poster {
  * redirect is not followed (A43); the result comes at most 50 ms after the status line, with what the body began with.
  */
 export function createPoster(wall: Clock): Poster {
-  const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
+  // A connection that was made for one is not used for the other.
+  const anyRoute = { agents: createAgents(), lookup: undefined }
+  const publicRoute = { agents: createAgents(), lookup: lookupPublic }
   const underWay = new Set<ClientRequest>()
 
-  function open(url: URL, headers: OutgoingHttpHeaders, own: OwnConnection | null): ClientRequest {
-    const options = { method: 'POST', headers, ...(own !== null && { createConnection: () => own.socket }) }
+  function open(url: URL, headers: OutgoingHttpHeaders, { own, agents, lookup }: Route): ClientRequest {
+    const connection = own === null ? { ...(lookup && { lookup }) } : { createConnection: () => own.socket }
+    const options = { method: 'POST', headers, ...connection }
     return url.protocol === 'https:'
       ? httpsRequest(url, { ...options, ...(own === null && { agent: agents.https }) })
       : httpRequest(url, { ...options, ...(own === null && { agent: agents.http }) })
   }
 
   return {
-    post(url, body, headers, wire = { mode: 'whole' }) {
+    post(url, body, headers, { wire = whole, isPublicOnly = false, onOutcome = () => {} } = {}) {
       return new Promise((resolve) => {
         const startedAt = wall.now()
         const outcomeOf = (status: number | null, problem: string | null) => {
@@ -64,6 +79,7 @@ export function createPoster(wall: Clock): Poster {
           // The clock decides, not the timer: a busy event loop may see the answer before a timer long due.
           const late = latencyMs > acknowledgementTimeoutMs ? `answered after ${latencyMs} ms` : null
           const failure = problem ?? late
+          onOutcome()
           return { isAcknowledged: failure === null, status, failure, latencyMs }
         }
         let isAnswered = false
@@ -72,8 +88,10 @@ export function createPoster(wall: Clock): Poster {
           if (!isAnswered) resolve({ ...outcomeOf(null, problem), responseHeaders: {}, responseExcerpt: '' })
         }
 
-        const own = openOwnConnection(url, wire)
-        const request = open(url, { ...toOutgoing(headers), ...framingOf(body, wire) }, own)
+        if (isPublicOnly && namesPrivateAddress(url)) return fail(notPublic)
+        const route = isPublicOnly ? publicRoute : anyRoute
+        const own = openOwnConnection(url, wire, route.lookup)
+        const request = open(url, { ...toOutgoing(headers), ...framingOf(body, wire) }, { own, ...route })
         underWay.add(request)
         const deadline = wall.after(acknowledgementTimeoutMs, () => {
           fail(`no answer within ${acknowledgementTimeoutMs} ms`)
@@ -98,11 +116,20 @@ export function createPoster(wall: Clock): Poster {
       })
     },
     close() {
-      agents.http.destroy()
-      agents.https.destroy()
+      for (const { agents } of [anyRoute, publicRoute]) for (const agent of Object.values(agents)) agent.destroy()
       for (const request of underWay) request.destroy()
     },
   }
+}
+
+interface Route {
+  readonly own: OwnConnection | null
+  readonly agents: ReturnType<typeof createAgents>
+  readonly lookup: LookupFunction | undefined
+}
+
+function createAgents() {
+  return { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Readonly<Record<string, string>> {

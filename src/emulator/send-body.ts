@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http'
-import { connect, isIP, type Socket } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Clock, Timer } from '../clock.ts'
 import type { Wire } from './faults/port.ts'
@@ -19,14 +19,14 @@ export interface OwnConnection {
 }
 
 /** Null for a wire that does not break: it shares connections with others. */
-export function openOwnConnection(url: URL, { mode }: Wire): OwnConnection | null {
-  return mode === 'cut' || mode === 'reset' ? connectTo(url, mode) : null
+export function openOwnConnection(url: URL, { mode }: Wire, lookup?: LookupFunction): OwnConnection | null {
+  return mode === 'cut' || mode === 'reset' ? connectTo(url, mode, lookup) : null
 }
 
-function connectTo(url: URL, mode: Breaking): OwnConnection {
+function connectTo(url: URL, mode: Breaking, lookup: LookupFunction | undefined): OwnConnection {
   const isSecure = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const tcp = connect({ host, port: Number(url.port) || (isSecure ? 443 : 80) })
+  const tcp = connect({ host, port: Number(url.port) || (isSecure ? 443 : 80), ...(lookup && { lookup }) })
   const named = isIP(host) === 0 ? { servername: host } : {}
   const socket = isSecure ? connectTls({ socket: tcp, host, ...named, ALPNProtocols: ['http/1.1'] }) : tcp
   // A reset is below TLS: above it there is none.

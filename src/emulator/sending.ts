@@ -1,3 +1,5 @@
+import { messageOf } from '../errors.ts'
+import type { Logger } from '../log.ts'
 import type { Accounts } from './accounts/port.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
 import { recipientsOf } from './deliveries/recipients.ts'
@@ -17,6 +19,7 @@ export interface SendingOptions {
   readonly count: number
   /** Called with each event as it is sent. */
   readonly onEvent: (event: PlainEvent) => void
+  readonly log: Logger
 }
 
 /** What becomes of the events of the world: bytes, and those who get them. */
@@ -37,32 +40,46 @@ export interface Sending {
   end(): void
 }
 
+/** Whom an event is for, and its number in the world; null for one of its own. */
+type Passed = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
+
 export function createSending(options: SendingOptions): Sending {
-  const { world, accounts, deliveries, profile, isOneShot, count, onEvent } = options
+  const { world, accounts, deliveries, profile, isOneShot, count, onEvent, log } = options
   const over = Promise.withResolvers<void>()
   let sent = 0
 
   const isOver = () => sent >= count
 
-  function pass(event: PlainEvent, alertIds: readonly string[], audience: WorldEvent['audience']): void {
+  function pass(event: PlainEvent, { seq, alertIds, audience }: Passed): void {
     sent++
     const body = serialize(event, profile)
-    deliveries.send({ id: event.id, type: event.type, body }, recipientsOf({ event, alertIds, audience }, accounts))
+    deliveries.send(
+      { id: event.id, type: event.type, body },
+      recipientsOf({ event, alertIds, audience }, accounts),
+      seq,
+    )
     if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
-    onEvent(event)
+    tell(event)
     if (isOver()) over.resolve()
   }
 
-  function send({ seq, event, alertIds, audience }: WorldEvent): void {
-    if (isOver()) return
-    pass(event, alertIds, audience)
-    deliveries.sawWorldEvent(seq)
+  /** Whoever listens cannot harm the world, in the midst of whose doings an event is told. */
+  function tell(event: PlainEvent): void {
+    try {
+      onEvent(event)
+    } catch (error) {
+      log.error({ eventId: event.id, error: messageOf(error) }, 'what was to be done with an event failed')
+    }
+  }
+
+  function send(arisen: WorldEvent): void {
+    if (!isOver()) pass(arisen.event, arisen)
   }
 
   return {
     send,
     sendRaw(event) {
-      if (!isOver()) pass(event, [], 'all')
+      if (!isOver()) pass(event, { seq: null, alertIds: [], audience: 'all' })
     },
     resume({ isNew, reachedAt, takenUpAt }) {
       const last = world.lastEvent()

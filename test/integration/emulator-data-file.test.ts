@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
@@ -171,4 +172,46 @@ test('a start that fails leaves a file that the next one can use, and refuses en
   expect((await stage.rest('/networks')).status).toBe(200)
   const endpoints = [{ url: 'ftp://example.com/', secret: 'whsec_0123456789' }]
   expect(() => createEmulator({ seed: testSeed(), endpoints })).toThrow(/expected http:\/\/ or https:\/\//)
+})
+
+test('a file that was left with a clock that stood still months ago is not run up to today without being asked to', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const first = await open(file)
+  await first.emulator.stop()
+  const today = createTestClock(Date.UTC(2026, 10, 22))
+  const seed = { ...testSeed(), clock: { mode: 'real' as const } }
+  await expect(open(file, { seed, clock: today })).rejects.toThrow(
+    /was left at 2026-01-01T.*and its clock would be at 2026-11-22T.*more than 62d.*--manual-clock or --speed/,
+  )
+  const again = await open(file)
+  expect(again.begun.isNew).toBe(false)
+  await again.emulator.stop()
+})
+
+test('R81 R89 a ladder goes on where it was when the emulator ended, with the same bytes; what arose last is sent', async () => {
+  let status = 500
+  await using receiver = await createTestReceiver((response) => response.writeHead(status).end())
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'emulator.db')
+  const endpoints = [{ url: receiver.url, secret: 'whsec_0123456789abcdef', events: ['contract.ownership_changed'] }]
+  const first = await open(file, { endpoints })
+  first.emulator.trigger('contract.ownership_changed')
+  await first.emulator.advance(60_000)
+  await first.emulator.advance(240_000)
+  expect(receiver.requests).toHaveLength(2)
+  await first.emulator.stop()
+
+  const second = await open(file, { endpoints })
+  const [{ deliveryId, attempts, state }] = (await second.control('GET', '/deliveries')).json.data
+  expect([attempts, state]).toEqual([2, 'pending'])
+  await second.emulator.advance(59_000)
+  expect(receiver.requests).toHaveLength(2)
+  status = 200
+  await second.emulator.advance(1_000)
+  expect(receiver.requests).toHaveLength(3)
+  expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(1)
+  const { log } = (await second.control('GET', `/deliveries/${deliveryId}`)).json.data
+  expect(log.map(({ status: answered }: { status: number }) => answered)).toEqual([500, 500, 200])
+  await second.emulator.stop()
 })

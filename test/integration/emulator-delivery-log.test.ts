@@ -95,21 +95,21 @@ test('R87 a bulk replay since a time takes what is undelivered since then, and n
   send(outgoing(4, 'pump.graduation'))
   await giveUp()
   status = 200
-  expect(deliveries.replayAll({ since, type: 'pump.graduation' }, true)).toBe(1)
-  expect(deliveries.replayAll({ since, endpoint: 'wh_other' }, true)).toBe(0)
-  expect(deliveries.replayAll({ since }, true)).toBe(3)
+  expect(deliveries.replayAll({ since, type: 'pump.graduation' }, true)).toEqual({ matched: 1, replayed: 0 })
+  expect(deliveries.replayAll({ since, endpoint: 'wh_other' }, true).matched).toBe(0)
+  expect(deliveries.replayAll({ since }, true).matched).toBe(3)
   await deliveries.settled()
   const before = receiver.requests.length
-  expect(deliveries.replayAll({ since }, false)).toBe(3)
+  expect(deliveries.replayAll({ since }, false)).toEqual({ matched: 3, replayed: 3 })
   await deliveries.settled()
   expect(receiver.requests.slice(before).map(({ body }) => JSON.parse(body.toString()).id)).toEqual(
     [2, 3, 4].map((n) => outgoing(n).id),
   )
-  expect(deliveries.replayAll({ since }, false)).toBe(0)
-  expect(deliveries.replayAll({ since: 0 }, true)).toBe(1)
+  expect(deliveries.replayAll({ since }, false)).toEqual({ matched: 0, replayed: 0 })
+  expect(deliveries.replayAll({ since: 0 }, true).matched).toBe(1)
   endpoints.clear()
   deliveries.endpointsChanged()
-  expect(deliveries.replayAll({ since: 0 }, true)).toBe(0)
+  expect(deliveries.replayAll({ since: 0 }, true).matched).toBe(0)
   expect(deliveries.replay('dlv_000000000001')).toBe('gone')
 })
 

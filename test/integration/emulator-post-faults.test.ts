@@ -20,11 +20,16 @@ async function deliver(eventId: string, ...faultsOut: readonly object[]) {
   await using receiver = await createTestReceiver(answerStatus(200))
   const poster = createPoster(systemClock)
   onTestFinished(() => poster.close())
-  const target = { endpointId: 'wh_1', url: receiver.url, eventId, eventType: 'token.risk_change' }
+  const target = { deliveryId: 'dlv_1', endpointId: 'wh_1', url: receiver.url, eventId, eventType: 'token.risk_change' }
   const plan = faults.planAttempt(target, 1)
   const altered = plan.alter(body)
   const signatures = plan.sign(altered, secret)
-  await poster.post(new URL(receiver.url), plan.tamper(altered), { 'X-Service-Signature': signatures }, plan.wire)
+  await poster.post(
+    new URL(receiver.url),
+    plan.tamper(altered),
+    { 'X-Service-Signature': signatures },
+    { wire: plan.wire },
+  )
   const [request] = receiver.requests
   if (request === undefined) throw new Error('nothing was received')
   const header = request.headers['x-service-signature']

@@ -40,8 +40,8 @@ async function createWaitingReceiver(isMet: (connection: RawConnectionSeen) => b
 test('R72 whole: the exact bytes with their length, over one connection that is kept', async () => {
   await using receiver = await createRawReceiver(answerWhole)
   const poster = newPoster()
-  for (const wire of [undefined, { mode: 'whole' }] as const) {
-    const result = await poster.post(receiver.url, body, { 'User-Agent': 'test' }, wire)
+  for (const how of [undefined, { wire: { mode: 'whole' } }] as const) {
+    const result = await poster.post(receiver.url, body, { 'User-Agent': 'test' }, how)
     expect(result).toMatchObject({ isAcknowledged: true, status: 200, failure: null, responseExcerpt: 'ok' })
   }
   expect(receiver.connections).toHaveLength(1)
@@ -66,7 +66,7 @@ test('a header of several values is sent in a header each, one of none is not se
 test('2.8 chunked: chunks of the size that was asked for, over a connection that is kept', async () => {
   await using receiver = await createRawReceiver(answerWhole)
   const poster = newPoster()
-  await poster.post(receiver.url, body, {}, { mode: 'chunked', chunkBytes: 100 })
+  await poster.post(receiver.url, body, {}, { wire: { mode: 'chunked', chunkBytes: 100 } })
   const [connection] = receiver.connections
   const { head, body: came } = splitRequest(connection?.bytes() ?? Buffer.alloc(0))
   expect(head).toContain('Transfer-Encoding: chunked')
@@ -82,7 +82,7 @@ test('2.8 chunked: chunks of the size that was asked for, over a connection that
     Buffer.from('\r\n0\r\n\r\n'),
   ]
   expect(came).toEqual(Buffer.concat(expected))
-  await poster.post(receiver.url, body, {}, { mode: 'chunked', chunkBytes: 1 })
+  await poster.post(receiver.url, body, {}, { wire: { mode: 'chunked', chunkBytes: 1 } })
   expect(receiver.connections).toHaveLength(1)
 })
 
@@ -99,7 +99,7 @@ test('2.8 slow: so many bytes at a time, and no more before its time', async () 
       await new Promise<void>((resolve) => (wake = resolve))
     }
   }
-  const posted = newPoster(wall).post(receiver.url, body, {}, { mode: 'slow', bytes: 100, everyMs: 1_000 })
+  const posted = newPoster(wall).post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 100, everyMs: 1_000 } })
   await arrived(100)
   await wall.advance(999)
   expect(lengthOf(receiver.connections[0]!)).toBe(100)
@@ -114,7 +114,7 @@ test('2.8 slow: so many bytes at a time, and no more before its time', async () 
 test('R80, A43 slow beyond 5 s: the time to answer counts from the start', async () => {
   const wall = createTestClock()
   const { receiver, met } = await createWaitingReceiver(({ bytes }) => splitRequest(bytes()).body.length >= 10)
-  const posted = newPoster(wall).post(receiver.url, body, {}, { mode: 'slow', bytes: 10, everyMs: 1_000 })
+  const posted = newPoster(wall).post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 10, everyMs: 1_000 } })
   const connection = await met
   await wall.advance(5_000)
   expect(await posted).toMatchObject({ status: null, failure: 'no answer within 5000 ms', latencyMs: 5_000 })
@@ -128,7 +128,7 @@ test('slow: once the receiver has answered, no more is sent', async () => {
   await using receiver = await createRawReceiver(({ socket, pieces }) => {
     if (pieces.length === 1) socket.write('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n')
   })
-  const posted = newPoster(wall).post(receiver.url, body, {}, { mode: 'slow', bytes: 10, everyMs: 1_000 })
+  const posted = newPoster(wall).post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 10, everyMs: 1_000 } })
   expect(await posted).toMatchObject({ status: 401, failure: 'answered 401' })
   await receiver.connections[0]?.ended
   expect(wall.nextTimerAt()).toBeNull()
@@ -146,8 +146,8 @@ test.each([
   const { receiver } = await createWaitingReceiver(() => false, { tls })
   const poster = newPoster()
   const [one, two] = await Promise.all([
-    poster.post(receiver.url, body, {}, wire),
-    poster.post(receiver.url, body, {}, wire),
+    poster.post(receiver.url, body, {}, { wire }),
+    poster.post(receiver.url, body, {}, { wire }),
   ])
   for (const result of [one, two]) {
     expect(result).toMatchObject({ isAcknowledged: false, status: null, responseHeaders: {}, responseExcerpt: '' })
@@ -167,14 +167,14 @@ test('a receiver may answer what was cut', async () => {
   await using receiver = await createRawReceiver(({ socket }) => {
     socket.once('end', () => socket.end('HTTP/1.1 400 Cut\r\nContent-Length: 0\r\n\r\n'))
   })
-  const result = await newPoster().post(receiver.url, body, {}, { mode: 'cut', share: 0.9 })
+  const result = await newPoster().post(receiver.url, body, {}, { wire: { mode: 'cut', share: 0.9 } })
   expect(result).toMatchObject({ isAcknowledged: false, status: 400, failure: 'answered 400' })
 })
 
 test('closing ends what is under way, over connections of their own as well', async () => {
   const { receiver, met } = await createWaitingReceiver(({ bytes }) => splitRequest(bytes()).body.length > 0)
   const poster = newPoster()
-  const posted = poster.post(receiver.url, body, {}, { mode: 'slow', bytes: 1, everyMs: 600_000 })
+  const posted = poster.post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 1, everyMs: 600_000 } })
   await met
   poster.close()
   expect(await posted).toMatchObject({ isAcknowledged: false, status: null })

@@ -101,7 +101,8 @@ test.each([
   await writeFile(file, `${source}\nconsole.log('edited')\n`)
   await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'edited', 'the edited handler', 20_000)
   const { handlers, changed } = await demo.log('handlers reloaded')
-  expect(handlers).toHaveLength(10)
+  // The ten bundled ones, and the one that only the demo has.
+  expect(handlers).toHaveLength(11)
   expect(changed).toEqual([basename(file)])
   await writeFile(file, 'export default {')
   expect(await demo.log(failedMessage)).toMatchObject({

@@ -13,7 +13,7 @@ const trade = eventSamples['wallet.large_trade']
 function altered(given: object, ...faultsOut: readonly object[]): Buffer {
   const faults = createFaults({ seed: 'body' })
   for (const fault of faultsOut) faults.add(faultRuleSchema.parse({ direction: 'out', fault } as FaultRuleInput))
-  const target = { endpointId: 'wh_1', url: 'http://a/', eventId: 'evt_1', eventType: 'any' }
+  const target = { deliveryId: 'dlv_1', endpointId: 'wh_1', url: 'http://a/', eventId: 'evt_1', eventType: 'any' }
   return faults.planAttempt(target, 1).alter(serialize(given))
 }
 
@@ -91,6 +91,9 @@ test('a body that is no JSON object stays as it is', () => {
   for (const kind of ['huge', 'extra-fields'] as const) {
     faults.add(faultRuleSchema.parse({ direction: 'out', fault: { kind } }))
   }
-  const plan = faults.planAttempt({ endpointId: 'a', url: 'http://a/', eventId: 'b', eventType: 'c' }, 1)
+  const plan = faults.planAttempt(
+    { deliveryId: 'dlv_a', endpointId: 'a', url: 'http://a/', eventId: 'b', eventType: 'c' },
+    1,
+  )
   for (const text of ['[1]', 'null', 'no JSON', '']) expect(plan.alter(Buffer.from(text)).toString()).toBe(text)
 })

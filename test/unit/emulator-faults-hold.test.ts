@@ -13,7 +13,10 @@ function faultsOf(...faultsOut: readonly object[]): Faults {
 }
 
 const heldBy = (faults: Faults, eventId: string, at = now) =>
-  faults.holdMs({ endpointId: 'wh_1', url: 'http://a/', eventId, eventType: 'pump.graduation' }, at)
+  faults.holdMs(
+    { deliveryId: 'dlv_1', endpointId: 'wh_1', url: 'http://a/', eventId, eventType: 'pump.graduation' },
+    at,
+  )
 
 test('2.8 delay: fixed', () => {
   const faults = faultsOf({ kind: 'delay', ms: 1_234 })

@@ -14,7 +14,14 @@ function faultsOf(rules: readonly FaultRuleInput[], seed = 'faults'): Faults {
 }
 
 function targetOf(eventId: string, changes: Partial<FaultTarget> = {}): FaultTarget {
-  return { endpointId: 'wh_1', url: 'http://localhost/hook', eventId, eventType: 'wallet.large_trade', ...changes }
+  return {
+    deliveryId: `dlv_${eventId}`,
+    endpointId: 'wh_1',
+    url: 'http://localhost/hook',
+    eventId,
+    eventType: 'wallet.large_trade',
+    ...changes,
+  }
 }
 
 const ids = Array.from({ length: 400 }, (_, index) => `evt_${index}`)
@@ -47,7 +54,7 @@ test('a rate strikes its share, drawn by seed, rule and delivery, whatever the o
   const differing = (changes: Partial<FaultTarget>, attempt: number) =>
     ids.filter((id) => struckOf(second, targetOf(id, changes), attempt).join() !== struck.get(id)?.join()).length
   expect(differing({}, 2)).toBeGreaterThan(50)
-  expect(differing({ endpointId: 'wh_2' }, 1)).toBeGreaterThan(50)
+  expect(differing({ url: 'http://localhost/other' }, 1)).toBeGreaterThan(50)
   expect(differing({}, 1)).toBe(0)
 })
 

@@ -30,6 +30,7 @@ function createStage(clock: Clock, count: number) {
   const drained = Promise.withResolvers<void>()
   const lane: Lane = createLane({
     clock,
+    wall: clock,
     parallel: 10,
     due(now, limit) {
       const found = pending()
@@ -51,6 +52,9 @@ function createStage(clock: Clock, count: number) {
     },
     onChange() {
       if (lane.isIdle()) drained.resolve()
+    },
+    onError(error) {
+      throw error
     },
   })
   return { lane, all, madeAt, drained: drained.promise, longest: () => longest }

@@ -43,8 +43,7 @@ export const deliveryRoutes: readonly Route[] = [
   route('POST', '/deliveries/replay', {
     body: replayBody,
     answer({ deliveries }, { body: { dryRun, ...filter } }) {
-      const matched = deliveries.replayAll(filter, dryRun)
-      return { matched, replayed: dryRun ? 0 : matched }
+      return deliveries.replayAll(filter, dryRun)
     },
   }),
   route('POST', '/deliveries/:id/replay', again),

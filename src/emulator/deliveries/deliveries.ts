@@ -5,7 +5,7 @@ import type { Logger } from '../../log.ts'
 import { deliveryIdOf, seqOf } from './ids.ts'
 import type { Faults } from '../faults/port.ts'
 import { createPoster } from '../post.ts'
-import { postEvent, type Posted } from './attempting.ts'
+import { prepareEvent, type Posted } from './attempting.ts'
 import { createLane, type Lane } from './lane.ts'
 import type {
   Attempt,
@@ -30,9 +30,14 @@ export interface DeliveriesOptions {
   readonly parallel?: number
   /** An endpoint as it is at present; null once it is gone. */
   readonly find: (endpointId: string) => Endpoint | null
+  /** Whether a URL may lead to public addresses only. Default: none. */
+  readonly isPublicOnly?: (url: string) => boolean
   readonly log: Logger
   readonly onAttempt?: (report: AttemptReport) => void
 }
+
+/** How many are replayed at once: more take another call. */
+const mostReplayed = 10_000
 
 /** The engine, and how far it has come with the events of the world. */
 export interface DeliveryEngine extends Deliveries {
@@ -46,11 +51,13 @@ export interface DeliveryEngine extends Deliveries {
  * pending is in the store, so that it outlives the process and a million of them need no memory and one timer.
  */
 export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
-  const { clock, wall, store, faults, parallel = 10, find, log, onAttempt } = options
+  const { clock, wall, store, faults, parallel = 10, find, isPublicOnly = () => false, log, onAttempt } = options
   const begun = store.begin()
   const writer = createDeliveryWriter({ store, wall, log, worldSeq: begun.worldSeq ?? 0 })
   const poster = createPoster(wall)
   const lanes = new Map<string, Lane>()
+  /** Of endpoints that are gone, while something is still on its way to them. */
+  const leaving = new Set<Lane>()
   const waiters = new Set<{ isMet: () => boolean; resolve: () => void }>()
   let { eventSeq, deliverySeq } = begun
   let sums = { ...begun.counts }
@@ -69,18 +76,22 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
         return store.due(endpointId, now, limit)
       },
       nextDueAt: (now) => store.nextDueAt(endpointId, now),
+      wall,
       attempt,
       onChange: resolveWaiters,
+      onError: (error) =>
+        log.error({ endpointId, error: messageOf(error) }, 'deliveries could not be read; tried again in a second'),
     })
     lanes.set(endpointId, lane)
     return lane
   }
 
-  function add(event: StoredEvent, endpoint: Endpoint, isReplay: boolean): StoredDelivery {
+  function make(event: StoredEvent, endpoint: Endpoint, isReplay: boolean): StoredDelivery {
     const now = clock.now()
-    const target = { endpointId: endpoint.id, url: endpoint.url, eventId: event.id, eventType: event.type }
-    const delivery: StoredDelivery = {
-      seq: ++deliverySeq,
+    const target = targetOf(++deliverySeq, event, endpoint)
+    sums.pending++
+    return {
+      seq: deliverySeq,
       event,
       endpointId: endpoint.id,
       url: endpoint.url,
@@ -92,57 +103,51 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       lastStatus: null,
       lastFailure: null,
     }
-    sums.pending++
-    writer.delivery(delivery)
-    return delivery
   }
 
+  /** Never rejects: what goes wrong in here, a fault of ours included, is a failed attempt. */
   async function attempt(delivery: StoredDelivery): Promise<void> {
-    try {
-      await makeAttempt(delivery)
-    } catch (error) {
-      // It stays pending, and is tried again when its lane next looks.
-      log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'a delivery could not be made')
-      delivery.nextAttemptAt = clock.now() + 1_000
-    }
-  }
-
-  async function makeAttempt(delivery: StoredDelivery): Promise<void> {
     const begunIn = course
+    const number = delivery.attempts + 1
+    const isOver = () => isClosed || begunIn !== course
     const endpoint = find(delivery.endpointId)
     if (endpoint === null) return settle(delivery, 'cancelled')
-    const { event } = delivery
-    const target = { endpointId: endpoint.id, url: endpoint.url, eventId: event.id, eventType: event.type }
-    const number = delivery.attempts + 1
-    const plan = faults.planAttempt(target, number)
-    const post = () => postEvent(poster, clock, { endpoint, event, plan })
-    const twins = Array.from({ length: plan.twins }, post)
-    const posted = await post()
-    const extras = await Promise.all(twins)
     delivery.url = endpoint.url
-    if (isClosed || begunIn !== course) return
-    conclude(delivery, posted, number)
-    const noted = (one: Posted, isExtra: boolean) =>
-      note(delivery, one, { attempt: number, isExtra, faults: plan.faults })
-    noted(posted, false)
-    for (const extra of extras) noted(extra, true)
-    for (let left = delivery.state === 'acknowledged' ? plan.repeats : 0; left > 0 && !isClosed; left--) {
-      const repeated = await post()
-      if (isClosed || begunIn !== course) return
-      noted(repeated, true)
+    try {
+      const plan = faults.planAttempt(targetOf(delivery.seq, delivery.event, endpoint), number)
+      const { event } = delivery
+      const post = prepareEvent(poster, clock, { endpoint, event, plan, isPublicOnly: isPublicOnly(endpoint.url) })
+      const [posted, ...extras] = await Promise.all([post(), ...Array.from({ length: plan.twins }, post)])
+      if (isOver()) return
+      conclude(delivery, posted, number)
+      note(delivery, posted, { attempt: number, isExtra: false, faults: plan.faults })
+      for (const extra of extras) note(delivery, extra, { attempt: number, isExtra: true, faults: plan.faults })
+      for (let left = delivery.state === 'acknowledged' ? plan.repeats : 0; left > 0; left--) {
+        if (find(delivery.endpointId) === null) return
+        const repeated = await post()
+        if (isOver()) return
+        note(delivery, repeated, { attempt: number, isExtra: true, faults: plan.faults })
+      }
+    } catch (error) {
+      const failure = `it could not be made: ${messageOf(error)}`
+      log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'a delivery could not be made')
+      if (delivery.attempts < number && !isOver())
+        conclude(delivery, { ...unmade, failure, endedAt: clock.now() }, number)
     }
   }
 
   /** What follows from an attempt: the ladder counts from the failure (R81–R86). */
-  function conclude(delivery: StoredDelivery, { isAcknowledged, status, failure }: Posted, number: number): void {
+  function conclude(delivery: StoredDelivery, outcome: Outcome, number: number): void {
+    const { isAcknowledged, status, failure, endedAt } = outcome
     delivery.attempts = number
     delivery.lastStatus = status
     delivery.lastFailure = failure
     const delayMs = delivery.isReplay ? undefined : retryDelaysMs[number - 1]
+    writer.delivery(delivery)
     if (isAcknowledged) settle(delivery, 'acknowledged')
     else if (find(delivery.endpointId) === null) settle(delivery, 'cancelled')
     else if (delayMs === undefined) settle(delivery, 'undelivered')
-    else delivery.nextAttemptAt = clock.now() + delayMs
+    else delivery.nextAttemptAt = endedAt + delayMs
   }
 
   function settle(delivery: StoredDelivery, state: 'acknowledged' | 'undelivered' | 'cancelled'): void {
@@ -171,11 +176,21 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     const entry = { ...ids, url, attempt: about.attempt, status, failure, latencyMs }
     if (outcome === 'undelivered') log.warn(entry, 'event undelivered')
     else log.debug(entry, isAcknowledged ? 'delivery acknowledged' : 'delivery failed')
-    onAttempt?.({ ...ids, eventType: event.type, endpointId, url, outcome, ...made })
+    tell({ ...ids, eventType: event.type, endpointId, url, outcome, ...made })
   }
 
-  const inFlight = () => [...lanes.values()].reduce((sum, lane) => sum + lane.inFlight(), 0)
-  const isIdle = () => [...lanes.values()].every((lane) => lane.isIdle())
+  /** Whoever listens cannot harm a delivery. */
+  function tell(report: AttemptReport): void {
+    try {
+      onAttempt?.(report)
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'what was to be done after an attempt failed')
+    }
+  }
+
+  const all = () => [...lanes.values(), ...leaving]
+  const inFlight = () => all().reduce((sum, lane) => sum + lane.inFlight(), 0)
+  const isIdle = () => [...lanes.values()].every((lane) => lane.isIdle()) && inFlight() === 0
   const resolveWaiters = () => {
     for (const waiter of waiters) {
       if (!isClosed && !waiter.isMet()) continue
@@ -189,13 +204,25 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       resolveWaiters()
     })
 
-  function replayOne(found: StoredDelivery): Delivery | 'gone' {
+  /** Ends a lane; gives what it held. */
+  function leave(endpointId: string, lane: Lane): readonly StoredDelivery[] {
+    lanes.delete(endpointId)
+    for (const old of leaving) if (old.inFlight() === 0) leaving.delete(old)
+    leaving.add(lane)
+    return lane.close()
+  }
+
+  /** Gives what is to be put into lanes once it is written down. */
+  function makeReplay(found: StoredDelivery): StoredDelivery | null {
     const endpoint = find(found.endpointId)
-    if (endpoint === null) return 'gone'
-    const delivery = add(found.event, endpoint, true)
-    const shown = toDelivery(delivery)
-    laneOf(endpoint.id).add(delivery)
-    return shown
+    if (endpoint === null) return null
+    const delivery = make(found.event, endpoint, true)
+    writer.delivery(delivery)
+    return delivery
+  }
+
+  function begin(deliveries: readonly StoredDelivery[]): void {
+    for (const delivery of deliveries) laneOf(delivery.endpointId).add(delivery)
   }
 
   return {
@@ -206,11 +233,16 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     },
     worldSeq: () => begun.worldSeq,
     sawWorldEvent: (seq) => writer.sawWorldEvent(seq),
-    send(outgoing, endpoints) {
-      if (isClosed || endpoints.length === 0) return
+    send(outgoing, endpoints, worldSeq = null) {
+      if (isClosed) return
+      if (endpoints.length === 0) {
+        if (worldSeq !== null) writer.sawWorldEvent(worldSeq)
+        return
+      }
       const event = { seq: ++eventSeq, ...outgoing }
-      writer.event(event)
-      for (const endpoint of endpoints) laneOf(endpoint.id).add(add(event, endpoint, false))
+      const made = endpoints.map((endpoint) => make(event, endpoint, false))
+      writer.event(event, made, worldSeq)
+      begin(made)
     },
     endpointsChanged() {
       for (const endpointId of lanes.keys()) if (find(endpointId) === null) cancelAll(endpointId)
@@ -229,21 +261,29 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     replay(deliveryId) {
       writer.flush()
       const found = getById(deliveryId)
-      return found && replayOne(found)
+      if (found === null) return null
+      const delivery = makeReplay(found)
+      if (delivery === null) return 'gone'
+      // Before anybody is told of it.
+      writer.flush()
+      const shown = toDelivery(delivery)
+      begin([delivery])
+      return shown
     },
     replayAll(filter, isDry) {
       writer.flush()
-      const found = store.undelivered(filter).flatMap((seq) => store.get(seq) ?? [])
-      const possible = found.filter(({ endpointId }) => find(endpointId) !== null)
-      if (!isDry) for (const one of possible) replayOne(one)
-      return possible.length
+      const possible = store.undelivered(filter).filter(({ endpointId }) => find(endpointId) !== null)
+      const chosen = isDry ? [] : possible.slice(0, mostReplayed)
+      const made = chosen.flatMap(({ seq }) => store.get(seq) ?? []).flatMap((found) => makeReplay(found) ?? [])
+      writer.flush()
+      begin(made)
+      return { matched: possible.length, replayed: made.length }
     },
     idle: () => until(isIdle),
     settled: () => until(() => isIdle() && sums.pending === 0),
     clear() {
       course++
-      for (const lane of lanes.values()) lane.close()
-      lanes.clear()
+      for (const [endpointId, lane] of lanes) leave(endpointId, lane)
       writer.drop()
       store.clear()
       sums = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0, attempts: 0 }
@@ -254,9 +294,12 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       isClosed = true
       for (const lane of lanes.values()) lane.close()
       poster.close()
-      writer.flush()
-      writer.close()
       resolveWaiters()
+      try {
+        writer.flush()
+      } finally {
+        writer.close()
+      }
     },
   }
 
@@ -267,8 +310,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
 
   /** Of an endpoint that is gone nothing is tried again (A45). */
   function cancelAll(endpointId: string): void {
-    for (const delivery of lanes.get(endpointId)?.close() ?? []) settle(delivery, 'cancelled')
-    lanes.delete(endpointId)
+    const lane = lanes.get(endpointId)
+    for (const delivery of lane === undefined ? [] : leave(endpointId, lane)) settle(delivery, 'cancelled')
     writer.flush()
     const cancelled = store.cancel(endpointId)
     sums = { ...sums, pending: sums.pending - cancelled, cancelled: sums.cancelled + cancelled }
@@ -277,4 +320,13 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
 
 function toDelivery({ seq, event, ...delivery }: StoredDelivery): Delivery {
   return { deliveryId: deliveryIdOf(seq), eventId: event.id, eventType: event.type, ...delivery }
+}
+
+/** What an attempt came to, as far as the ladder is concerned. */
+type Outcome = Pick<Posted, 'isAcknowledged' | 'status' | 'failure' | 'endedAt'>
+
+const unmade = { isAcknowledged: false, status: null } as const
+
+function targetOf(seq: number, event: StoredEvent, { id, url }: Endpoint) {
+  return { deliveryId: deliveryIdOf(seq), endpointId: id, url, eventId: event.id, eventType: event.type }
 }

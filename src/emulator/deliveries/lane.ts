@@ -6,6 +6,8 @@ const mostReady = 256
 
 export interface LaneOptions {
   readonly clock: Clock
+  /** When the store cannot be read, it is tried again by this clock. */
+  readonly wall: Clock
   /** How many deliveries the endpoint gets at once (A44). */
   readonly parallel: number
   /** Those due at `now`, the first due first; all that was told before is known to it. */
@@ -15,6 +17,8 @@ export interface LaneOptions {
   readonly attempt: (delivery: StoredDelivery) => Promise<void>
   /** Called when something has ended. */
   readonly onChange: () => void
+  /** Called with what keeps the lane from going on for the moment. */
+  readonly onError: (error: unknown) => void
 }
 
 /** The deliveries of one endpoint: as many at once as it may get, the first due first, with one timer for all the others. */
@@ -30,7 +34,11 @@ export interface Lane {
   close(): readonly StoredDelivery[]
 }
 
-export function createLane({ clock, parallel, due, nextDueAt, attempt, onChange }: LaneOptions): Lane {
+/** After the store could not be read, as when the disk is full. */
+const retryMs = 1_000
+
+export function createLane(options: LaneOptions): Lane {
+  const { clock, wall, parallel, due, nextDueAt, attempt, onChange, onError } = options
   let ready: StoredDelivery[] = []
   /** Ready or in flight, by number. */
   const held = new Map<number, StoredDelivery>()
@@ -40,6 +48,7 @@ export function createLane({ clock, parallel, due, nextDueAt, attempt, onChange 
   let nextAt: number | null = null
   let timer: Timer | undefined
   let timerAt: number | null = null
+  let retry: Timer | undefined
   let isClosed = false
 
   function take(): StoredDelivery | undefined {
@@ -58,13 +67,25 @@ export function createLane({ clock, parallel, due, nextDueAt, attempt, onChange 
   }
 
   function pump(): void {
+    try {
+      begin()
+    } catch (error) {
+      if (retry === undefined) onError(error)
+      retry ??= wall.after(retryMs, () => {
+        retry = undefined
+        pump()
+      })
+    }
+    arm()
+  }
+
+  function begin(): void {
     while (!isClosed && inFlight < parallel) {
       const delivery = take()
       if (delivery === undefined) break
       inFlight++
       void run(delivery)
     }
-    arm()
   }
 
   async function run(delivery: StoredDelivery): Promise<void> {
@@ -111,6 +132,7 @@ export function createLane({ clock, parallel, due, nextDueAt, attempt, onChange 
     inFlight: () => inFlight,
     close() {
       isClosed = true
+      retry?.cancel()
       arm()
       return [...held.values()]
     },

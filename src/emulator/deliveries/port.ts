@@ -96,8 +96,11 @@ export interface ReplayFilter {
 export interface Deliveries {
   /** Begins what was left behind. Once. */
   start(): void
-  /** Sends an event to these endpoints; one that fails gets it again by the ladder (R78, R81–R86). */
-  send(event: OutgoingEvent, endpoints: readonly Endpoint[]): void
+  /**
+   * Sends an event to these endpoints; one that fails gets it again by the ladder (R78, R81–R86). `worldSeq` is its number among
+   * those of the world.
+   */
+  send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
   /** Endpoints may have gone or changed: of those gone the retries are cancelled (A45). */
   endpointsChanged(): void
   counts(): Counts
@@ -107,8 +110,8 @@ export interface Deliveries {
   read(deliveryId: string): (Delivery & { readonly body: Buffer; readonly log: readonly Attempt[] }) | null
   /** Sends an event once more: the same bytes and id, one new attempt (A46). Null if there is none, `gone` without its endpoint. */
   replay(deliveryId: string): Delivery | 'gone' | null
-  /** The same for all that are undelivered and were not replayed with success since; gives how many matched. */
-  replayAll(filter: ReplayFilter, isDry: boolean): number
+  /** The same for all that are undelivered and were not replayed with success since, at most 10,000 in one call. */
+  replayAll(filter: ReplayFilter, isDry: boolean): { readonly matched: number; readonly replayed: number }
   /** Resolves when nothing is being sent, and nothing is due. */
   idle(): Promise<void>
   /** Resolves when nothing is pending. */
@@ -167,7 +170,7 @@ export interface DeliveryStore {
   get(seq: number): StoredDelivery | null
   attempts(seq: number): readonly Attempt[]
   /** The undelivered ones that match, of which nothing was sent with success since. */
-  undelivered(filter: ReplayFilter): readonly number[]
+  undelivered(filter: ReplayFilter): readonly { readonly seq: number; readonly endpointId: string }[]
   /** Gives how many. */
   cancel(endpointId: string): number
   /** Lets the oldest settled ones go, beyond a number of each kind. */

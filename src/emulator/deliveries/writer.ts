@@ -6,13 +6,15 @@ import type { Attempt, DeliveryStore, StoredDelivery, StoredEvent } from './port
 /** How long something waits, at most, to be written down with others: what a kill can take back was told to nobody. */
 const writeAfterMs = 20
 const writeAfterChanges = 1_000
+/** After a write that failed, as when the disk is full, the next is tried so much later, whatever comes in between. */
 const retryMs = 1_000
 /** Between two looks at what is no longer to be kept. */
-const pruneEvery = 20_000
+const pruneEvery = 10_000
 
 /** Collects what changes, and writes it in one transaction. */
 export interface DeliveryWriter {
-  event(event: StoredEvent): void
+  /** An event of the world with its number there, or one of its own (null), and the deliveries of it: never one without the other. */
+  event(event: StoredEvent, deliveries: readonly StoredDelivery[], worldSeq: number | null): void
   /** The delivery as it is when the batch is written. */
   delivery(delivery: StoredDelivery): void
   attempt(delivery: StoredDelivery, attempt: Attempt): void
@@ -41,17 +43,28 @@ export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWri
   let attempts: { delivery: number; attempt: Attempt }[] = []
   let deliveries = new Set<StoredDelivery>()
   let timer: Timer | undefined
+  let isFailing = false
+  let isClosed = false
   let written = 0
 
+  const changes = () => events.length + attempts.length + deliveries.size
+
   function flush(): void {
+    const count = changes()
+    if (count === 0 && worldSeq === writtenWorldSeq) return
+    try {
+      store.write({ events, deliveries: [...deliveries], attempts, worldSeq })
+    } catch (error) {
+      isFailing = true
+      writeLater(retryMs)
+      throw error
+    }
+    isFailing = false
     timer?.cancel()
     timer = undefined
-    const changes = events.length + attempts.length + deliveries.size
-    if (changes === 0 && worldSeq === writtenWorldSeq) return
-    store.write({ events, deliveries: [...deliveries], attempts, worldSeq })
     forget()
     writtenWorldSeq = worldSeq
-    written += changes
+    written += count
     if (written < pruneEvery) return
     written = 0
     store.prune()
@@ -63,23 +76,29 @@ export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWri
     deliveries = new Set()
   }
 
+  function writeLater(ms: number): void {
+    if (!isClosed) timer ??= wall.after(ms, tryFlush)
+  }
+
   function changed(): void {
-    if (events.length + attempts.length + deliveries.size >= writeAfterChanges) tryFlush()
-    else timer ??= wall.after(writeAfterMs, tryFlush)
+    if (changes() >= writeAfterChanges && !isFailing) tryFlush()
+    else writeLater(writeAfterMs)
   }
 
   function tryFlush(): void {
+    timer = undefined
     try {
       flush()
     } catch (error) {
       log.error({ error: messageOf(error) }, 'deliveries could not be written down; tried again in a second')
-      timer = wall.after(retryMs, tryFlush)
     }
   }
 
   return {
-    event(event) {
+    event(event, made, seq) {
       events.push(event)
+      for (const delivery of made) deliveries.add(delivery)
+      worldSeq = seq ?? worldSeq
       changed()
     },
     delivery(delivery) {
@@ -102,6 +121,7 @@ export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWri
       writtenWorldSeq = 0
     },
     close() {
+      isClosed = true
       timer?.cancel()
       timer = undefined
     },

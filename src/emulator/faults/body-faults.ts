@@ -40,7 +40,9 @@ function change(event: Json, fault: BodyFault): Json {
 
 function skew(at: unknown, ms: number): unknown {
   const time = typeof at === 'string' ? Date.parse(at) : NaN
-  return Number.isNaN(time) ? at : new Date(time + ms).toISOString()
+  const skewed = new Date(time + ms)
+  // What no calendar has stays as it is.
+  return Number.isNaN(skewed.getTime()) ? at : skewed.toISOString()
 }
 
 /** Wherever text has an EVM address; longer runs of digits, such as hashes, are none. */

@@ -53,13 +53,13 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
     return outRules.flatMap(({ id, rule, strikes }) => {
       const { fault } = rule
       if (!isOfKind(fault) || !isMeant(rule, target)) return []
-      const draw = (what: string) => streamOf(id, target.endpointId, target.eventId, occasion, what)
+      const draw = (what: string) => streamOf(id, target.url, target.eventId, occasion, what)
       return strikes.next(() => draw('strikes')) ? [{ fault, draw: () => draw('how') }] : []
     })
   }
 
   function decideBody(target: FaultTarget, attempt: number): readonly BodyFault[] {
-    const delivery = `${target.endpointId}|${target.eventId}`
+    const { deliveryId: delivery } = target
     if (attempt > 1) return bodyFaultsOf.get(delivery) ?? []
     bodyFaultsOf.delete(delivery)
     const faults = strike(isBodyFault, target, 'body').map(({ fault }) => fault)

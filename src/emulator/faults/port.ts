@@ -1,5 +1,6 @@
 /** Who a fault may befall: a delivery about to be made. */
 export interface FaultTarget {
+  readonly deliveryId: string
   /** A webhook or an alert. */
   readonly endpointId: string
   readonly url: string
