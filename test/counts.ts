@@ -38,6 +38,8 @@ export const counts = {
   /** How long faults take turns, and how long it rests between two. */
   soakMs: long ? 3_600_000 : 30_000,
   soakRestMs: long ? 3_000 : 0,
+  /** How many times as fast as real time the first minute of the ladder passes. */
+  rungSpeed: long ? 1 : 20,
   /** Kills of an emulator while it sends. */
   emulatorSendingKills: long ? 40 : 5,
   /** Requests that each property of the emulator's REST service sends. */
