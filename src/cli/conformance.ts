@@ -1,12 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../clock.ts'
-import { toJunit } from '../conformance/junit.ts'
-import { withoutCredentials, type Report } from '../conformance/report.ts'
+import { checkJunitFile, writeJunitFile } from '../conformance/junit-file.ts'
+import { withoutCredentials } from '../conformance/report.ts'
 import { runConformance } from '../conformance/run.ts'
 import { scenarios } from '../conformance/scenarios.ts'
 import { summaryJson, summaryText, verdictText } from '../conformance/text.ts'
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError } from '../errors.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -39,7 +38,10 @@ Examples:
         --effects 'cat effects.log' --restart 'docker restart my-receiver'
 `
 
-/** `onchain-inbox conformance`: tells whether a receiver, in any language, keeps the rules. Exit 0 = yes, 1 = no, 75 = not reached. */
+/**
+ * `onchain-inbox conformance`: tells whether a receiver, in any language, keeps the rules. Exit 0 = yes, 1 = no, or nothing was
+ * checked, 75 = not reached.
+ */
 export function addConformanceCommand(program: Command): void {
   program
     .command('conformance')
@@ -86,9 +88,11 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
     signatureHeader,
     timeout,
     settle,
+    junit,
     insecure: isInsecure = false,
   } = options
   const secrets = await readSecrets(options)
+  if (junit !== undefined) await checkJunitFile(junit)
   if (!isLoopbackUrl(url.href))
     process.stderr.write(
       `warning: ${withoutCredentials(url)} is not this machine: it gets some thousands of requests\n`,
@@ -120,7 +124,7 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   ending.abort()
   const report = await running.finally(() => progress.end())
   printResult(summaryJson(report), options, () => summaryText(report))
-  if (options.junit !== undefined) await writeJunit(options.junit, report)
+  if (junit !== undefined) await writeJunitFile(junit, report)
   return exitCodes[report.outcome]
 }
 
@@ -130,24 +134,17 @@ async function readSecrets({ url, secret, nextSecret }: ConformanceCommandOption
   if (secret === '-' && nextSecret === '-')
     throw new InboxError('usage', 'only one of the two secrets can come from standard input; give the other as @file')
   const place = { url: url.href }
-  return {
+  const secrets = {
     secret: await readSecretArgument(secret, place),
     ...(nextSecret !== undefined && { nextSecret: await readSecretArgument(nextSecret, place) }),
   }
-}
-
-async function writeJunit(file: string, report: Report): Promise<void> {
-  try {
-    await writeFile(file, toJunit(report))
-  } catch (error) {
+  if (secrets.nextSecret === secrets.secret)
     throw new InboxError(
       'usage',
-      `--junit: ${file} cannot be written (${messageOf(error)}): name a file in a folder that is there`,
-      {
-        cause: error,
-      },
+      '--next-secret is the same secret as --secret: a receiver that takes only one would pass as one that takes two; ' +
+        'give its second one, or leave --next-secret out',
     )
-  }
+  return secrets
 }
 
 function httpUrl(text: string): URL {

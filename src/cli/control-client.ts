@@ -3,15 +3,17 @@ import { safeText } from '../log.ts'
 import type {
   ClockJson,
   CountsJson,
+  DeliveriesQuery,
   DeliveryJson,
   EventJson,
+  FaultJson,
   ReplayBody,
   TriggerBody,
   TriggeredJson,
 } from './control-json.ts'
 
 export interface ControlAccess {
-  /** Where an emulator listens, for example http://127.0.0.1:8090. */
+  /** Where an emulator listens, for example http://127.0.0.1:8090. What stands behind the origin does not matter. */
   readonly url: string
   readonly token: string
 }
@@ -26,13 +28,18 @@ export interface ControlClient {
   /** Resolves when everything that fell due is done. */
   advance(ms: number): Promise<ClockJson>
   counts(): Promise<CountsJson>
+  /** The rules of what goes wrong. */
+  faults(): Promise<readonly FaultJson[]>
   trigger(body: TriggerBody): Promise<TriggeredJson>
   /** Newest first. */
   events(type: string, limit: number): Promise<readonly EventJson[]>
   /** All deliveries of an event, newest first. */
   deliveriesOf(eventId: string): Promise<readonly DeliveryJson[]>
+  /** Newest first. */
+  deliveries(query: DeliveriesQuery): Promise<readonly DeliveryJson[]>
   delivery(deliveryId: string): Promise<DeliveryJson>
   replay(deliveryId: string): Promise<DeliveryJson>
+  /** Replays at most 10,000 of those that match: more take another call. */
   replayAll(body: ReplayBody): Promise<{ readonly matched: number; readonly replayed: number }>
   setWebhookSecret(webhookId: string, secret: string): Promise<{ readonly webhookId: string; readonly url: string }>
   /** Draws another one for the alerts of an account, by default the first. */
@@ -45,8 +52,9 @@ const timeoutMs = 10_000
 /** What makes something happen may take its time. */
 const actTimeoutMs = 280_000
 
+/** Throws `usage` for a URL that is none. */
 export function createControlClient({ url, token }: ControlAccess): ControlClient {
-  const base = parseEmulatorUrl(url)
+  const base = new URL(emulatorOrigin(url))
   const authorization = { Authorization: `Bearer ${token}` }
 
   async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
@@ -87,10 +95,13 @@ export function createControlClient({ url, token }: ControlAccess): ControlClien
   }
 
   function unreachable(error: unknown): InboxError {
-    const reason = error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    const advice = isUntrusted(cause)
+      ? 'its certificate is not trusted: set NODE_EXTRA_CA_CERTS to the file that the emulator prints as its certificate'
+      : 'start `onchain-inbox emulator`, or give its address by --emulator'
     return new InboxError(
       'emulator_unreachable',
-      `no answer from an emulator at ${base.origin} (${reason}): start \`onchain-inbox emulator\`, or give its address by --emulator`,
+      `no answer from an emulator at ${base.origin} (${messageOf(cause)}): ${advice}`,
       { cause: error },
     )
   }
@@ -100,9 +111,11 @@ export function createControlClient({ url, token }: ControlAccess): ControlClien
     clock: () => call('clock'),
     advance: (ms) => call('clock/advance', 'POST', { ms }),
     counts: () => call('deliveries/counts'),
+    faults: () => call('faults'),
     trigger: (body) => call('trigger', 'POST', body),
     events: (type, limit) => call(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
     deliveriesOf: (event) => call(`deliveries?${search({ event, limit: '1000' })}`),
+    deliveries: ({ limit, ...filter }) => call(`deliveries?${search({ ...filter, limit: String(limit) })}`),
     delivery: async (id) => call(`deliveries/${segment(id)}`),
     replay: async (id) => call(`deliveries/${segment(id)}/replay`, 'POST'),
     replayAll: (body) => call('deliveries/replay', 'POST', body),
@@ -117,10 +130,24 @@ export function createControlClient({ url, token }: ControlAccess): ControlClien
   }
 }
 
-function parseEmulatorUrl(text: string): URL {
-  const url = URL.parse(text.endsWith('/') ? text : `${text}/`)
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new InboxError('usage', '--emulator: expected a URL such as http://127.0.0.1:8090')
+/** The origin of a URL of an emulator; a path behind it does not matter. Throws `usage` for what is no such URL. */
+export function emulatorOrigin(text: string): string {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
+  if (url !== null) return url.origin
+  throw new InboxError(
+    'usage',
+    `--emulator: expected a URL that begins with http:// or https://, received ${JSON.stringify(safeText(text, 200))}`,
+  )
+}
+
+const untrustedCodes: readonly unknown[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]
+
+function isUntrusted(error: unknown): boolean {
+  return error instanceof Error && untrustedCodes.includes((error as NodeJS.ErrnoException).code)
 }
 
 interface Refusal {

@@ -3,7 +3,7 @@ import { processEnvironment } from '../config.ts'
 import { demoCredentials } from '../demo-credentials.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopbackUrl } from '../loopback.ts'
-import { createControlClient, type ControlClient } from './control-client.ts'
+import { createControlClient, emulatorOrigin, type ControlClient } from './control-client.ts'
 import { printError, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -33,8 +33,9 @@ export function withControlOptions(command: Command): Command {
     )
 }
 
-/** Opens the emulator that the options name. Throws `usage` if there is no token for it. */
-export async function openControl({ emulator: url = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
+/** Opens the emulator that the options name. Throws `usage` if its URL is none, or there is no token for it. */
+export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
+  const url = emulatorOrigin(emulator)
   if (token !== undefined) return createControlClient({ url, token: await readSecretArgument(token, { url }) })
   const known = processEnvironment()['EMULATOR_CONTROL_TOKEN']
   if (known !== undefined && known !== '') return createControlClient({ url, token: known })

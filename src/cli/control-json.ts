@@ -21,6 +21,7 @@ export interface DeliveryJson {
   readonly eventType: string
   readonly endpointId: string
   readonly url: string
+  readonly isReplay: boolean
   readonly state: 'pending' | 'acknowledged' | 'undelivered' | 'cancelled'
   readonly attempts: number
   readonly nextAttemptAt: string | null
@@ -47,6 +48,10 @@ export interface EventJson {
 }
 
 export interface AttemptJson {
+  readonly eventId: string
+  readonly eventType: string
+  readonly attempt: number
+  readonly isExtra: boolean
   readonly at: string
   readonly nextAttemptAt: string | null
 }
@@ -54,7 +59,22 @@ export interface AttemptJson {
 export interface TriggerBody {
   readonly type: string
   readonly count: number
+  /** Per second of world time. */
+  readonly rate?: number
   readonly set?: Readonly<Record<string, unknown>>
+}
+
+export interface FaultJson {
+  readonly fault: { readonly kind: string }
+}
+
+/** Which deliveries are listed. */
+export interface DeliveriesQuery {
+  readonly type?: string
+  readonly endpoint?: string
+  /** Those older than this one. */
+  readonly after?: string
+  readonly limit: number
 }
 
 export interface ReplayBody {

@@ -21,11 +21,14 @@ export function addEmulatorAdvanceCommand(emulator: Command): void {
         const before = await client.counts()
         const clock = await advanceBy(client, ms)
         const after = await client.counts()
+        // An extra attempt is no failure, but nobody counts them.
+        const isRepeating = (await client.faults()).some(({ fault }) => fault.kind.startsWith('duplicate'))
         printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
-          const { attempts, acknowledged, undelivered, pending } = result
+          const { attempts, acknowledged, failed, undelivered, pending } = result
           return (
             `${formatDuration(ms)} on, it is ${clock.now}\n` +
-            `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${acknowledged} acknowledged, ${undelivered} undelivered; ${pending} pending now`
+            `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${acknowledged} acknowledged, ` +
+            `${failed} failed${isRepeating ? ' or made again' : ''}; ${undelivered} undelivered, ${pending} pending now`
           )
         })
       })
@@ -49,9 +52,12 @@ async function advanceBy(client: ControlClient, ms: number) {
 
 /** What has been done since, and what is still to be done. */
 function difference(before: CountsJson, after: CountsJson) {
+  const attempts = after.attempts - before.attempts
+  const acknowledged = after.acknowledged - before.acknowledged
   return {
-    attempts: after.attempts - before.attempts,
-    acknowledged: after.acknowledged - before.acknowledged,
+    attempts,
+    acknowledged,
+    failed: Math.max(0, attempts - acknowledged),
     undelivered: after.undelivered - before.undelivered,
     cancelled: after.cancelled - before.cancelled,
     pending: after.pending,

@@ -4,8 +4,9 @@ import { parseDuration } from '../emulator/duration.ts'
 import { InboxError } from '../errors.ts'
 import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
 import type { ControlClient } from './control-client.ts'
-import type { ReplayBody } from './control-json.ts'
-import { followDeliveries, printDelivery } from './follow-deliveries.ts'
+import type { DeliveryJson, ReplayBody } from './control-json.ts'
+import { replayAll, type ReplayedAll } from './emulator-replay-all.ts'
+import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
 import { printResult } from './output.ts'
 import { parseSeconds } from './seconds.ts'
 
@@ -31,7 +32,7 @@ export function addEmulatorReplayCommand(emulator: Command): void {
     .option('--type <type>', 'of them, events of this type')
     .option('--dry-run', 'only count them')
     .option('--yes', 'do not ask')
-    .option('--timeout <seconds>', 'how long the replay of a delivery is followed', parseSeconds, 10)
+    .option('--timeout <seconds>', 'how long what is replayed is followed', parseSeconds, 10)
   asControlCommand(replay, [
     'emulator replay dlv_3k9x',
     'emulator replay --since 2h --type wallet.large_trade --dry-run',
@@ -58,7 +59,7 @@ async function replayOne(client: ControlClient, id: string, options: ReplayOptio
   let exitCode: 0 | 1 = 0
   await followDeliveries({
     items: [replayed],
-    deliveriesOf: async ({ deliveryId }) => [await client.delivery(deliveryId)],
+    look: lookAtEach(async ({ deliveryId }) => [await client.delivery(deliveryId)]),
     timeoutMs: options.timeout * 1_000,
     onEnd(_, deliveries) {
       for (const delivery of deliveries) {
@@ -70,6 +71,7 @@ async function replayOne(client: ControlClient, id: string, options: ReplayOptio
   return exitCode
 }
 
+/** Exit code 0 = counted, or all are acknowledged. */
 async function replaySince(client: ControlClient, since: string, options: ReplayOptions): Promise<0 | 1> {
   const { endpoint, type, dryRun = false, yes = false } = options
   const filter: ReplayBody = {
@@ -89,13 +91,38 @@ async function replaySince(client: ControlClient, since: string, options: Replay
       return 0
     }
   }
-  const result = await client.replayAll(filter)
+  const { replays, look } = await replayAll(client, filter)
   printResult(
-    { msg: 'replayed', since: filter.since, ...result },
+    { msg: 'replayed', since: filter.since, replayed: replays.length },
     options,
     ({ replayed }) => `${several(replayed)} replayed`,
   )
-  return 0
+  return (await followAll(replays, look, options)) ? 0 : 1
+}
+
+/** Whether all were acknowledged in time. */
+async function followAll(
+  replays: readonly DeliveryJson[],
+  look: ReplayedAll['look'],
+  options: ReplayOptions,
+): Promise<boolean> {
+  if (replays.length === 0) return true
+  const counts = { acknowledged: 0, notAcknowledged: 0 }
+  await followDeliveries({
+    items: replays,
+    look,
+    timeoutMs: options.timeout * 1_000,
+    onEnd(_, deliveries) {
+      for (const delivery of deliveries) printDelivery(delivery, options)
+      counts[deliveries[0]?.state === 'acknowledged' ? 'acknowledged' : 'notAcknowledged']++
+    },
+  })
+  printResult(
+    { msg: 'finished', ...counts },
+    options,
+    ({ acknowledged, notAcknowledged }) => `${acknowledged} acknowledged, ${notAcknowledged} not`,
+  )
+  return counts.notAcknowledged === 0
 }
 
 /** A moment as it is, or as long ago as a duration says, on the clock of the world. */

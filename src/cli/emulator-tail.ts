@@ -8,7 +8,7 @@ import type { ControlClient } from './control-client.ts'
 import type { AttemptJson, ClockJson, EventJson } from './control-json.ts'
 import { attemptLine, eventLine } from './emulator-lines.ts'
 import { readEventStream, type StreamMessage } from './event-stream.ts'
-import { printResult, type OutputOptions } from './output.ts'
+import { printResult } from './output.ts'
 import { untilSignal } from './signals.ts'
 
 interface TailOptions extends ControlOptions {
@@ -42,6 +42,7 @@ export function addEmulatorTailCommand(emulator: Command): void {
 
 /** Listens until told to end; to an emulator that has gone again as soon as it is back. */
 async function listen(client: ControlClient, options: TailOptions, ending: AbortSignal): Promise<void> {
+  const print = createPrinter(options)
   let isLost = false
   for (let heard = false; !ending.aborted; await wait(retryMs, undefined, { signal: ending }).catch(() => {})) {
     using silence = createSilence()
@@ -50,7 +51,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
       if (isLost) tell(`${client.origin} is back`)
       heard = true
       isLost = false
-      if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message, options)
+      if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message)
     } catch (error) {
       if (ending.aborted) return
       if (!heard || !(error instanceof InboxError) || error.exitCode !== 75) throw error
@@ -75,18 +76,41 @@ function createSilence() {
   }
 }
 
-// The other side is the same program: what it gives is not checked again.
-function print({ name, data }: StreamMessage, options: OutputOptions): void {
-  if (name === 'event') {
-    const { event } = JSON.parse(data) as EventJson
-    const { id, type, created_at } = event
-    printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () => eventLine(event as KnownEvent))
-  } else if (name === 'attempt') {
-    const attempt = JSON.parse(data) as AttemptJson
-    printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(toReport(attempt), true))
-  } else if (name === 'clock') {
-    const clock = JSON.parse(data) as ClockJson
-    printResult({ msg: 'clock', ...clock }, options, clockLine)
+/**
+ * Prints messages one after the other. For people a line of another day than the one before begins with its date; and the clock
+ * is told of when its mode or speed is another, or it was put back, unless nothing else was asked for: an advance of many hours is
+ * made of many.
+ */
+function createPrinter(options: TailOptions): (message: StreamMessage) => void {
+  const isAllOfClock = options.json === true || options.types.every((kind) => kind === 'clock')
+  let day: string | undefined
+  let last: ClockJson | undefined
+  const dated = (at: string, line: string) => {
+    const isSame = at.slice(0, 10) === day
+    day = at.slice(0, 10)
+    return isSame ? line : `${day} ${line}`
+  }
+  // The other side is the same program: what it gives is not checked again.
+  return ({ name, data }) => {
+    if (name === 'event') {
+      const { event } = JSON.parse(data) as EventJson
+      const { id, type, created_at } = event
+      printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () =>
+        dated(created_at, eventLine(event as KnownEvent)),
+      )
+    } else if (name === 'attempt') {
+      const attempt = JSON.parse(data) as AttemptJson
+      printResult({ msg: 'attempt', ...attempt }, options, () =>
+        dated(attempt.at, attemptLine(toReport(attempt), true)),
+      )
+    } else if (name === 'clock') {
+      const clock = JSON.parse(data) as ClockJson
+      const isOther = last?.mode !== clock.mode || last.speed !== clock.speed || clock.now < last.now
+      last = clock
+      if (isOther || isAllOfClock) {
+        printResult({ msg: 'clock', ...clock }, options, () => dated(clock.now, clockLine(clock)))
+      }
+    }
   }
 }
 

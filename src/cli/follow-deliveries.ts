@@ -4,10 +4,16 @@ import type { DeliveryJson } from './control-json.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 
+/** An item, and how its deliveries stand. */
+export interface Standing<T> {
+  readonly item: T
+  readonly deliveries: readonly DeliveryJson[]
+}
+
 export interface FollowOptions<T> {
   /** What is followed, each with deliveries of its own. */
   readonly items: readonly T[]
-  readonly deliveriesOf: (item: T) => Promise<readonly DeliveryJson[]>
+  readonly look: (items: readonly T[]) => Promise<readonly Standing<T>[]>
   readonly timeoutMs: number
   /** Called for each item once: when all its deliveries are settled, or with what is known when time is over. */
   readonly onEnd: (item: T, deliveries: readonly DeliveryJson[]) => void
@@ -17,12 +23,12 @@ const lookMs = 200
 const mostAtOnce = 8
 
 /** Looks at deliveries until all are settled, or for so long. Those of nobody are settled at once. */
-export async function followDeliveries<T>({ items, deliveriesOf, timeoutMs, onEnd }: FollowOptions<T>): Promise<void> {
+export async function followDeliveries<T>({ items, look, timeoutMs, onEnd }: FollowOptions<T>): Promise<void> {
   const deadline = performance.now() + timeoutMs
   const progress = createProgress()
   try {
     for (let open = items; open.length > 0;) {
-      const found = await lookAtAll(open, deliveriesOf)
+      const found = await look(open)
       const isOver = performance.now() >= deadline
       progress.end()
       for (const { item, deliveries } of found) if (isOver || areSettled(deliveries)) onEnd(item, deliveries)
@@ -37,13 +43,16 @@ export async function followDeliveries<T>({ items, deliveriesOf, timeoutMs, onEn
   }
 }
 
-async function lookAtAll<T>(items: readonly T[], deliveriesOf: FollowOptions<T>['deliveriesOf']) {
-  const found: { item: T; deliveries: readonly DeliveryJson[] }[] = []
-  for (let at = 0; at < items.length; at += mostAtOnce) {
-    const some = items.slice(at, at + mostAtOnce)
-    found.push(...(await Promise.all(some.map(async (item) => ({ item, deliveries: await deliveriesOf(item) })))))
+/** Asks for the deliveries of each item, for a few at once. */
+export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly DeliveryJson[]>): FollowOptions<T>['look'] {
+  return async (items) => {
+    const found: Standing<T>[] = []
+    for (let at = 0; at < items.length; at += mostAtOnce) {
+      const some = items.slice(at, at + mostAtOnce)
+      found.push(...(await Promise.all(some.map(async (item) => ({ item, deliveries: await deliveriesOf(item) })))))
+    }
+    return found
   }
-  return found
 }
 
 function areSettled(deliveries: readonly DeliveryJson[]): boolean {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EventType } from '../../schema/index.ts'
-import { InboxError } from '../errors.ts'
 import type { ControlClient } from './control-client.ts'
 import type { DeliveryJson } from './control-json.ts'
-import { followDeliveries, printDelivery } from './follow-deliveries.ts'
+import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
 import { printResult } from './output.ts'
+import { triggerPaced, type Paced } from './trigger-paced.ts'
 import type { TriggerOptions } from './trigger.ts'
 
 interface Followed {
@@ -20,19 +20,34 @@ const listingsLookedAt = 1_000
 
 /** Triggers events in a running emulator, and follows their deliveries. Exit code 0 = every event is acknowledged by all. */
 export async function triggerRunning(client: ControlClient, type: EventType, options: TriggerOptions): Promise<0 | 1> {
+  const { rate, timeout } = options
+  const tell = (eventId: string | null, isRaw: boolean) =>
+    printResult({ msg: 'event', eventId, type, isRaw }, options, () => triggeredLine(type, eventId, isRaw))
+  if (rate === undefined) {
+    const events = await triggerAll(client, type, options, tell)
+    return timeout === 0 ? 0 : follow(client, type, events, options)
+  }
+  const { eventIds, ...rest } = await triggerPaced(client, type, { ...options, rate, onEvent: tell })
+  const events = eventIds.map((eventId) => ({ eventId, token: null }))
+  return timeout === 0 ? 0 : follow(client, type, events, options, rest)
+}
+
+async function triggerAll(
+  client: ControlClient,
+  type: EventType,
+  { set, count }: TriggerOptions,
+  tell: (eventId: string | null, isRaw: boolean) => void,
+): Promise<readonly Followed[]> {
   const events: Followed[] = []
-  for await (const wanted of portions(client, options)) {
-    const { events: triggered, isRaw } = await client.trigger({
-      type,
-      count: wanted,
-      ...(options.set !== undefined && { set: options.set }),
-    })
+  while (events.length < count) {
+    const some = Math.min(count - events.length, mostPerRequest)
+    const { events: triggered, isRaw } = await client.trigger({ type, count: some, ...(set !== undefined && { set }) })
     for (const { eventId, token = null } of triggered) {
       events.push({ eventId, token })
-      printResult({ msg: 'event', eventId, type, isRaw }, options, () => triggeredLine(type, eventId, isRaw))
+      tell(eventId, isRaw)
     }
   }
-  return options.timeout === 0 ? 0 : follow(client, type, events, options)
+  return events
 }
 
 function triggeredLine(type: EventType, eventId: string | null, isRaw: boolean): string {
@@ -40,55 +55,38 @@ function triggeredLine(type: EventType, eventId: string | null, isRaw: boolean):
   return `${type.padEnd(27)}  ${id}  triggered${isRaw ? ', raw: the world does not know of it' : ''}`
 }
 
-/** How many to trigger next: all there are, or as many as are due by the clock of the emulator. */
-async function* portions(client: ControlClient, { count, rate }: TriggerOptions): AsyncGenerator<number, void> {
-  const startedAt = rate === undefined ? 0 : Date.parse((await client.clock()).now)
-  for (let sent = 0; sent < count;) {
-    const due = rate === undefined ? count : await dueBy(client, startedAt, rate)
-    const wanted = Math.min(due, count) - sent
-    if (wanted > 0) {
-      const some = Math.min(wanted, mostPerRequest)
-      yield some
-      sent += some
-    } else await wait(lookMs)
-  }
-}
-
-async function dueBy(client: ControlClient, startedAt: number, rate: number): Promise<number> {
-  const { now } = await client.clock()
-  const passedMs = Date.parse(now) - startedAt
-  if (passedMs < 0) throw new InboxError('bad_request', 'the clock of the emulator was put back: no more is triggered')
-  return 1 + Math.floor((passedMs / 1_000) * rate)
-}
-
 async function follow(
   client: ControlClient,
   type: EventType,
   events: readonly Followed[],
   options: TriggerOptions,
+  { notMade, isStill }: Pick<Paced, 'notMade' | 'isStill'> = { notMade: 0, isStill: false },
 ): Promise<0 | 1> {
   const startedAt = performance.now()
   await findListings(client, type, events, options.timeout)
-  const timeoutMs = Math.max(0, options.timeout * 1_000 - (performance.now() - startedAt))
+  // Where some were waited for in vain, those that were made had their time.
+  const timeoutMs = notMade > 0 ? 0 : Math.max(0, options.timeout * 1_000 - (performance.now() - startedAt))
   const counts = { acknowledged: 0, notAcknowledged: 0, nobody: 0, untold: 0 }
   await followDeliveries({
     items: events,
-    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
+    look: lookAtEach(async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId))),
     timeoutMs,
     onEnd({ eventId }, deliveries) {
       for (const delivery of deliveries) printDelivery(delivery, options)
       counts[eventId === null ? 'untold' : verdictOf(deliveries)]++
     },
   })
-  printResult({ msg: 'finished', events: events.length, ...counts }, options, (result) => {
+  const wanted = events.length + notMade
+  printResult({ msg: 'finished', events: wanted, ...counts, notMade }, options, (result) => {
     const { acknowledged, notAcknowledged, nobody, untold } = result
     return [
       `${acknowledged} acknowledged, ${notAcknowledged} not`,
       ...(nobody === 0 ? [] : [`${nobody} sent to nobody: no webhook of the emulator takes ${type}`]),
       ...(untold === 0 ? [] : [`${untold} not told yet: its clock must move on by five seconds`]),
+      ...(notMade === 0 ? [] : [`${notMade} not made yet${isStill ? ': its clock must move on' : ''}`]),
     ].join(', ')
   })
-  return counts.acknowledged === events.length ? 0 : 1
+  return counts.acknowledged === wanted ? 0 : 1
 }
 
 function verdictOf(deliveries: readonly DeliveryJson[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {

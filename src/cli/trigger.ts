@@ -1,12 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { eventTypes, type EventType } from '../../schema/index.ts'
 import { editDistance } from '../edit-distance.ts'
-import { pathProblem, type Overrides } from '../emulator/overriding.ts'
+import { pathProblem, valueProblem, type Overrides } from '../emulator/overriding.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { openControl, reportingErrors, withControlOptions, type ControlOptions } from './control-command.ts'
 import { parseSeconds } from './seconds.ts'
 import { triggerAlone } from './trigger-alone.ts'
+import { unknownMembers } from './trigger-members.ts'
 import { triggerRunning } from './trigger-running.ts'
 
 /** What is to be triggered. */
@@ -62,12 +63,17 @@ export function addTriggerCommand(program: Command): void {
     .action(async (type: string, options: TriggerOptions) => {
       await reportingErrors(options, async () => {
         const known = parseType(type)
-        if (options.url !== undefined) return triggerAlone(known, { ...options, url: options.url })
+        if (options.url !== undefined) {
+          warnOfMembers(known, options)
+          return triggerAlone(known, { ...options, url: options.url })
+        }
         const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
         if (misplaced !== undefined) {
           throw new InboxError('usage', `--${misplaced} goes with --url; an emulator has its own`)
         }
-        return triggerRunning(await openControl(options), known, options)
+        const client = await openControl(options)
+        warnOfMembers(known, options)
+        return triggerRunning(client, known, options)
       })
     })
 }
@@ -85,13 +91,21 @@ function parseType(text: string): EventType {
   )
 }
 
+/** Members that nobody documented can be meant; more often they are misspelt. */
+function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
+  for (const warning of unknownMembers(type, set)) process.stderr.write(`warning: ${warning}\n`)
+}
+
 function collectSet(text: string, before: Overrides = {}): Overrides {
   const end = text.indexOf('=')
   if (end < 1) throw new InvalidArgumentError('Expected a path and a value such as data.amount_usd=250000.')
   const path = text.slice(0, end)
   const problem = pathProblem(path)
   if (problem !== null) throw new InvalidArgumentError(`${problem}.`)
-  return { ...before, [path]: parseValue(text.slice(end + 1)) }
+  const value = parseValue(text.slice(end + 1))
+  const misfit = valueProblem(value)
+  if (misfit !== null) throw new InvalidArgumentError(`${path}: ${misfit}.`)
+  return { ...before, [path]: value }
 }
 
 function parseValue(text: string): unknown {

@@ -2,6 +2,9 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
+import { InboxError, messageOf } from '../errors.ts'
+import { safeText } from '../log.ts'
+import { describe } from './sender.ts'
 import { runShell } from './shell.ts'
 
 export interface EffectsReaderOptions {
@@ -23,6 +26,24 @@ export function createEffectsReader({ source, isInsecure, clock, signal }: Effec
   if (!isUrl(source)) return async () => parseEffects(await runShell(source, { clock, limitMs, signal, isRead: true }))
   const url = new URL(source)
   return async () => parseEffects(await get(url, { isInsecure, clock, signal }))
+}
+
+/**
+ * Reads once, before there is anything to read.
+ *
+ * @throws InboxError `usage` that says why it cannot be read
+ */
+export async function checkEffects(read: EffectsReader): Promise<void> {
+  try {
+    await read()
+  } catch (error) {
+    throw new InboxError(
+      'usage',
+      `--effects cannot be read: ${safeText(messageOf(error))}. It is read before anything is sent, too: expected a URL that is ` +
+        'answered with 200, or a command that ends with 0, also while nothing was done yet',
+      { cause: error },
+    )
+  }
 }
 
 function isUrl(source: string): boolean {
@@ -73,7 +94,7 @@ function get(url: URL, { isInsecure, clock, signal }: Omit<EffectsReaderOptions,
         ? httpsRequest(url, { ...options, rejectUnauthorized: !isInsecure })
         : httpRequest(url, options)
     const deadline = clock.after(limitMs, () => request.destroy(new Error(`no answer within ${limitMs / 1_000} s`)))
-    request.on('error', reject)
+    request.on('error', (error) => reject(new Error(describe(error), { cause: error })))
     request.on('close', () => deadline.cancel())
     request.on('response', (response) => {
       const chunks: Buffer[] = []

@@ -41,7 +41,8 @@ export function judgeRefused({ sent, answers, todo }: Omit<Expectation, 'timeout
   return failed({ sent, expected: '401', came: summarize(answers), todo: advice })
 }
 
-const compareAdvice =
+/** What to do if something was taken that is not signed with the secret. */
+export const compareAdvice =
   'compare the header with the HMAC-SHA256 of the raw bytes, as 64 hex digits, and answer 401 whatever else it holds'
 const crashAdvice =
   'look into the log of the receiver, and let it answer 401: comparing digests of different length throws in many languages, ' +

@@ -3,7 +3,7 @@ import type { Report } from './report.ts'
 
 /**
  * A report in the JUnit format, as CI systems read it: a suite per scenario, a case per verdict; `not checked` is skipped. A run that
- * was cut short has an error beside.
+ * was cut short, or checked nothing, has an error beside.
  */
 export function toJunit({ url, reason, failed, notChecked, ms, verdicts }: Report): string {
   const suites = Map.groupBy(verdicts, ({ scenario }) => scenario)
@@ -13,7 +13,7 @@ export function toJunit({ url, reason, failed, notChecked, ms, verdicts }: Repor
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites${attributes({ name: `onchain-inbox conformance of ${url}`, ...totals, time: seconds(ms) })}>`,
     ...[...suites].flatMap(([name, cases]) => suite(name, cases)),
-    ...(reason === null ? [] : cutShort(reason)),
+    ...(reason === null ? [] : incomplete(reason)),
     '</testsuites>',
     '',
   ].join('\n')
@@ -36,10 +36,10 @@ function testCase({ rule, scenario, title, verdict, detail, ms }: Verdict): stri
   return [`${start}>`, `      ${inner}`, '    </testcase>']
 }
 
-function cutShort(reason: string): string[] {
+function incomplete(reason: string): string[] {
   return [
     '  <testsuite name="run" tests="1" failures="0" errors="1" skipped="0">',
-    '    <testcase classname="run" name="the run comes to its end">',
+    '    <testcase classname="run" name="the run is complete">',
     `      <error${attributes({ message: reason })}/>`,
     '    </testcase>',
     '  </testsuite>',

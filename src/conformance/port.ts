@@ -71,6 +71,8 @@ export interface Answer {
   /** Null: none came, and `failure` says why. */
   readonly status: number | null
   readonly failure: string | null
+  /** Whether the connection was there, and stayed, and no answer came within the limit. */
+  readonly isLate: boolean
   /** From the first byte sent to the status line. */
   readonly ms: number
 }
@@ -111,7 +113,7 @@ export interface ScenarioContext {
   readonly deliver: (event: TestEvent, options?: DeliverOptions) => Promise<Answer>
   /** Waits until the receiver is quiet and compares what it did. Not checked where nobody tells what it did. */
   readonly effects: (expected: ExpectedEffects) => Promise<Outcome>
-  /** Whether the receiver still answers; asks for a while. */
+  /** Whether the receiver still answers, be it late; asks for a while. */
   readonly isThere: () => Promise<boolean>
   /** Runs the command that restarts the receiver and waits until it answers again. Gives what went wrong, or null. */
   readonly restart: () => Promise<string | null>

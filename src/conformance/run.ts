@@ -41,7 +41,7 @@ export interface ConformanceOptions {
  * Puts a receiver through all scenarios, by HTTP alone, and gives a verdict for each rule (R71–R75, R79, R88–R92, R103, R127). All ids
  * are new, so it can be done again.
  *
- * @throws InboxError `usage` for a scenario that there is not, or if none is left
+ * @throws InboxError `usage` for a scenario that there is not, if none is left, or for effects that cannot be read
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { url, clock, signal = new AbortController().signal, onVerdict, onScenario } = options
@@ -55,12 +55,13 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   const { promise: aborted, resolve: abort } = Promise.withResolvers<'interrupted'>()
   signal.addEventListener('abort', () => abort('interrupted'), { once: true })
   if (signal.aborted) abort('interrupted')
-  const isGone = async () => {
-    const last = await Promise.race([stage.untilThere(), aborted])
-    return signal.aborted ? null : last
+  const orInterrupted = async (last: Promise<string | null>) => {
+    const reason = await Promise.race([last, aborted])
+    return signal.aborted ? null : reason
   }
 
-  const absence = await isGone()
+  await Promise.race([stage.checkEffects(), aborted])
+  const absence = signal.aborted ? null : await orInterrupted(stage.untilReached())
   let unreachable = absence === null ? null : `the receiver could not be reached: ${absence}. Start it, and check --url`
   for (const scenario of absence === null ? chosen : []) {
     onScenario?.(verdicts.length / checks, scenario.name)
@@ -74,7 +75,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     if (isWanted && unreachable === null && !signal.aborted) {
       await Promise.race([scenario.run(stage.context, tell.one), aborted])
       const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
-      const last = hasFailed ? await isGone() : null
+      const last = hasFailed ? await orInterrupted(stage.untilThere()) : null
       if (last !== null) unreachable = `the receiver does not answer any more: ${last}`
     }
     tell.rest(signal.aborted ? interrupted.reason : 'the receiver does not answer any more')

@@ -44,17 +44,22 @@ export function createSender({ url, signatureHeader, isInsecure, timeoutMs, cloc
   }
 
   function send(outgoing: OutgoingRequest): Promise<Answer> {
-    if (isClosed) return Promise.resolve({ status: null, failure: interrupted, ms: 0 })
+    if (isClosed) return Promise.resolve({ status: null, failure: interrupted, isLate: false, ms: 0 })
     const { body, isPooled = false, pace, limitMs = timeoutMs } = outgoing
     return new Promise((resolve) => {
       const startedAt = clock.now()
       const request = begin(outgoing)
       open.add(request)
-      const finish = (status: number | null, failure: string | null) =>
-        resolve({ status, failure: isClosed ? interrupted : failure, ms: clock.now() - startedAt })
+      let isConnected = false
+      const finish = (status: number | null, failure: string | null, isLate = false) =>
+        resolve({ status, failure: isClosed ? interrupted : failure, isLate, ms: clock.now() - startedAt })
       const deadline = clock.after(limitMs, () => {
-        finish(null, `no answer within ${limitMs} ms`)
+        finish(null, isConnected ? `no answer within ${limitMs} ms` : `no connection within ${limitMs} ms`, isConnected)
         request.destroy()
+      })
+      request.on('socket', (socket) => {
+        if (request.reusedSocket) isConnected = true
+        else socket.once(isHttps ? 'secureConnect' : 'connect', () => (isConnected = true))
       })
       request.on('response', (response) => {
         finish(response.statusCode ?? 0, null)
@@ -99,7 +104,8 @@ const known: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed (--insecure takes it)',
 }
 
-function describe(error: Error): string {
+/** What went wrong with a connection, for people. */
+export function describe(error: Error): string {
   return known[codeOf(error)] ?? safeText(messageOf(error))
 }
 

@@ -84,7 +84,7 @@ async function settle(
       const isQuiet = now - last.since >= quietMs
       if (isLate || (isQuiet && ids.every((id) => seen.has(id)))) return { effects, isQuiet }
     } catch (error) {
-      // It may be read in the middle of a line, or not be there before the first effect.
+      // It may be read in the middle of a line.
       if (isLate) throw error
     }
     await wait(pollMs)

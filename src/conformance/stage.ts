@@ -1,5 +1,5 @@
 import { sign } from '../signature/sign.ts'
-import { createEffectsReader } from './effects.ts'
+import { checkEffects, createEffectsReader } from './effects.ts'
 import { createEventSource } from './events.ts'
 import { messageOf } from '../errors.ts'
 import { notChecked, type ScenarioContext } from './port.ts'
@@ -7,15 +7,25 @@ import type { ConformanceOptions } from './run.ts'
 import { createSender } from './sender.ts'
 import { judgeEffects } from './settle.ts'
 import { runShell } from './shell.ts'
-import { untilThere } from './target.ts'
+import { untilReached, untilThere } from './target.ts'
 
 export interface Stage extends Disposable {
   readonly context: ScenarioContext
-  /** What came last if the receiver does not answer for as long as an answer may take; null if it answers. */
+  /**
+   * Reads once what the receiver did, so that a slip is found before anything is sent.
+   *
+   * @throws InboxError `usage` if that cannot be read
+   */
+  checkEffects(): Promise<void>
+  /** What came last if no connection can be made for as long as an answer may take, or none that is kept; null if one can. */
+  untilReached(): Promise<string | null>
+  /** What came last if the receiver does not answer any more; null if it does, be it late. */
   untilThere(): Promise<string | null>
 }
 
 const restartLimitMs = 60_000
+/** An answer that takes this many times the limit does not come any more. */
+const patience = 4
 const defaults = { timeoutMs: 5_000, settleMs: 30_000, many: 1_000, signatureHeader: 'X-Service-Signature' }
 
 /** What scenarios work with. Disposing of it cuts every connection. */
@@ -29,8 +39,8 @@ export function createStage(options: ConformanceOptions, signal: AbortSignal): S
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
   const deliver: ScenarioContext['deliver'] = ({ body }, { secret: key = secret, ...request } = {}) =>
     sender.send({ ...request, body, signature: sign(body, key) })
-  const thereWithin = (ms: number) =>
-    untilThere({ deliver, newEvent: events.newEvent, wait, clock, limitMs: ms, signal })
+  const asking = { deliver, newEvent: events.newEvent, wait, clock, signal }
+  const thereWithin = (ms: number) => untilThere({ ...asking, limitMs: ms, patienceMs: patience * timeoutMs })
 
   const context: ScenarioContext = {
     ...events,
@@ -59,6 +69,10 @@ export function createStage(options: ConformanceOptions, signal: AbortSignal): S
   }
   return {
     context,
+    async checkEffects() {
+      if (read !== undefined) await checkEffects(read)
+    },
+    untilReached: () => untilReached({ ...asking, limitMs: timeoutMs, patienceMs: timeoutMs }),
     untilThere: () => thereWithin(timeoutMs),
     [Symbol.dispose]: () => sender.close(),
   }

@@ -30,10 +30,16 @@ export function pathProblem(path: string): string | null {
   return refused === undefined ? null : `no member of an event is called ${refused}`
 }
 
+/** What is wrong with a value of an override, for people; null if JSON can hold it. */
+export function valueProblem(value: unknown): string | null {
+  if (!isShallow(value, deepest)) return `expected at most ${deepest} values within each other`
+  return isHeld(value) ? null : 'expected numbers that JSON can hold, at most 1.7976931348623157e308'
+}
+
 /**
  * The event with other members; those on the way to a new one are made. What it is given stays as it is.
  *
- * @throws InboxError `usage` if a path is none, or leads through what has no members
+ * @throws InboxError `usage` if a path is none, or leads through what has no members, or JSON cannot hold a value
  */
 export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
   const changed = structuredClone(event)
@@ -41,7 +47,8 @@ export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEve
     const problem = pathProblem(path)
     if (problem !== null) throw refusal(path, problem)
     if (path === 'created_at' && typeof value !== 'string') throw refusal(path, 'expected text')
-    if (!isShallow(value, deepest)) throw refusal(path, `expected at most ${deepest} values within each other`)
+    const misfit = valueProblem(value)
+    if (misfit !== null) throw refusal(path, misfit)
     put(changed, path, value)
   }
   return changed
@@ -83,6 +90,12 @@ function indexIn(list: readonly unknown[], name: string, path: string): number {
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
+}
+
+/** Of values within each other so deep as is allowed. */
+function isHeld(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value !== 'object' || value === null || Object.values(value).every(isHeld)
 }
 
 function refusal(path: string, problem: string): InboxError {

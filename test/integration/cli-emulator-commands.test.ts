@@ -2,6 +2,9 @@ import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ControlClient } from '../../src/cli/control-client.ts'
+import type { DeliveriesQuery } from '../../src/cli/control-json.ts'
+import { replayAll } from '../../src/cli/emulator-replay-all.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { linesOf, startSteered } from './cli-emulator-run.ts'
 import { answerStatus } from './emulator-receiver.ts'
@@ -33,6 +36,7 @@ test('R81 advance moves a manual clock on and says what was delivered meanwhile:
       clock: { mode: 'manual', speed: 0, now: '2026-01-01T00:00:59.000Z' },
       attempts: 0,
       acknowledged: 0,
+      failed: 0,
       undelivered: 0,
       cancelled: 0,
       pending: 1,
@@ -41,7 +45,7 @@ test('R81 advance moves a manual clock on and says what was delivered meanwhile:
   expect(await steered.run('emulator advance 2s')).toMatchObject({
     code: 0,
     errors: '',
-    out: '2s on, it is 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 undelivered; 0 pending now\n',
+    out: '2s on, it is 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed; 0 undelivered, 0 pending now\n',
   })
   expect((await steered.run('emulator advance 3h')).out).toMatch(/^3h on, it is 2026-01-01T03:01:01\.000Z\n/)
 })
@@ -107,12 +111,52 @@ test('A46 replay --since counts, and where nobody can be asked does nothing with
     errors: 'usage: 2 deliveries would be replayed: say --yes to have it done, or --dry-run to count only\n',
   })
   const sent = steered.receiver.requests.length
-  expect((await steered.run(`${line} 24h --yes`)).out).toBe('2 deliveries replayed\n')
-  await steered.receiver.received(sent + 2)
+  const replayed = await steered.run(`${line} 24h --yes`)
+  expect(replayed.code).toBe(0)
+  expect(replayed.out).toMatch(
+    /^2 deliveries replayed\n(?:contract\.ownership_changed +evt_\w{26} {2}200 {2}acknowledged {2}http:\S+\n){2}2 acknowledged, 0 not\n$/,
+  )
   const types = steered.receiver.requests
     .slice(sent)
     .map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type)
   expect(types).toEqual(['contract.ownership_changed', 'contract.ownership_changed'])
+})
+
+test('A46 replay --since ends with exit code 1 where not all are acknowledged', async () => {
+  await using steered = await startSteered(answerStatus(500), quiet)
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.receiver.received(1)
+  await steered.stage.emulator.advance(12 * 3_600_000)
+  const result = await steered.run('emulator replay --since 24h --yes --json')
+  expect(result.code).toBe(1)
+  expect(linesOf(result)).toMatchObject([
+    { msg: 'replayed', replayed: 1 },
+    { msg: 'delivery', state: 'undelivered', lastStatus: 500, isReplay: true },
+    { msg: 'finished', acknowledged: 0, notAcknowledged: 1 },
+  ])
+})
+
+test('A46 what matches is replayed by as many requests as it takes, those that fail again at once not for ever', async () => {
+  const known = ['dlv_000000000001']
+  const calls: number[] = []
+  const client = {
+    deliveries: async ({ limit, after = 'dlv_x' }: DeliveriesQuery) =>
+      known
+        .toReversed()
+        .filter((deliveryId) => deliveryId < after)
+        .slice(0, limit)
+        .map((deliveryId) => ({ deliveryId, isReplay: deliveryId !== known[0] })),
+    async replayAll() {
+      const replayed = calls.length === 2 ? 500 : 1_000
+      calls.push(replayed)
+      for (let left = replayed; left > 0; left--) known.push(`dlv_${String(known.length + 1).padStart(12, '0')}`)
+      return { matched: 2_500, replayed }
+    },
+  } as unknown as ControlClient
+  const { replays, look } = await replayAll(client, { since: '2026-01-01T00:00:00Z' })
+  expect(calls).toEqual([1_000, 1_000, 500])
+  expect(replays.map(({ deliveryId }) => deliveryId)).toEqual(known.slice(1))
+  expect(await look(replays.slice(0, 1))).toMatchObject([{ deliveries: [{ deliveryId: known[1] }] }])
 })
 
 test('what the commands cannot make sense of is refused, options of the emulator itself too: exit code 1', async () => {

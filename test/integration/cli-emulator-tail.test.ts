@@ -78,8 +78,29 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
   expect(out).toMatch(
     /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +200 {2}acknowledged +\d+ ms$/m,
   )
+  expect(out).toMatch(/^2026-01-01 00:00:00 {2}clock: manual/)
   expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 times as fast as the wall$/m)
   expect(errors).toBe(`${url} has gone: tail goes on when it returns\n${url} is back\n`)
+})
+
+test('a line of another day has its date, and an advance of many requests is no line of its own', async () => {
+  await using steered = await startSteered(answerStatus(500), quiet)
+  using tail = steered.start('emulator tail --types attempt,clock')
+  const output = new ProcessOutput()
+  output.attach(tail.child)
+  await untilListening(steered, output)
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await steered.run('emulator advance 12h')
+  await steered.run('emulator advance 12h')
+  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
+  await until(async () => output.text.includes('2026-01-02 '), 'the second day')
+  tail.child.kill('SIGINT')
+  const lines = (await tail.ended).out.trim().split('\n')
+  expect(lines.map((line) => /^(?:[\d-]{10} )?[\d:]{8} {2}\w+/.exec(line)?.[0])).toEqual([
+    '2026-01-01 00:00:00  clock',
+    ...['00:00:00', '00:01:00', '00:06:00', '00:36:00', '02:36:00', '10:36:00'].map((at) => `${at}  contract`),
+    '2026-01-02 00:00:00  contract',
+  ])
 })
 
 test('where nothing answers at first tail ends with exit code 75', async () => {

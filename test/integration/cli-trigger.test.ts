@@ -1,13 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
+import { passingCertificate } from '../../src/emulator/tls.ts'
 import { runCli } from '../support/cli.ts'
 import { linesOf, secret, startSteered } from './cli-emulator-run.ts'
 import { answerStatus, type TestReceiver } from './emulator-receiver.ts'
-import { startStage } from './emulator-stage.ts'
+import { controlToken, startStage } from './emulator-stage.ts'
 
 const lacking: Pick<TestReceiver['requests'][number], 'body' | 'headers'> = { body: Buffer.of(), headers: {} }
 
@@ -23,7 +25,15 @@ test('R92 trigger makes an event arise in a running emulator and says who acknow
     state: 'acknowledged',
     url: steered.receiver.url,
   })
-  expect(finished).toEqual({ msg: 'finished', events: 1, acknowledged: 1, notAcknowledged: 0, nobody: 0, untold: 0 })
+  expect(finished).toEqual({
+    msg: 'finished',
+    events: 1,
+    acknowledged: 1,
+    notAcknowledged: 0,
+    nobody: 0,
+    untold: 0,
+    notMade: 0,
+  })
   const bodies = steered.receiver.requests.map(({ body }) => JSON.parse(body.toString()) as { id: string })
   expect(bodies.map(({ id }) => id)).toContain(event?.['eventId'])
   const { data } = (await steered.stage.control('GET', '/events?type=wallet.large_trade')).json as {
@@ -92,16 +102,45 @@ test('-n triggers so many, more than one answer lists, each acknowledged', async
   expect(lines.at(-1)).toMatchObject({ msg: 'finished', events: 250, acknowledged: 250 })
 })
 
-test('with --rate events come in time of the world: of a clock that stands still, as it is advanced', async () => {
+test('a member that the type does not have is set, with a warning that names the nearest', async () => {
   await using steered = await startSteered(answerStatus(200))
-  using trigger = steered.start('trigger contract.ownership_changed -n 3 --rate 1 --json')
-  await steered.receiver.received(1)
-  await steered.stage.emulator.advance(999)
-  const early = steered.receiver.requests.length
-  await steered.stage.emulator.advance(60_000)
-  const result = await trigger.ended
-  expect([early, result.code]).toEqual([1, 0])
-  expect(linesOf(result).at(-1)).toMatchObject({ events: 3, acknowledged: 3 })
+  const line = 'trigger wallet.large_trade --set data.amuont_usd=5 --set amount_usd=6 --set data.amount_usd=7'
+  expect(await steered.run(line)).toMatchObject({
+    code: 0,
+    errors:
+      'warning: data.amuont_usd is no member of wallet.large_trade: added; did you mean data.amount_usd?\n' +
+      'warning: amount_usd is no member of wallet.large_trade: added; did you mean data.amount_usd?\n',
+  })
+  expect(JSON.parse(String(steered.receiver.requests[0]?.body))).toMatchObject({
+    amount_usd: 6,
+    data: { amuont_usd: 5, amount_usd: 7 },
+  })
+})
+
+test('of the URL of an emulator only the origin counts', async () => {
+  await using steered = await startSteered(answerStatus(200))
+  const { stage } = steered
+  for (const end of ['/', '/v1', '/v1/?x=1']) {
+    const args = ['emulator', 'advance', '1s', '--emulator', `${stage.emulator.url}${end}`]
+    const env = { EMULATOR_CONTROL_TOKEN: controlToken }
+    expect(await runCli(args, { cwd: tmpdir(), env })).toMatchObject({ code: 0, errors: '' })
+  }
+})
+
+test('where a certificate is not trusted the error says how to trust it', async () => {
+  using pair = await passingCertificate(Date.now())
+  const server = createHttpsServer(pair, (_, response) => response.end('<html>'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const args = ['trigger', 'wallet.large_trade', '--emulator', `https://127.0.0.1:${port}`]
+  const untrusted = await runCli(args, { cwd: tmpdir() })
+  const trusted = await runCli(args, { cwd: tmpdir(), env: { NODE_EXTRA_CA_CERTS: pair.certFile } })
+  await new Promise((resolve) => server.close(resolve))
+  expect(untrusted).toMatchObject({
+    code: 75,
+    errors: expect.stringMatching(/certificate is not trusted: set NODE_EXTRA_CA_CERTS to the file that the emulator/),
+  })
+  expect(trusted.errors).toMatch(/is no emulator \(status 200\)/)
 })
 
 test('what cannot be triggered or set is refused before anything is asked for: exit code 1', async () => {
@@ -114,6 +153,12 @@ test('what cannot be triggered or set is refused before anything is asked for: e
     [['wallet.large_trade', '-n', '10001'], /Expected a whole number from 1 to 10000/],
     [['wallet.large_trade', '--secret', '@x'], /--secret goes with --url/],
     [['wallet.large_trade', '--url', 'http://127.0.0.1:1/', '--emulator', 'http://127.0.0.1:1'], /cannot be used with/],
+    [['wallet.large_trade', '--set', 'data.amount_usd=1e400'], /data\.amount_usd: expected numbers that JSON can hold/],
+    [['wallet.large_trade', '--set', 'data.x=[{"a":-1e999}]'], /data\.x: expected numbers that JSON can hold/],
+    [
+      ['wallet.large_trade', '--emulator', 'emulator.test:8090', '--token', 'env:NONE'],
+      /^usage: --emulator: expected a URL that begins with http:\/\/ or https:\/\/, received "emulator\.test:8090"/,
+    ],
     [['wallet.large_trade', '--emulator', 'https://emulator.test'], /expected the control token of the emulator/],
   ]
   const results = await Promise.all(cases.map(([args]) => run(...args)))

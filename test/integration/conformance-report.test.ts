@@ -118,13 +118,15 @@ failed       R75   forgery       refuses
   expect(summaryText(report)).toBe('1 passed, 1 failed, 1 not checked, in 1.5 s')
 })
 
-test('a rule that failed outweighs that the run was cut short; rules that were not checked alone are no failure', () => {
+test('a rule that failed outweighs that the run was cut short; rules that were not checked are none, unless that is all of them', () => {
   const cut = { by: 'unreachable', reason: 'gone' } as const
   const outcome = (some: readonly Verdict[], by: typeof cut | null) =>
     toReport({ url, verdicts: some, ms: 1, cut: by }).outcome
   expect(outcome(verdicts, cut)).toBe('failed')
   expect(outcome([verdicts[0]!, verdicts[2]!], null)).toBe('passed')
   expect(outcome([verdicts[0]!, verdicts[2]!], cut)).toBe('unreachable')
+  expect(outcome([verdicts[2]!], null)).toBe('failed')
+  expect(outcome([verdicts[2]!], cut)).toBe('unreachable')
 })
 
 describe('effects are read from', () => {

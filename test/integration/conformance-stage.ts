@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import type { Verdict } from '../../src/conformance/port.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
@@ -93,6 +94,8 @@ export async function startRestartable(options: SidecarOptions): Promise<Restart
   await using stack = new AsyncDisposableStack()
   const sidecar = stack.use(await Sidecar.start(options))
   const { port } = new URL(sidecar.url)
+  // It is read before the first effect.
+  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
   const control = stack.use(await AppServer.start())
   control.answer = async () => {
     await sidecar.kill()

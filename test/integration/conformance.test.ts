@@ -75,7 +75,7 @@ test('what is not given is not checked, and says why; text and JUnit have a line
   expect(xml).not.toContain('<failure')
 })
 
-test('with --effects as a URL it reads them there; what cannot be read fails and says so', async () => {
+test('with --effects as a URL it reads them there; what cannot be read any more fails and says so', async () => {
   await using receiver = await startRestartable({ handlers: { 'effects.mjs': effectsHandler() } })
   await using app = await AppServer.start()
   const { sidecar } = receiver
@@ -88,11 +88,18 @@ test('with --effects as a URL it reads them there; what cannot be read fails and
   const good = await conformance(...url, '--effects', app.url)
   expect(parseLines(good.out).summary, good.out).toMatchObject({ outcome: 'passed', passed: 3, notChecked: 0 })
 
-  app.answer = () => ({ status: 500 })
+  app.requests.length = 0
+  app.answer = () => ({ status: app.requests.length > 1 ? 500 : 200 })
+  await using dir = await createTempDir()
+  /** Does nothing the first time. */
+  const later = (name: string, command: string) => {
+    const mark = join(dir.path, name)
+    return `if [ -e '${mark}' ]; then ${command}; else touch '${mark}'; fi`
+  }
   for (const [effects, reason] of [
     [app.url, 'a GET of the effects was answered 500, expected 200'],
-    ['exit 3', 'the command ended with 3; run it by hand to see what it prints'],
-    ['echo \'{"event":1}\'', 'line 1 of what tells of effects is no effect'],
+    [later('exit', 'exit 3'), 'the command ended with 3; run it by hand to see what it prints'],
+    [later('echo', 'echo \'{"event":1}\''), 'line 1 of what tells of effects is no effect'],
   ] as const) {
     const { code, out } = await conformance(...url, '--effects', effects, '--only', 'order')
     expect(code).toBe(1)
@@ -210,17 +217,14 @@ async function startServer(server: http.Server | https.Server) {
   }
 }
 
-test('a receiver on another machine costs one line of warning; a report that cannot be written is said', async () => {
+test('a receiver on another machine costs one line of warning', async () => {
   await using server = await startServer(http.createServer(acknowledge))
   // This machine, by a name that says nothing about it.
   const url = `http://0.0.0.0:${server.port}/webhooks`
-  const args = ['--url', `${url}?token=hidden`, '--only', 'repeated', '--junit', '/no-such-folder/report.xml']
-  const { code, out, errors } = await conformance(...args)
-  expect(code).toBe(1)
+  const { code, out, errors } = await conformance('--url', `${url}?token=hidden`, '--only', 'repeated')
+  expect(code).toBe(0)
   expect(out).toContain('1 passed, 0 failed, 1 not checked')
-  expect(errors).toMatch(
-    /^warning: http:\/\/0\.0\.0\.0:\d+\/webhooks is not this machine: it gets .*\nusage: --junit: .* cannot be written \(ENOENT/,
-  )
+  expect(errors).toMatch(/^warning: http:\/\/0\.0\.0\.0:\d+\/webhooks is not this machine: it gets .*\n$/)
 })
 
 test.each([

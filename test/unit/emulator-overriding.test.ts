@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pathProblem, withOverrides } from '../../src/emulator/overriding.ts'
+import { pathProblem, valueProblem, withOverrides } from '../../src/emulator/overriding.ts'
 import { createEvent } from '../../src/testing/create-event.ts'
 
 const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })
@@ -57,6 +57,15 @@ test('a path that leads through what has no members is refused, and so is text i
   const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
   expect(() => withOverrides(event, { 'data.deep': deep })).toThrow(/at most 32 values within each other/)
 })
+
+test.each([Infinity, -Infinity, NaN, [1, { a: Infinity }]])(
+  'the number %j, which JSON cannot hold, is refused',
+  (value) => {
+    expect(valueProblem(value)).toMatch(/expected numbers that JSON can hold/)
+    expect(() => withOverrides(event, { 'data.symbol': value })).toThrow(/data\.symbol: expected numbers that JSON can/)
+    expect(valueProblem([1, { a: Number.MAX_VALUE }])).toBe(null)
+  },
+)
 
 test('whatever is set, nothing but the event changes, and what was set stands there', () => {
   const name = fc.oneof(
