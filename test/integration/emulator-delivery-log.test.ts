@@ -113,7 +113,7 @@ test('R87 a bulk replay since a time takes what is undelivered since then, and n
   expect(deliveries.replay('dlv_000000000001')).toBe('gone')
 })
 
-test('R81–R86 a ladder goes on where it was when the process ended: to the second, with the same bytes', async () => {
+test('R81 R82 R83 R84 R85 R86 a ladder goes on where it was when the process ended: to the second, with the same bytes', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'deliveries.db')
   await using receiver = await createTestReceiver(answerStatus(503))
