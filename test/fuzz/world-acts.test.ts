@@ -72,7 +72,7 @@ function expectFiniteAnswers(world: World): void {
 }
 
 describe('whatever is done to a world, at whatever moments', () => {
-  it('every act is done or refused as a whole, and the books are right after each', { timeout: 600_000 }, () => {
+  it('every act is done or refused as a whole, and the books are right after each', { timeout: 3_600_000 }, () => {
     fc.assert(
       fc.property(seed, plannedActs(actsPerRun), (name, acts) => {
         const world = openWorld(name, { activity: 0.2 })

@@ -106,7 +106,7 @@ function runADay(seed: string, planned: readonly PlannedAlert[]): void {
 describe('alerts on trades, whatever they are on', () => {
   it(
     'A15 A42 R105 tell of each trade that meets them, once, with the numbers of GET trades',
-    { timeout: 600_000 },
+    { timeout: 3_600_000 },
     () => {
       const seed = fc.stringMatching(/^[a-z]{1,4}$/)
       // What chance might leave out: a wallet and a token of each kind, all trades of them, and one that fires once.
