@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { compileCache } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/auth.ts'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
@@ -39,7 +40,7 @@ function run(args: readonly string[], env: Record<string, string> = {}): Promise
   const settings = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env }
   const child = spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], ...settings },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, errors] = ['', '']

@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url'
 /** The file that `node` runs as `onchain-inbox`. */
 export const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
+/** What is compiled once need not be again: tests start hundreds of processes. */
+export const compileCache = fileURLToPath(new URL('../../node_modules/.cache/test-compile', import.meta.url))
+
 export interface CliOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -27,7 +30,7 @@ export interface CliProcess extends Disposable {
 export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): CliProcess {
   const child = spawn(process.execPath, [cliFile, ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, errors] = ['', '']
