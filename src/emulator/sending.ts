@@ -58,15 +58,17 @@ export function createSending(options: SendingOptions): Sending {
       recipientsOf({ event, alertIds, audience }, accounts),
       seq,
     )
-    if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
-    tell(event)
+    afterwards(event, () => {
+      if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
+    })
+    afterwards(event, () => onEvent(event))
     if (isOver()) over.resolve()
   }
 
-  /** Whoever listens cannot harm the world, in the midst of whose doings an event is told. */
-  function tell(event: PlainEvent): void {
+  /** Whatever fails here cannot harm the world, in the midst of whose doings an event is told. */
+  function afterwards(event: PlainEvent, fn: () => void): void {
     try {
-      onEvent(event)
+      fn()
     } catch (error) {
       log.error({ eventId: event.id, error: messageOf(error) }, 'what was to be done with an event failed')
     }

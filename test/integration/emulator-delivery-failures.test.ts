@@ -142,3 +142,51 @@ test('of deliveries that are settled the newest hundred thousand are kept, with 
   expect(store.get(5_001)).not.toBeNull()
   expect(store.list({ event: outgoing(5_000).id }, 1)).toEqual([])
 })
+
+test('A45 retries of an endpoint that went while the disk was full are cancelled when they fall due', async () => {
+  await using receiver = await createTestReceiver(answerStatus(500))
+  const clock = createTestClock()
+  const { disk, store } = createFullDisk()
+  const { deliveries, endpoints, send } = createDeliveryStage([stageEndpoint(receiver.url)], {
+    clock,
+    wall: clock,
+    store,
+  })
+  send(outgoing())
+  await deliveries.idle()
+  disk.isFull = true
+  send(outgoing(2))
+  await receiver.received(2)
+  endpoints.clear()
+  deliveries.endpointsChanged()
+  disk.isFull = false
+  await clock.advance(400_000)
+  await deliveries.settled()
+  expect(deliveries.counts()).toMatchObject({ pending: 0, cancelled: 2 })
+  expect(receiver.requests).toHaveLength(2)
+})
+
+test('R87 a replay that cannot be written down is refused, and comes all the same once there is space', async () => {
+  await using receiver = await createTestReceiver(answerStatus(200))
+  const clock = createTestClock()
+  const { disk, store } = createFullDisk()
+  const { deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)], { clock, wall: clock, store })
+  send(outgoing())
+  await deliveries.settled()
+  const [{ deliveryId } = { deliveryId: '' }] = deliveries.list({}, 1)
+  const write = store.write
+  let writes = 0
+  // The first one is of what came before, the second of the replay.
+  Object.assign(store, {
+    write(batch: Parameters<typeof write>[0]) {
+      if (batch.deliveries.some(({ isReplay }) => isReplay) && ++writes === 1) throw new Error('disk is full')
+      write(batch)
+    },
+  })
+  expect(disk.isFull).toBe(false)
+  expect(() => deliveries.replay(deliveryId)).toThrow('disk is full')
+  await deliveries.settled()
+  await clock.advance(2_000)
+  expect(receiver.requests).toHaveLength(2)
+  expect(deliveries.list({}, 1)).toMatchObject([{ isReplay: true, state: 'acknowledged' }])
+})

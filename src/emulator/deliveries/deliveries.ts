@@ -129,16 +129,17 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
         note(delivery, repeated, { attempt: number, isExtra: true, faults: plan.faults })
       }
     } catch (error) {
-      const failure = `it could not be made: ${messageOf(error)}`
       log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'a delivery could not be made')
-      if (delivery.attempts < number && !isOver())
-        conclude(delivery, { ...unmade, failure, endedAt: clock.now() }, number)
+      if (delivery.attempts === number || isOver()) return
+      const posted = unmade(`it could not be made: ${messageOf(error)}`, clock.now())
+      conclude(delivery, posted, number)
+      note(delivery, posted, { attempt: number, isExtra: false, faults: [] })
     }
   }
 
   /** What follows from an attempt: the ladder counts from the failure (R81–R86). */
-  function conclude(delivery: StoredDelivery, outcome: Outcome, number: number): void {
-    const { isAcknowledged, status, failure, endedAt } = outcome
+  function conclude(delivery: StoredDelivery, posted: Posted, number: number): void {
+    const { isAcknowledged, status, failure, endedAt } = posted
     delivery.attempts = number
     delivery.lastStatus = status
     delivery.lastFailure = failure
@@ -225,6 +226,15 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     for (const delivery of deliveries) laneOf(delivery.endpointId).add(delivery)
   }
 
+  /** Written down before anybody is told of them; what cannot be written now is sent all the same, and written later. */
+  function writeThenBegin(deliveries: readonly StoredDelivery[]): void {
+    try {
+      writer.flush()
+    } finally {
+      begin(deliveries)
+    }
+  }
+
   return {
     start() {
       for (const endpointId of begun.endpoints)
@@ -245,7 +255,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       begin(made)
     },
     endpointsChanged() {
-      for (const endpointId of lanes.keys()) if (find(endpointId) === null) cancelAll(endpointId)
+      const gone = [...lanes.keys()].filter((endpointId) => find(endpointId) === null)
+      for (const endpointId of gone) cancelAll(endpointId)
       resolveWaiters()
     },
     counts: () => ({ ...sums, inFlight: inFlight() }),
@@ -264,10 +275,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       if (found === null) return null
       const delivery = makeReplay(found)
       if (delivery === null) return 'gone'
-      // Before anybody is told of it.
-      writer.flush()
       const shown = toDelivery(delivery)
-      begin([delivery])
+      writeThenBegin([delivery])
       return shown
     },
     replayAll(filter, isDry) {
@@ -275,8 +284,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const possible = store.undelivered(filter).filter(({ endpointId }) => find(endpointId) !== null)
       const chosen = isDry ? [] : possible.slice(0, mostReplayed)
       const made = chosen.flatMap(({ seq }) => store.get(seq) ?? []).flatMap((found) => makeReplay(found) ?? [])
-      writer.flush()
-      begin(made)
+      writeThenBegin(made)
       return { matched: possible.length, replayed: made.length }
     },
     idle: () => until(isIdle),
@@ -312,9 +320,17 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   function cancelAll(endpointId: string): void {
     const lane = lanes.get(endpointId)
     for (const delivery of lane === undefined ? [] : leave(endpointId, lane)) settle(delivery, 'cancelled')
-    writer.flush()
-    const cancelled = store.cancel(endpointId)
-    sums = { ...sums, pending: sums.pending - cancelled, cancelled: sums.cancelled + cancelled }
+    try {
+      writer.flush()
+      const cancelled = store.cancel(endpointId)
+      sums = { ...sums, pending: sums.pending - cancelled, cancelled: sums.cancelled + cancelled }
+    } catch (error) {
+      log.error(
+        { endpointId, error: messageOf(error) },
+        'retries could not be cancelled at once; each is when it falls due',
+      )
+      laneOf(endpointId).wake()
+    }
   }
 }
 
@@ -322,10 +338,11 @@ function toDelivery({ seq, event, ...delivery }: StoredDelivery): Delivery {
   return { deliveryId: deliveryIdOf(seq), eventId: event.id, eventType: event.type, ...delivery }
 }
 
-/** What an attempt came to, as far as the ladder is concerned. */
-type Outcome = Pick<Posted, 'isAcknowledged' | 'status' | 'failure' | 'endedAt'>
-
-const unmade = { isAcknowledged: false, status: null } as const
+/** An attempt of which nothing went out. */
+function unmade(failure: string, at: number): Posted {
+  const answer = { status: null, responseHeaders: {}, responseExcerpt: '' }
+  return { isAcknowledged: false, failure, latencyMs: 0, at, endedAt: at, requestHeaders: {}, ...answer }
+}
 
 function targetOf(seq: number, event: StoredEvent, { id, url }: Endpoint) {
   return { deliveryId: deliveryIdOf(seq), endpointId: id, url, eventId: event.id, eventType: event.type }
