@@ -1,17 +1,24 @@
-// Compiles src, handlers and schema to dist/, and builds the pages, from scratch, so that no file of an older build survives.
+// Compiles src, handlers and schema, and builds the pages, from scratch, so that no file of an older build survives: to dist/, or to
+// the folder that is named.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const out = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-rmSync('dist', { recursive: true, force: true })
-run('tsc', '-p', 'src/tsconfig.json')
-run('vite', 'build', '--config', 'src/emulator/dashboard/vite.config.ts', '--logLevel', 'warn')
-chmodSync('dist/src/cli.js', 0o755)
+rmSync(out, { recursive: true, force: true })
+// By its path: `typescript-5`, for generators, has a `tsc` as well.
+run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
+const page = ['--outDir', join(out, 'src/emulator/dashboard'), '--emptyOutDir', '--logLevel', 'warn']
+run('vite/bin/vite.js', 'build', '--config', 'src/emulator/dashboard/vite.config.ts', ...page)
+chmodSync(join(out, 'src/cli.js'), 0o755)
 
-function run(command, ...args) {
-  // Whatever is set here, as in a test, the pages are for use.
-  const env = { ...process.env, NODE_ENV: 'production' }
-  const { status } = spawnSync(`node_modules/.bin/${command}`, args, { stdio: ['ignore', 'inherit', 'inherit'], env })
+function run(file, ...args) {
+  const { status } = spawnSync(process.execPath, [`node_modules/${file}`, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // Whatever is set here, as in a test, the pages are for use.
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
   if (status !== 0) process.exit(1)
 }

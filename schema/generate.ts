@@ -1,5 +1,5 @@
-// Writes schema/json/, schema/openapi.json and schema/asyncapi.json from the zod sources; with --check it only reports
-// what is not as it would write it.
+// Writes schema/json/, schema/openapi.json and schema/asyncapi.json from the zod sources, and src/client/generated.ts from
+// openapi.json; with --check it only reports what is not as it would write it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -86,8 +86,12 @@ function orNull<T>(fn: () => T): T | null {
 
 if (import.meta.main) {
   const folder = fileURLToPath(new URL('.', import.meta.url))
+  // Loaded here only: it brings a compiler with it.
+  const { clientTypesFile, generateClientTypes } = await import('./generate-client.ts')
+  const clientTypes = await generateClientTypes()
   if (process.argv.includes('--check')) {
-    const problems = checkFiles(folder)
+    const isFresh = read(join(folder, clientTypesFile)) === clientTypes
+    const problems = [...checkFiles(folder), ...(isFresh ? [] : [`stale: ${clientTypesFile}`])]
     for (const problem of problems) console.error(`schema: ${problem}`)
     if (problems.length > 0) {
       console.error('The generated files do not match their sources in schema/: run `npm run generate`.')
@@ -95,5 +99,6 @@ if (import.meta.main) {
     }
   } else {
     writeFiles(folder)
+    writeFileSync(join(folder, clientTypesFile), clientTypes)
   }
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { createAdminApp } from './admin/server.ts'
 import { resolveAdminToken } from './admin/auth.ts'
 import { createMetrics } from './admin/metrics.ts'
+import { createClient } from './client/index.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { HandlerInfo } from './dispatch/runner-protocol.ts'
@@ -19,7 +20,8 @@ import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
 import { createRejectLog } from './receiver/reject-log.ts'
 import { createReceiverApp } from './receiver/server.ts'
-import { createSecretsSource } from './secrets.ts'
+import { createReceiverRegistration } from './registration/at-start.ts'
+import { createSecretsSource, type SecretsSource } from './secrets.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -56,8 +58,9 @@ export interface App {
   stop(): Promise<void>
 }
 
-/** How the time for a stop is shared out between requests in flight and runs in flight. */
+/** How the time for a stop is shared out between requests in flight, a registration in flight and runs in flight. */
 const requestShare = 0.25
+const registrationShare = 0.2
 const runShare = 0.5
 
 /** A large act, pruning for instance, is answered when it is done. */
@@ -107,7 +110,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     openWorkPort: workPort,
     sources: { ...sourcesOf(config), bundled: options.bundledHandlers ?? [] },
-    ...(config.forwardUrl !== undefined && { secrets: () => secrets.current() }),
+    ...(config.sinks.length > 0 && { secrets: () => secrets.current() }),
+    api: config.api,
     concurrency: config.concurrency,
     logLevel: config.logLevel,
     prettyLog: options.prettyLog,
@@ -160,6 +164,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
   opened.defer(() => admin.close(0))
 
+  const registration = registrationOf(options, inbox, secrets)
+  opened.defer(() => registration?.close(graceMs(registrationShare)))
+
   if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = await startHttpServer({
     host: config.host,
@@ -188,6 +195,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     }),
   })
   opened.defer(() => receiver.close(graceMs(requestShare)))
+  registration?.start()
   // The first step of a stop: readiness goes, every reply closes its connection.
   opened.defer(() => {
     state.stopping = true
@@ -201,4 +209,24 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
+}
+
+/** Registers the receiver with the service once it listens, if the settings say so. */
+function registrationOf({ config, log, clock }: AppOptions, inbox: Inbox, secrets: SecretsSource) {
+  const { subscribe, api } = config
+  if (subscribe === undefined || api === undefined) return undefined
+  const { url, events, secret: secretLabel } = subscribe
+  return createReceiverRegistration({
+    inbox,
+    client: () => createClient({ baseUrl: api.url, apiKey: api.key, retries: 0, clock, log }),
+    wanted: { url, events, secretLabel },
+    secret: () =>
+      secrets
+        .current()
+        .find(({ label }) => label === secretLabel)
+        ?.key.export()
+        .toString(),
+    clock,
+    log,
+  })
 }

@@ -4,6 +4,8 @@ import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/cre
 import { parseSettings } from './config/parse.ts'
 import { settings, type SettingValues } from './config/settings.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from './config/sources.ts'
+import { loadSinks, type ConfiguredSink } from './config/sinks/load.ts'
+import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './config/subscribe.ts'
 import { describeBytes, type DatabaseSetting } from './config/values.ts'
 import { InboxError } from './errors.ts'
 import { isLoopback } from './loopback.ts'
@@ -26,7 +28,14 @@ export interface Config {
   readonly database: DatabaseSetting
   /** Null: there is none, and none was asked for. */
   readonly handlersDir: string | null
-  readonly forwardUrl?: string
+  /** Sinks of the settings, INBOX_FORWARD_URL among them. */
+  readonly sinks: readonly ConfiguredSink[]
+  /** What relative paths in them start at. */
+  readonly baseDir: string
+  /** What the receiver registers itself for at start, with the label of one of the secrets. */
+  readonly subscribe?: LabelledSubscribe
+  /** The REST service, where it is set: `url` ends in `/v1`. */
+  readonly api?: { readonly url: string; readonly key: string }
   readonly bodyLimitBytes: number
   readonly ackTimeoutMs: number
   readonly maxConnections: number
@@ -80,11 +89,34 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     at,
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
-  const { secretsSource, token, tls } = credentials
+  const { secretsSource, token, tls, apiKey } = credentials
+  const { sinks, ...checked } = await loadSinks({
+    sinks: values.INBOX_SINKS,
+    routes: values.INBOX_ROUTES,
+    forwardUrl: values.INBOX_FORWARD_URL,
+    env: options.env,
+    at,
+  })
 
-  const warnings = [...given.warnings, ...findOddities(values)]
-  const problems = [...given.problems, ...mistakes, ...findConflicts(values, given.values), ...credentials.problems]
-  if (problems.length > 0 || secretsSource === undefined) throw invalid(problems, warnings)
+  const warnings = [
+    ...given.warnings,
+    ...findOddities(values, apiKey !== undefined),
+    ...findUnknownTypes(values),
+    ...checked.warnings,
+  ]
+  const { INBOX_SUBSCRIBE: subscribe } = values
+  const labels = secretsSource?.secrets.map(({ label }) => label)
+  const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
+  const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
+  const problems = [
+    ...given.problems,
+    ...mistakes,
+    ...findConflicts(values, given.values),
+    ...credentials.problems,
+    ...checked.problems,
+    ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
+  ]
+  if (problems.length > 0 || secretsSource === undefined || labels === undefined) throw invalid(problems, warnings)
 
   const { INBOX_DATABASE_URL: database } = values
   return deepFreeze<Config>({
@@ -98,8 +130,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(token === undefined ? {} : { token }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    handlersDir: handlersDirOf(values, given.values, at),
-    ...(values.INBOX_FORWARD_URL !== undefined && { forwardUrl: values.INBOX_FORWARD_URL }),
+    handlersDir: handlersDirOf(values, given.values, sinks, at),
+    sinks,
+    baseDir: options.cwd,
+    ...(subscribe !== undefined && { subscribe: withLabel(subscribe, labels) }),
+    ...(values.INBOX_API_URL !== undefined &&
+      apiKey !== undefined && { api: { url: values.INBOX_API_URL, key: apiKey } }),
     bodyLimitBytes: values.INBOX_BODY_LIMIT,
     ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
     maxConnections: values.INBOX_MAX_CONNECTIONS,
@@ -121,14 +157,15 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   })
 }
 
-/** Where all events are forwarded, a folder of handlers that nobody asked for need not be there. */
+/** Where events go to sinks by themselves, a folder of handlers that nobody asked for need not be there. */
 function handlersDirOf(
   values: SettingValues,
   given: GivenSettings['values'],
+  sinks: readonly ConfiguredSink[],
   at: (path: string) => string,
 ): string | null {
   const dir = at(values.INBOX_HANDLERS)
-  const isNeeded = values.INBOX_FORWARD_URL === undefined || given.INBOX_HANDLERS !== undefined
+  const isNeeded = sinks.every(({ routes }) => routes.length === 0) || given.INBOX_HANDLERS !== undefined
   return isNeeded || existsSync(dir) ? dir : null
 }
 
@@ -157,12 +194,23 @@ function findConflicts(values: SettingValues, given: GivenSettings['values']): s
   return problems
 }
 
-function findOddities(values: SettingValues): string[] {
-  const ackTimeoutMs = values.INBOX_ACK_TIMEOUT_MS
-  if (ackTimeoutMs < senderTimeoutMs) return []
-  return [
-    `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: keep it below that`,
-  ]
+function findOddities(values: SettingValues, hasApiKey: boolean): string[] {
+  const { INBOX_ACK_TIMEOUT_MS: ackTimeoutMs, INBOX_API_URL: apiUrl } = values
+  const oddities: string[] = []
+  if (ackTimeoutMs >= senderTimeoutMs) {
+    oddities.push(
+      `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: keep it below that`,
+    )
+  }
+  if ((apiUrl !== undefined) !== hasApiKey) {
+    const [set, unset] = hasApiKey ? ['the API key', 'INBOX_API_URL'] : ['INBOX_API_URL', 'INBOX_API_KEY']
+    oddities.push(`${set} is set, but not ${unset}: ctx.api and calls of the service need both`)
+  }
+  return oddities
+}
+
+function findUnknownTypes({ INBOX_SUBSCRIBE: subscribe }: SettingValues): string[] {
+  return unknownTypes(subscribe?.events ?? []).map((problem) => `INBOX_SUBSCRIBE: ${problem}`)
 }
 
 function invalid(problems: readonly string[], warnings: readonly string[]): InboxError {
@@ -187,7 +235,9 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
     ['database', database.kind === 'sqlite' ? `SQLite file ${database.file}` : 'memory (lost when the process ends)'],
     ['handlers', config.handlersDir ?? 'none'],
-    ['events forwarded to', config.forwardUrl === undefined ? 'nowhere' : withoutQuery(config.forwardUrl)],
+    ...(config.sinks.length === 0 ? [['sinks', 'none'] as const] : config.sinks.map(describeSink)),
+    ['registered for', config.subscribe === undefined ? 'nothing by itself' : describeSubscribe(config.subscribe)],
+    ['REST service', config.api === undefined ? 'not set' : `${config.api.url} (key: set)`],
     ['runs at once', String(config.concurrency)],
     ['bodies are kept', describeRetention(config)],
     ['disk to stay free', describeBytes(config.diskReserveBytes)],
@@ -205,6 +255,14 @@ export function describeConfig(config: Config): readonly (readonly [name: string
 function describeRetention({ retention: { days, maxBytes } }: Config): string {
   const time = days === 0 ? 'for ever' : `${days} days`
   return maxBytes === undefined ? time : `${time}, in at most ${describeBytes(maxBytes)}`
+}
+
+function describeSink({ name, description }: ConfiguredSink): readonly [name: string, value: string] {
+  return [`sink ${name}`, description]
+}
+
+function describeSubscribe({ url, events, secret }: NonNullable<Config['subscribe']>): string {
+  return `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`
 }
 
 /** A query may hold what is secret. */

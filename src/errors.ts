@@ -35,6 +35,8 @@ export const errorCatalogue = {
   admin_unreachable: { status: 503, exitCode: 75 },
   emulator_unreachable: { status: 503, exitCode: 75 },
   receiver_unreachable: { status: 503, exitCode: 75 },
+  api_refused: { status: 502, exitCode: 1 },
+  api_unavailable: { status: 503, exitCode: 75 },
   // handlers
   handler_failed: { status: 500, exitCode: 1 },
   handler_terminal: { status: 500, exitCode: 1 },

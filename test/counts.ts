@@ -38,6 +38,10 @@ export const counts = {
   /** How long faults take turns, and how long it rests between two. */
   soakMs: long ? 3_600_000 : 30_000,
   soakRestMs: long ? 3_000 : 0,
+  /** Items that wait for a sink whose breaker is open. */
+  breakerBacklog: long ? 100_000 : 20_000,
+  /** Hostile texts that each chat is sent. */
+  chatRuns: long ? 2_000 : 40,
   /** Colours and widths in which every page of the dashboard is looked at. */
   dashboardLooks: long ? 4 : 2,
   /** How many times as fast as real time the first minute of the ladder passes. */

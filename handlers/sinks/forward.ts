@@ -1,85 +1,72 @@
-import { defineSink, RetryableError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-
-export interface ForwardOptions {
-  /** Where events are posted to. */
-  readonly url: string
-  /** The header that the signature goes into. */
-  readonly signatureHeader: string
-  /** The signature of these bytes by the webhook secret of that label, or by the first there is. */
-  sign(raw: Uint8Array, secretLabel: string): string
-}
-
-/** An app that answers more is not read to the end. */
-const longestAnswer = 64 * 1024
-const shownOfAnswer = 200
+import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import type { ForwardOptions } from '../../src/config/sinks/forward.ts'
+import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
+import { bodyOf, headerText } from './common/body.ts'
+import { toBinary, toStructured, type PostedBody } from './common/cloudevents.ts'
+import { refusal, sendHttp } from './common/http.ts'
+import { standardWebhookHeaders } from './common/standard-webhooks.ts'
 
 /**
- * Posts every event to an app over HTTP: the bytes as they came, with their signature, so that the app can take them as if the
- * sender had posted them; and what handlers enqueue for it, as JSON, signed alike. Any 2xx means done. Anything else is tried
- * again, for about a day: from 1 s on, doubling up to 10 minutes, and not before what `Retry-After` says.
+ * Posts events to an app over HTTP: as they are the bytes as they came, with their signature, so that the app can take them as if
+ * the sender had posted them; and what handlers enqueue for it, as JSON, signed alike. Any 2xx means done. Anything else is tried
+ * again, for about a day: from 1 s on, doubling up to 10 minutes, and not before what `Retry-After` says. While the app is down,
+ * one event at a time is tried.
  */
-export default function createForward(options: ForwardOptions): Readonly<SinkDefinition<'*'>> {
+export default function createForward(
+  { name, options }: SinkSetup<ForwardOptions>,
+  tools: SinkTools,
+): Readonly<SinkDefinition> {
   return defineSink({
-    name: 'forward',
-    type: '*',
+    name,
     timeoutMs: 30_000,
     retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
+    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
     async send([item], { signal }) {
       if (item === undefined) return
-      const body = item.payload === undefined ? item.event.raw : new TextEncoder().encode(JSON.stringify(item.payload))
-      const response = await fetch(options.url, {
-        method: 'POST',
-        headers: headersOf(item, options.signatureHeader, options.sign(body, item.secretLabel)),
-        body: Uint8Array.from(body),
-        // A redirect is an answer like any other that is no 2xx: events go nowhere but to the URL of the settings.
-        redirect: 'manual',
+      const { headers, body } = posted(item, options)
+      const answer = await sendHttp(options.url, {
+        headers: {
+          'user-agent': 'onchain-inbox',
+          ...options.headers,
+          ...headers,
+          ...signatureOf(item, body, options, tools),
+          'Idempotency-Key': headerText(item.idempotencyKey),
+          'X-Inbox-Event-Id': headerText(item.event.id),
+          'X-Inbox-Attempt': String(item.attempt),
+        },
+        body,
         signal,
       })
-      const answer = await readStart(response)
-      if (!response.ok) throw refusal(response, answer)
+      if (answer.status >= 200 && answer.status < 300) return
+      const refused = refusal(answer, 'the app')
+      throw options.terminalStatuses.includes(answer.status) ? new TerminalError(refused.message) : refused
     },
   })
 }
 
-function headersOf(item: SinkItem, signatureHeader: string, signature: string): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    [signatureHeader]: signature,
-    'Idempotency-Key': headerText(item.idempotencyKey),
-    'X-Inbox-Event-Id': headerText(item.event.id),
-    'X-Inbox-Attempt': String(item.attempt),
-    'User-Agent': 'onchain-inbox',
+function posted(item: SinkItem, { format, source }: ForwardOptions): PostedBody {
+  switch (format) {
+    case 'raw':
+      return { headers: { 'Content-Type': 'application/json' }, body: bodyOf(item) }
+    case 'cloudevents':
+      return toStructured(item, source)
+    case 'cloudevents-binary':
+      return toBinary(item, source)
   }
 }
 
-/** Visible ASCII as it is, all else percent-encoded: an id can be any text. */
-function headerText(text: string): string {
-  return /^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text)
-}
-
-/** Reads the answer, so that the connection can be used again, but no more than is reasonable. */
-async function readStart(response: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let start = ''
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (start.length < shownOfAnswer) start += decoder.decode(chunk, { stream: true })
-    if (length > longestAnswer) break
+function signatureOf(
+  item: SinkItem,
+  body: Uint8Array,
+  { signature, secret = [] }: ForwardOptions,
+  tools: SinkTools,
+): Readonly<Record<string, string>> {
+  switch (signature) {
+    case 'original':
+      return { [tools.signatureHeader]: tools.sign(body, item.secretLabel) }
+    case 'standard-webhooks':
+      return standardWebhookHeaders(body, { id: item.idempotencyKey, secrets: secret, now: Date.now() })
+    case 'none':
+      return {}
   }
-  return start.slice(0, shownOfAnswer)
-}
-
-function refusal(response: Response, answer: string): Error {
-  const said = answer === '' ? '' : `: ${answer}`
-  const message = `the app answered ${response.status}${said}`
-  const retryAfterMs = readRetryAfter(response.headers.get('Retry-After'))
-  return retryAfterMs === undefined ? new Error(message) : new RetryableError(message, { retryAfterMs })
-}
-
-/** Seconds, or a date. */
-function readRetryAfter(value: string | null): number | undefined {
-  if (value === null) return undefined
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
-  return ms > 0 ? ms : undefined
 }

@@ -1,12 +1,14 @@
 import { InboxError } from '../errors.ts'
-import type { NewEvent, QuarantinedBody, ViewPort } from '../inbox/port.ts'
+import type { NewEvent, QuarantinedBody, Subscription, SubscriptionPort, ViewPort } from '../inbox/port.ts'
 import { safeText } from '../log.ts'
-import { toReplayJson, type ReplayJson } from './json.ts'
+import { toReplayJson, toSubscriptionJson, type ReplayJson, type SubscriptionJson } from './json.ts'
 import {
   parseBody,
+  beginSubscriptionBody,
   dropDeadBody,
   dropHandlerBody,
   dropQuarantineBody,
+  endSubscriptionBody,
   handlerBody,
   pruneBody,
   quarantineBody,
@@ -41,6 +43,15 @@ export interface OperatorActs {
   prune(body: unknown): Promise<PrunedJson>
   /** Says that what is missing or lost is dealt with. */
   acknowledgeGaps(): Promise<AcknowledgedJson>
+  /** Takes what is wanted, its digest, and the id of what it `replaces`. Null: something else stands there by now. */
+  beginSubscription(body: unknown): Promise<FoundSubscriptionJson>
+  /** Takes a `state` and an `answer`. Gives what stands there now. */
+  endSubscription(id: string, body: unknown): Promise<FoundSubscriptionJson>
+}
+
+/** Null: there is none. */
+export interface FoundSubscriptionJson {
+  readonly subscription: SubscriptionJson | null
 }
 
 export interface PausedJson {
@@ -86,7 +97,7 @@ export interface RetriedJson {
 export type ReadEvent = (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 'receivedAt'>) => NewEvent | string
 
 export interface ActOptions {
-  readonly inbox: ViewPort
+  readonly inbox: ViewPort & SubscriptionPort
   readonly readEvent: ReadEvent
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -199,6 +210,15 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
       const { missingSeqs, gaps } = await inbox.acknowledgeGaps()
       return { missing_sequence_numbers: missingSeqs, gaps }
     },
+    async beginSubscription(body) {
+      const { replaces, secret_label: secretLabel, ...wanted } = parseBody(beginSubscriptionBody, body)
+      return toFoundJson(await inbox.beginSubscription({ ...wanted, secretLabel, at: now() }, replaces))
+    },
+    async endSubscription(id, body) {
+      if (!/^\d{1,15}$/.test(id)) throw new InboxError('not_found', 'there is no registration with this id')
+      await inbox.endSubscription(Number(id), parseBody(endSubscriptionBody, body))
+      return toFoundJson(await inbox.subscription())
+    },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)
       await checkIds(filter.ids ?? [])
@@ -212,6 +232,10 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
       return { ...toReplayJson(await findReplay(inbox, id)), cancelled }
     },
   }
+}
+
+export function toFoundJson(found: Subscription | null): FoundSubscriptionJson {
+  return { subscription: found && toSubscriptionJson(found) }
 }
 
 /** A replay by its id as text. Throws `not_found`. */

@@ -40,6 +40,20 @@ export const pruneBody = z
   .refine(({ older_than_days, max_bytes }) => older_than_days !== null || max_bytes !== null)
   .describe('{"older_than_days": 30}, {"max_bytes": 20000000000}, or both')
 
+export const beginSubscriptionBody = z
+  .strictObject({
+    digest: z.string().regex(/^[0-9a-f]{64}$/),
+    url: z.url().max(2_048),
+    events: z.array(z.string().min(1).max(255)).min(1).max(1_000),
+    secret_label: z.string().min(1).max(32),
+    replaces: z.int().min(1).nullable(),
+  })
+  .describe('{"digest": "…", "url": "https://…", "events": ["*"], "secret_label": "main", "replaces": null}')
+
+export const endSubscriptionBody = z
+  .strictObject({ state: z.enum(['registered', 'failed']), answer: z.string().max(65_536).nullable() })
+  .describe('{"state": "registered" or "failed", "answer": text or null}')
+
 const { type, network, address, status, from, to } = eventParameters.shape
 
 export const replayBody = z

@@ -13,6 +13,7 @@ import {
   type ReplayRecord,
   type RunError,
   type RunRecord,
+  type Subscription,
 } from '../inbox/port.ts'
 import { safeText } from '../log.ts'
 import { parseExactJson } from './exact-json.ts'
@@ -163,6 +164,13 @@ export type AuditJson = ReturnType<typeof toAuditJson>
 
 export function toAuditJson({ id, at, action, detail }: AuditRecord) {
   return { id, at: isoTime(at), action, detail }
+}
+
+export type SubscriptionJson = ReturnType<typeof toSubscriptionJson>
+
+/** A registration with the service. `at`: when it was begun; `answer`: the text of what the service said, without anything secret. */
+export function toSubscriptionJson({ id, digest, url, events, secretLabel, state, at, answer }: Subscription) {
+  return { id, digest, url, events, secret_label: secretLabel, state, at: isoTime(at), answer }
 }
 
 export type QuarantinedJson = ReturnType<typeof toQuarantinedJson>

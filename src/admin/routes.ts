@@ -125,5 +125,21 @@ export const routes: readonly Route[] = [
     answer: (access) => access.acknowledgeGaps(),
   },
   { method: 'get', path: '/health', answer: (access) => access.showHealth() },
+  { method: 'get', path: '/subscription', answer: (access) => access.showSubscription() },
+  {
+    method: 'post',
+    path: '/subscription',
+    takesBody: true,
+    logged: 'a registration with the service was begun by the admin API',
+    isDone: (answer) => 'subscription' in answer && answer.subscription !== null,
+    answer: (access, { body }) => access.beginSubscription(body),
+  },
+  {
+    method: 'post',
+    path: '/subscription/:id/end',
+    takesBody: true,
+    logged: 'how a registration with the service ended was noted by the admin API',
+    answer: (access, { id, body }) => access.endSubscription(id, body),
+  },
   { method: 'get', path: '/audit', answer: (access, { query }) => access.listAudit(query) },
 ]

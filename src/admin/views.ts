@@ -1,7 +1,14 @@
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../errors.ts'
-import type { EventDetail, PageQuery, ViewPort } from '../inbox/port.ts'
-import { createOperatorActs, findReplay, type ActOptions, type OperatorActs } from './acts.ts'
+import type { EventDetail, PageQuery, SubscriptionPort, ViewPort } from '../inbox/port.ts'
+import {
+  createOperatorActs,
+  findReplay,
+  toFoundJson,
+  type ActOptions,
+  type FoundSubscriptionJson,
+  type OperatorActs,
+} from './acts.ts'
 import {
   toAuditJson,
   toBuffer,
@@ -49,13 +56,16 @@ export interface EventAccess extends OperatorActs {
   listHandlers(): Promise<HandlersJson>
   listAudit(query: Query): Promise<ListJson<AuditJson>>
   showHealth(): Promise<HealthJson>
+  /** The newest registration with the service that has not failed. */
+  showSubscription(): Promise<FoundSubscriptionJson>
 }
 
 /**
  * What needs looking at. `paused`: whether all handlers are paused together. `gaps`: the last times in which nothing could be
- * received, and all with lost events that nobody acknowledged, newest first.
+ * received, and all with lost events that nobody acknowledged, newest first. `subscription`: the registration with the service; one
+ * that is `begun` still may or may not be there.
  */
-export interface HealthJson {
+export interface HealthJson extends FoundSubscriptionJson {
   readonly missing_sequence_numbers: number
   readonly dead_letters: number
   readonly quarantined: number
@@ -116,6 +126,7 @@ export function createEventAccess(options: AccessOptions): EventAccess {
     showReplay: async (id) => toReplayJson(await findReplay(inbox, id)),
     listHandlers: () => listHandlers(inbox, handlers()),
     showHealth: () => showHealth(inbox),
+    showSubscription: async () => toFoundJson(await inbox.subscription()),
     listAudit: async (query) => toListJson(await inbox.audit(pageOf(query)), toAuditJson),
   }
 }
@@ -128,8 +139,10 @@ function pageOf(query: Query): PageQuery {
   return parseParameters(pageParameters, query)
 }
 
-async function showHealth(inbox: Pick<ViewPort, 'stats' | 'gaps'>): Promise<HealthJson> {
-  const [stats, gaps] = await Promise.all([inbox.stats(), inbox.gaps()])
+async function showHealth(
+  inbox: Pick<ViewPort & SubscriptionPort, 'stats' | 'gaps' | 'subscription'>,
+): Promise<HealthJson> {
+  const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   return {
     missing_sequence_numbers: stats.missingSeqs,
     dead_letters: stats.handlers.reduce((sum, { dead, held }) => sum + dead + held, 0),
@@ -138,6 +151,7 @@ async function showHealth(inbox: Pick<ViewPort, 'stats' | 'gaps'>): Promise<Heal
     paused: stats.paused,
     paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
     gaps: gaps.map(toGapJson),
+    ...toFoundJson(found),
   }
 }
 

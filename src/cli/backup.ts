@@ -8,7 +8,7 @@ import { parseSettings } from '../config/parse.ts'
 import { collectSettings } from '../config/sources.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
-import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
+import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 
 interface BackupOptions extends OutputOptions {
@@ -18,7 +18,7 @@ interface BackupOptions extends OutputOptions {
 
 /** `onchain-inbox backup FILE`, `backup --verify FILE`. */
 export function addBackupCommand(program: Command): void {
-  program
+  const command = program
     .command('backup')
     .description(
       'copy the database, also while the sidecar runs, as it is at one moment; the copy is checked, and durable',
@@ -26,21 +26,25 @@ export function addBackupCommand(program: Command): void {
     .argument('[file]', 'where the copy goes')
     .option('--verify <file>', 'only check a backup that was made before')
     .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db')
+  withOutputOptions(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db\n' +
+        '  $ onchain-inbox backup --verify /backups/inbox-2026-01-31.db',
+    )
     .action((file: string | undefined, options: BackupOptions) => report(options, () => backup(file, options)))
 }
 
 /** `onchain-inbox restore`. */
 export function addRestoreCommand(program: Command): void {
-  program
+  const command = program
     .command('restore')
     .description(
       'put a backup in the place of the database, which no process may be working on; the old one is kept beside it',
     )
     .argument('<file>', 'the backup')
     .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-    .option('--json', 'print one JSON document')
+  withOutputOptions(command)
     .addHelpText('after', '\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db')
     .action((file: string, options: BackupOptions) => report(options, () => restore(file, options)))
 }

@@ -6,7 +6,8 @@ import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
 import { InboxError } from '../errors.ts'
-import { printError, printResult, renderTable, type OutputOptions } from './output.ts'
+import { typesFileOf, writeTypesFile } from './check-types.ts'
+import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 
 /** A handler as the check lists it. */
 export interface CheckedHandler {
@@ -22,30 +23,34 @@ export interface CheckCommandOptions {
 
 interface CheckFlags extends OutputOptions {
   readonly config?: string
+  readonly types?: boolean
+  readonly force?: boolean
 }
 
 /** `onchain-inbox check`: checks configuration and handlers without starting anything, and prints what would be used. */
 export function addCheckCommand(program: Command, options: CheckCommandOptions): void {
-  program
+  const check = program
     .command('check')
     .description('check the configuration and the handlers, and print them without secrets')
     .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-    .option('--json', 'print one JSON object')
-    .action(async (flags: CheckFlags) => {
-      try {
-        await run(flags, options)
-      } catch (error) {
-        process.exitCode = printError(error, flags)
-      }
-    })
+    .option(
+      '--types',
+      'instead, write a tsconfig.json beside the handlers, by which editors find the types of onchain-inbox',
+    )
+    .option('--force', 'with --types: also in the place of a tsconfig.json of your own')
+    .addHelpText('after', '\nExamples:\n  $ onchain-inbox check\n  $ onchain-inbox check --types')
+  withOutputOptions(check, 'print one JSON object').action(async (flags: CheckFlags) => {
+    try {
+      await (flags.types === true ? writeTypes(flags) : run(flags, options))
+    } catch (error) {
+      process.exitCode = printError(error, flags)
+    }
+  })
 }
 
 async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): Promise<void> {
-  const sources: ConfigSources = {
-    env: processEnvironment(),
-    cwd: process.cwd(),
-    ...(flags.config === undefined ? {} : { configFile: flags.config }),
-  }
+  if (flags.force === true) throw new InboxError('usage', '--force goes with --types')
+  const sources = sourcesFor(flags)
   // Handlers are checked even where the settings cannot be used, so that one look is enough.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
@@ -70,6 +75,24 @@ async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): P
   if (first === undefined) return
   const messages = [first.message, ...others.map(({ code, message }) => `${code}: ${message}`)]
   throw new InboxError(first.code, messages.join('\n'), { cause: first })
+}
+
+function sourcesFor({ config }: CheckFlags): ConfigSources {
+  const sources = { env: processEnvironment(), cwd: process.cwd() }
+  return config === undefined ? sources : { ...sources, configFile: config }
+}
+
+/** For this only the folder of the handlers matters; it need not be there yet. */
+async function writeTypes(flags: CheckFlags): Promise<void> {
+  const handlersDir = (await findHandlerSources(sourcesFor(flags)))?.handlersDir ?? null
+  if (handlersDir === null) {
+    const message = 'it is not known where the handlers are: name their folder in INBOX_HANDLERS'
+    throw new InboxError('config_invalid', message)
+  }
+  process.stderr.write(`the types of ${handlersDir} go to ${typesFileOf(handlersDir)}\n`)
+  printResult(writeTypesFile(handlersDir, { isForced: flags.force ?? false }), flags, ({ file, result }) =>
+    result === 'kept' ? `${file} is there already, as it should be` : `wrote ${file}`,
+  )
 }
 
 async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | null> {

@@ -70,7 +70,8 @@ export function addConformanceCommand(program: Command): void {
     .addHelpText('after', examples)
     .action(async (options: ConformanceCommandOptions) => {
       try {
-        process.exitCode = await run(options)
+        // A report for people, which stands in the logs of CI, unless it is asked for as JSON.
+        process.exitCode = await run({ ...options, table: true })
       } catch (error) {
         process.exitCode = printError(error, options)
       }

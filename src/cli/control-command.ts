@@ -4,7 +4,7 @@ import { demoCredentials } from '../demo-credentials.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import { createControlClient, emulatorOrigin, type ControlClient } from './control-client.ts'
-import { printError, type OutputOptions } from './output.ts'
+import { printError, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 /** Options of every command that works on a running emulator. */
@@ -17,9 +17,10 @@ const defaultUrl = 'http://127.0.0.1:8090'
 
 /** Gives a command the options of commands on a running emulator, and examples in its help. */
 export function asControlCommand(command: Command, examples: readonly string[]): Command {
-  return withControlOptions(command)
-    .option('--json', 'print one JSON object per line')
-    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`)
+  return withOutputOptions(withControlOptions(command), 'print one JSON object per line').addHelpText(
+    'after',
+    `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`,
+  )
 }
 
 /** The two that say which emulator it is, and open it. */

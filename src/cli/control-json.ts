@@ -1,72 +1,21 @@
-// What the control routes of an emulator give, as far as commands look at it. Times are ISO strings of world time.
+import type { ReplayRequest, ShownDelivery, ShownReport } from '../emulator/control/delivery-routes.ts'
+import type { ShownClock } from '../emulator/control/shown.ts'
+import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger-routes.ts'
+import type { Counts } from '../emulator/deliveries/port.ts'
+import type { StoredRule } from '../emulator/faults/port.ts'
+import type { WorldEvent } from '../emulator/world/port.ts'
 
-export interface ClockJson {
-  readonly mode: 'real' | 'scaled' | 'manual'
-  readonly speed: number
-  readonly now: string
-}
+// What the control routes of an emulator give, under the names that commands have for it. Times are ISO strings of world time.
 
-export interface CountsJson {
-  readonly pending: number
-  readonly inFlight: number
-  readonly acknowledged: number
-  readonly undelivered: number
-  readonly cancelled: number
-  readonly attempts: number
-}
-
-export interface DeliveryJson {
-  readonly deliveryId: string
-  readonly eventId: string
-  readonly eventType: string
-  readonly endpointId: string
-  readonly url: string
-  readonly isReplay: boolean
-  readonly state: 'pending' | 'acknowledged' | 'undelivered' | 'cancelled'
-  readonly attempts: number
-  readonly nextAttemptAt: string | null
-  readonly lastStatus: number | null
-  readonly lastFailure: string | null
-}
-
-export interface TriggeredJson {
-  readonly type: string
-  readonly count: number
-  /** Those that arose at once; the id is null of a listing that is still to be told. */
-  readonly events: readonly { readonly eventId: string | null; readonly token?: string }[]
-  readonly isRaw: boolean
-}
-
-export interface EventJson {
-  readonly seq: number
-  readonly event: {
-    readonly id: string
-    readonly type: string
-    readonly created_at: string
-    readonly data: Readonly<Record<string, unknown>>
-  }
-}
-
-export interface AttemptJson {
-  readonly eventId: string
-  readonly eventType: string
-  readonly attempt: number
-  readonly isExtra: boolean
-  readonly at: string
-  readonly nextAttemptAt: string | null
-}
-
-export interface TriggerBody {
-  readonly type: string
-  readonly count: number
-  /** Per second of world time. */
-  readonly rate?: number
-  readonly set?: Readonly<Record<string, unknown>>
-}
-
-export interface FaultJson {
-  readonly fault: { readonly kind: string }
-}
+export type ClockJson = ShownClock
+export type CountsJson = Counts
+export type DeliveryJson = ShownDelivery
+export type TriggeredJson = ShownTriggered
+export type AttemptJson = ShownReport
+export type TriggerBody = TriggerOrder
+export type FaultJson = StoredRule
+export type ReplayBody = ReplayRequest
+export type EventJson = WorldEvent
 
 /** Which deliveries are listed. */
 export interface DeliveriesQuery {
@@ -75,11 +24,4 @@ export interface DeliveriesQuery {
   /** Those older than this one. */
   readonly after?: string
   readonly limit: number
-}
-
-export interface ReplayBody {
-  readonly since: string
-  readonly endpoint?: string
-  readonly type?: string
-  readonly dryRun?: boolean
 }

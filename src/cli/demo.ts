@@ -33,7 +33,7 @@ export function addDemoCommand(program: Command): void {
     .description('watch it work: a sender, the receiver, and the ten bundled handlers, in one process')
     .option('--seconds <number>', 'end by itself after so many seconds', parseSeconds)
     .option('--json', 'print one JSON object per line')
-    .addHelpText('after', '\nExample:\n  onchain-inbox demo --seconds 30\n')
+    .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
     .action(async (options: DemoOptions) => {
       const tally = createTally()
       const screen = createScreen(process.stdout, () => tally.text())

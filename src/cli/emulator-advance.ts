@@ -22,7 +22,7 @@ export function addEmulatorAdvanceCommand(emulator: Command): void {
         const clock = await advanceBy(client, ms)
         const after = await client.counts()
         // An extra attempt is no failure, but nobody counts them.
-        const isRepeating = (await client.faults()).some(({ fault }) => fault.kind.startsWith('duplicate'))
+        const isRepeating = (await client.faults()).some(({ rule }) => rule.fault.kind.startsWith('duplicate'))
         printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
           const { attempts, acknowledged, failed, undelivered, pending } = result
           return (

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { KnownEvent } from '../../schema/index.ts'
 import type { AttemptReport } from '../emulator/emulator.ts'
 import { InboxError } from '../errors.ts'
 import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
@@ -96,7 +95,7 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
       const { event } = JSON.parse(data) as EventJson
       const { id, type, created_at } = event
       printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () =>
-        dated(created_at, eventLine(event as KnownEvent)),
+        dated(created_at, eventLine(event)),
       )
     } else if (name === 'attempt') {
       const attempt = JSON.parse(data) as AttemptJson
@@ -117,7 +116,7 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
 function toReport(attempt: AttemptJson): AttemptReport {
   const { at, nextAttemptAt } = attempt
   const times = { at: Date.parse(at), nextAttemptAt: nextAttemptAt === null ? null : Date.parse(nextAttemptAt) }
-  return { ...(attempt as unknown as AttemptReport), ...times }
+  return { ...attempt, ...times }
 }
 
 function clockLine({ mode, speed, now }: ClockJson): string {

@@ -70,12 +70,13 @@ export function addEmulatorCommand(program: Command): void {
     .option('--json', 'print one JSON object per line')
     .addHelpText(
       'after',
-      '\nExamples:\n  onchain-inbox emulator\n' +
-        '  onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
+      '\nExamples:\n  $ onchain-inbox emulator\n' +
+        '  $ onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
     )
     .action(async (options: EmulatorCommandOptions) => {
       try {
-        process.exitCode = await run(options)
+        // What it prints is a log: for people unless it is asked for as JSON.
+        process.exitCode = await run({ ...options, table: true })
       } catch (error) {
         process.exitCode = printError(error, options)
       }

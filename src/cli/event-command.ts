@@ -3,7 +3,7 @@ import type { ListJson } from '../admin/json.ts'
 import type { Query } from '../admin/views.ts'
 import { processEnvironment } from '../config.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
-import { printError, type OutputOptions } from './output.ts'
+import { printError, withOutputOptions, type OutputOptions } from './output.ts'
 
 /** Options of every command on events. */
 export interface EventCommandOptions extends OutputOptions {
@@ -13,11 +13,13 @@ export interface EventCommandOptions extends OutputOptions {
 
 /** Gives a command the options of commands on events, and an example in its help. */
 export function asEventCommand(command: Command, example: string): Command {
-  return command
+  command
     .option('--admin-url <url>', 'the admin side of the sidecar (default: as its settings say)')
     .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-    .option('--json', 'print one JSON document, as the admin API gives it')
-    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${example}`)
+  return withOutputOptions(command, 'print one JSON document, as the admin API gives it').addHelpText(
+    'after',
+    `\nExample:\n  $ onchain-inbox ${example}`,
+  )
 }
 
 /** Opens the events for `work`, closes them after it, and reports what failed. */

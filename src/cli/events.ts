@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '../admin/json.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printBytes, printResult, renderTable, times } from './output.ts'
+import { addEventsTailCommand } from './events-tail.ts'
+import { printRaw, printResult, renderTable, times } from './output.ts'
 
 const statusHelp =
   'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
@@ -19,7 +20,7 @@ interface ShowOptions extends EventCommandOptions {
   readonly raw?: boolean
 }
 
-/** `onchain-inbox events list|show`: reads what is stored. */
+/** `onchain-inbox events list|show|tail`: reads what is stored. */
 export function addEventsCommand(program: Command): void {
   const events = program.command('events').description('look at stored events')
 
@@ -53,11 +54,12 @@ export function addEventsCommand(program: Command): void {
   asEventCommand(show, 'events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f').action(
     async (id: string, options: ShowOptions) => {
       await withEvents(options, async (opened) => {
-        if (options.raw) printBytes(await opened.rawEvent(id))
+        if (options.raw) printRaw(await opened.rawEvent(id))
         else printResult(await opened.showEvent(id), options, renderEvent)
       })
     },
   )
+  addEventsTailCommand(events, statusHelp)
 }
 
 function renderEvents(list: ListJson<EventSummaryJson>): string {

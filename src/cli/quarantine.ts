@@ -4,7 +4,7 @@ import type { ListJson, QuarantinedDetailJson, QuarantinedJson } from '../admin/
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printBytes, printError, printResult, renderTable, times } from './output.ts'
+import { printError, printRaw, printResult, renderTable, times } from './output.ts'
 
 interface ListOptions extends EventCommandOptions {
   readonly limit: number
@@ -48,7 +48,7 @@ export function addQuarantineCommand(program: Command): void {
   asEventCommand(show, 'quarantine show sha256:9f86…').action(async (id: string, options: ShowOptions) => {
     await withEvents(options, async (opened) => {
       const body = await opened.showQuarantined(id)
-      if (options.raw) printBytes(Buffer.from(body.raw_base64, 'base64'))
+      if (options.raw) printRaw(Buffer.from(body.raw_base64, 'base64'))
       else printResult(body, options, renderBody)
     })
   })

@@ -26,7 +26,7 @@ export function addServeCommand(program: Command): void {
     )
     .option('--watch', 'take up edited handlers, and the files that they import, while it runs')
     .option('--json', 'log lines as JSON even on a terminal')
-    .addHelpText('after', '\nExample:\n  INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
+    .addHelpText('after', '\nExample:\n  $ INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
     .action(async (options: ServeOptions) => {
       try {
         await serve(options)

@@ -42,8 +42,8 @@ async function triggerAll(
   while (events.length < count) {
     const some = Math.min(count - events.length, mostPerRequest)
     const { events: triggered, isRaw } = await client.trigger({ type, count: some, ...(set !== undefined && { set }) })
-    for (const { eventId, token = null } of triggered) {
-      events.push({ eventId, token })
+    for (const { eventId, token } of triggered) {
+      events.push({ eventId, token: typeof token === 'string' ? token : null })
       tell(eventId, isRaw)
     }
   }
@@ -106,7 +106,9 @@ async function findListings(
   while (missing().length > 0 && performance.now() < deadline) {
     await wait(lookMs)
     const told = await client.events(type, listingsLookedAt)
-    const idByToken = new Map(told.map(({ event }) => [event.data['token_address'], event.id]))
+    const idByToken = new Map<unknown, string>(
+      told.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),
+    )
     for (const event of missing()) event.eventId = idByToken.get(event.token) ?? null
   }
 }

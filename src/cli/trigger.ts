@@ -5,6 +5,7 @@ import { pathProblem, valueProblem, type Overrides } from '../emulator/overridin
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { openControl, reportingErrors, withControlOptions, type ControlOptions } from './control-command.ts'
+import { withOutputOptions } from './output.ts'
 import { parseSeconds } from './seconds.ts'
 import { triggerAlone } from './trigger-alone.ts'
 import { unknownMembers } from './trigger-members.ts'
@@ -47,7 +48,7 @@ export function addTriggerCommand(program: Command): void {
     .option('--set <path=value>', 'a member of the event, such as data.amount_usd=250000; can be repeated', collectSet)
     .option('-n, --count <number>', 'how many events', parseCount, 1)
     .option('--rate <number>', 'events per second, in time of the world (default: all at once)', parseRate)
-  withControlOptions(trigger)
+  withOutputOptions(withControlOptions(trigger), 'print one JSON object per line')
     .option('--timeout <seconds>', 'how long deliveries of the emulator are followed; 0 = not', parseSeconds, 10)
     .addOption(
       new Option('--url <url>', 'post it to this receiver, without an emulator').conflicts([
@@ -58,7 +59,6 @@ export function addTriggerCommand(program: Command): void {
     )
     .option('--secret <secret>', 'what signs it, with --url: @file, - for standard input, or env:NAME')
     .option('--seed <text>', 'with --url: the same seed gives the same names and addresses (default: demo)')
-    .option('--json', 'print one JSON object per line')
     .addHelpText('after', examples)
     .action(async (type: string, options: TriggerOptions) => {
       await reportingErrors(options, async () => {

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { InboxError } from '../errors.ts'
 import { explain } from '../signature/explain.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
-import { printError, printResult, type OutputOptions } from './output.ts'
+import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument, readSignatureArgument } from './secret-argument.ts'
 
 interface VerifyCommandOptions extends OutputOptions {
@@ -29,7 +29,7 @@ Examples:
 
 /** `onchain-inbox verify`: says why a signature is refused (R73, A30–A32). Exit 0 = it is right, 1 = it is not. */
 export function addVerifyCommand(program: Command): void {
-  program
+  const verify = program
     .command('verify')
     .description('explain a signature: whether it is right and, if not, which mistake was made')
     .requiredOption(
@@ -41,7 +41,7 @@ export function addVerifyCommand(program: Command): void {
       '--signature <value>',
       'the value of the signature header: @file, - for standard input, or env:NAME; without it, as if there was none',
     )
-    .option('--json', 'print one JSON object')
+  withOutputOptions(verify)
     .addHelpText('after', examples)
     .action(async (options: VerifyCommandOptions) => {
       try {

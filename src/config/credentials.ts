@@ -6,7 +6,6 @@ import { readSecretFile } from '../secret-file.ts'
 import { parseSecretsFile, withoutLineBreak, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
 import type { GivenSettings } from './sources.ts'
-import { token } from './values.ts'
 
 /** Where the webhook secrets come from; for a file, `secrets` is what it held when the configuration was loaded. */
 export type SecretsOrigin =
@@ -22,6 +21,7 @@ export interface Credentials {
   readonly secretsSource: SecretsOrigin | undefined
   readonly token: string | undefined
   readonly tls: TlsFiles | undefined
+  readonly apiKey: string | undefined
   readonly problems: readonly string[]
 }
 
@@ -39,13 +39,14 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
   const secretsSource = await loadSecrets(options, problems)
   const token = await loadToken(options, problems)
   const tls = await loadTls(options, problems)
+  const apiKey = await loadApiKey(options, problems)
   if (!options.allowDemoCredentials) {
     if (secretsSource?.kind === 'inline') {
       await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(secretsSource.secrets))
     }
     await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
   }
-  return { secretsSource, token, tls, problems }
+  return { secretsSource, token, tls, apiKey, problems }
 }
 
 async function loadSecrets({ values, given, at }: CredentialsOptions, problems: string[]) {
@@ -75,17 +76,29 @@ export async function readSecretsFile(file: string): Promise<readonly Secret[]> 
   return secrets
 }
 
-async function loadToken({ values, given, at }: CredentialsOptions, problems: string[]) {
-  const { INBOX_ADMIN_TOKEN: inline, INBOX_ADMIN_TOKEN_FILE: path } = values
-  if (isGivenTwice(given, 'INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE', problems)) return undefined
-  if (path === undefined) return inline
-  const text = await attempt('INBOX_ADMIN_TOKEN_FILE', problems, () => readSecretFile(at(path)))
+function loadToken(options: CredentialsOptions, problems: string[]): Promise<string | undefined> {
+  return loadOne(options, problems, 'INBOX_ADMIN_TOKEN')
+}
+
+function loadApiKey(options: CredentialsOptions, problems: string[]): Promise<string | undefined> {
+  return loadOne(options, problems, 'INBOX_API_KEY')
+}
+
+/** A secret that is set, or in a file of its own. */
+async function loadOne(
+  { values, given, at }: CredentialsOptions,
+  problems: string[],
+  name: 'INBOX_ADMIN_TOKEN' | 'INBOX_API_KEY',
+): Promise<string | undefined> {
+  const fileName = `${name}_FILE` as const
+  const path = values[fileName]
+  if (isGivenTwice(given, name, fileName, problems)) return undefined
+  if (path === undefined) return values[name]
+  const text = await attempt(fileName, problems, () => readSecretFile(at(path)))
   if (text === undefined) return undefined
-  const parsed = token.safeParse(withoutLineBreak(text))
+  const parsed = settings[name].type.safeParse(withoutLineBreak(text))
   if (!parsed.success) {
-    problems.push(
-      `INBOX_ADMIN_TOKEN_FILE: the content of ${at(path)} cannot be used; expected ${settings.INBOX_ADMIN_TOKEN.expected}`,
-    )
+    problems.push(`${fileName}: the content of ${at(path)} cannot be used; expected ${settings[name].expected}`)
   }
   return parsed.data
 }

@@ -1,11 +1,15 @@
 import { z } from 'zod'
+import { subscribeSetting } from './subscribe.ts'
 import {
+  apiKey,
+  apiUrl,
   byteSize,
   databaseUrl,
   filePath,
   host,
   hostHeader,
   httpUrl,
+  jsonValue,
   ipOrNetwork,
   list,
   longestMs,
@@ -89,6 +93,28 @@ export const settings = {
     'an http:// or https:// URL without user name and password',
     'http://127.0.0.1:3000/webhooks',
   ),
+  INBOX_SINKS: secretSetting(
+    jsonValue.optional(),
+    'a JSON object of sinks by name',
+    `'{"archive": {"kind": "file", "path": "./events.ndjson", "types": "*"}}'`,
+  ),
+  INBOX_ROUTES: secretSetting(
+    jsonValue.optional(),
+    'a JSON list of routes to sinks',
+    `'[{"types": "wallet.*", "networks": "ethereum", "to": "archive"}]'`,
+  ),
+  INBOX_SUBSCRIBE: secretSetting(
+    subscribeSetting,
+    'JSON {"url", "events", "secret"}: where the service is to post to, which events, and the label of a secret',
+    '\'{"url": "https://inbox.example.com/webhooks", "events": ["wallet.*"]}\'',
+  ),
+  INBOX_API_URL: secretSetting(
+    apiUrl.optional(),
+    'the https:// URL of the REST service, or an http:// URL of this machine, without anything behind its path',
+    'https://api.example.com/v1',
+  ),
+  INBOX_API_KEY: secretSetting(apiKey.optional(), 'visible ASCII characters without spaces', '"$(cat api-key)"'),
+  INBOX_API_KEY_FILE: setting(filePath.optional(), 'the path of a file that holds the API key', '/run/secrets/api-key'),
   INBOX_BODY_LIMIT: setting(
     byteSize(100 * 1024 ** 2).prefault('1mb'),
     'a size from 1 byte to 100mb, as bytes or with kb or mb',

@@ -25,7 +25,15 @@ const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchai
 const pairs: readonly (readonly [SettingName, SettingName])[] = [
   ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'],
   ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
+  ['INBOX_API_KEY', 'INBOX_API_KEY_FILE'],
 ]
+
+/** What is more than a line goes by a short name in the config file. */
+const shortNames = new Map<string, SettingName>([
+  ['sinks', 'INBOX_SINKS'],
+  ['routes', 'INBOX_ROUTES'],
+  ['subscribe', 'INBOX_SUBSCRIBE'],
+])
 
 /** Collects settings from the config file and the environment; the environment wins, an empty variable is not set. */
 export async function collectSettings(sources: ConfigSources): Promise<GivenSettings> {
@@ -69,7 +77,8 @@ async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSetting
 
   const values: Partial<Record<SettingName, unknown>> = {}
   const problems: string[] = []
-  for (const [name, value] of Object.entries(settings)) {
+  for (const [given, value] of Object.entries(settings)) {
+    const name = shortNames.get(given) ?? given
     if (isSettingName(name)) {
       if (value !== undefined) values[name] = value
     } else problems.push(`config file ${file}: ${name} is not a setting${suggestion(name)}`)

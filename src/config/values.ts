@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { adminTokenPattern } from '../admin-token.ts'
+import { parseApiUrl } from '../api-url.ts'
 import { InboxError } from '../errors.ts'
 import { withoutBrackets } from '../loopback.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
@@ -105,6 +106,16 @@ export const repeatableHeader = z
   .toLowerCase()
   .refine((name) => !keptOnce.has(name))
 
+/** A value that may also come as JSON. What is in it is looked at elsewhere. */
+export const jsonValue = z.unknown().transform((value, context): unknown => {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value) as unknown
+  } catch {
+    return fail(context, 'that is no JSON')
+  }
+})
+
 /** Text that names a file or folder. */
 export const filePath = z
   .string()
@@ -137,6 +148,18 @@ export const httpUrl = z.string().transform((value, context) => {
     return fail(context, 'a URL with a user name or password cannot be sent to')
   return url.href
 })
+
+/** INBOX_API_URL: the base URL of the service, ending in `/v1` (R6). */
+export const apiUrl = z.string().transform((value, context) => {
+  try {
+    return parseApiUrl(value)
+  } catch (error) {
+    if (error instanceof InboxError) return fail(context, String(error.details['problem']))
+    throw error
+  }
+})
+
+export const apiKey = z.string().regex(/^[\x21-\x7e]{1,1000}$/)
 
 /** INBOX_SECRETS: text, an array of items, or an object `{label: secret}`. */
 export const secrets = z

@@ -6,8 +6,8 @@ import { handlerDefaults, type ResolvedHandler } from './define.ts'
 import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 
-/** Why an attempt is being stopped: its time is over, or the dispatcher stops. */
-export type StopReason = 'timeout' | 'shutdown'
+/** Why an attempt is being stopped: its time is over, the dispatcher stops, or its sink may send nothing for now. */
+export type StopReason = 'timeout' | 'shutdown' | 'held'
 
 export interface Attempt {
   readonly timeoutMs: number
@@ -84,7 +84,7 @@ class RunningAttempt implements Attempt {
     const { clock, context, overrunGraceMs } = this.#options
     if (reason === 'timeout') this.#graceTimer = clock.after(overrunGraceMs, () => this.giveUp())
     context.abort(
-      reason === 'timeout' ? this.#timeoutError() : new InboxError('shutting_down', 'the process is stopping'),
+      reason === 'timeout' ? this.#timeoutError() : new InboxError('shutting_down', 'it is stopped and given back'),
     )
   }
 
@@ -111,7 +111,9 @@ class RunningAttempt implements Attempt {
 
   async #handle(): Promise<'ran' | 'unmatched'> {
     const { handler, context } = this.#options
-    if (handler.match !== undefined && !isWanted(handler.match(context.event))) return 'unmatched'
+    // What a handler leaves for a sink is meant for it, whatever event it is about.
+    const match = context.item === null ? handler.match : undefined
+    if (match !== undefined && !isWanted(match(context.event))) return 'unmatched'
     await handler.run(context)
     return 'ran'
   }

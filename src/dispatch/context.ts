@@ -1,7 +1,9 @@
+import type { ApiClient } from '../client/api.ts'
 import type { Clock } from '../clock.ts'
 import { TerminalError } from '../errors.ts'
 import type { Effects, Item, Lease } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import { noApi, type ApiSource } from './api.ts'
 import type { HandlerContext, HandlerEvent } from './define.ts'
 import { toHandlerEvent } from './event.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
@@ -15,6 +17,14 @@ export interface ContextOptions {
   readonly sinks: KnownSinks
   readonly clock: Clock
   readonly log: Logger
+  /** Default: there is none. */
+  readonly api?: ApiSource | undefined
+}
+
+/** What a run can ask of the attempt that it is in. */
+interface RunningAttempt {
+  restartTimeout(): void
+  stop(reason: 'held'): void
 }
 
 /** What a handler is given beside the event. Its parts are made when they are first asked for: most handlers need few of them. */
@@ -26,12 +36,13 @@ export class RunContext implements HandlerContext {
   #event: HandlerEvent<'*'> | undefined
   #controller: AbortController | undefined
   #log: Logger | undefined
+  #api: ApiClient | undefined
   #state: RunState | undefined
   #outbox: RunOutbox | undefined
   #reason: Error | undefined
   #snoozeMs: number | undefined
   #isOver = false
-  #attempt: { restartTimeout(): void } | undefined
+  #attempt: RunningAttempt | undefined
 
   constructor(options: ContextOptions) {
     const { handler, event, attempt, item, replay } = options.lease
@@ -48,13 +59,22 @@ export class RunContext implements HandlerContext {
   }
 
   /** To be called by the attempt that it is the context of. */
-  attemptStarted(attempt: { restartTimeout(): void }): void {
+  attemptStarted(attempt: RunningAttempt): void {
     this.#attempt = attempt
   }
 
   /** Lets the time that the attempt may take begin anew: it has only waited so far. */
   restartTimeout(): void {
     this.#attempt?.restartTimeout()
+  }
+
+  /** Gives the run back as if it had never been claimed, however it ends: it has only waited so far. */
+  interrupt(): void {
+    this.#attempt?.stop('held')
+  }
+
+  now(): number {
+    return this.#options.clock.now()
   }
 
   get isAborted(): boolean {
@@ -81,6 +101,15 @@ export class RunContext implements HandlerContext {
   get log(): Logger {
     const { handler, event, attempt } = this.#options.lease
     return (this.#log ??= this.#options.log.child({ handler, eventId: event.id, attempt }))
+  }
+
+  get api(): ApiClient {
+    return (this.#api ??= this.apiUntil(() => this.signal))
+  }
+
+  /** The client, its calls ended by another signal than that of this run. */
+  apiUntil(signal: () => AbortSignal): ApiClient {
+    return (this.#options.api ?? noApi)(signal)
   }
 
   get state(): HandlerState {

@@ -1,5 +1,7 @@
+import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../log.ts'
 import type { EventSelector, From, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
+import type { BreakerOptions } from './gate.ts'
 
 /** Something for a sink to pass on. */
 export interface SinkItem<P extends EventSelector = '*'> {
@@ -23,6 +25,13 @@ export interface SinkContext {
   /** Aborted when `timeoutMs` has passed or the process stops. Pass it on to what can be cancelled. */
   readonly signal: AbortSignal
   readonly log: Logger
+  /** As for handlers. */
+  readonly api: ApiClient
+  /**
+   * Nothing more is sent by this sink for so many milliseconds, at most an hour: for whoever gets it asked for that. Items wait, and
+   * are not charged; the sends that go on are not ended. A send that fails after it counts for no breaker.
+   */
+  pause(ms: number): void
 }
 
 export interface SinkDefinition<P extends EventSelector = '*'> {
@@ -30,6 +39,8 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   readonly name?: string
   /** Events that go to it by themselves, without a handler. Default: none. */
   readonly type?: P
+  /** As for handlers, of the events of its `type`: false leaves the event out. What is enqueued is not asked about. Pure. */
+  match?(event: HandlerEvent<P>): boolean
   /**
    * Passes items on, one of a key at a time. Must tolerate repeats. Once it has returned, they count as delivered; if it throws,
    * all of them are tried again, as for handlers.
@@ -54,6 +65,13 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   readonly onDead?: 'skip' | 'hold'
   /** As for handlers. Default false. */
   readonly isolate?: boolean
+  /**
+   * Leaves a sink alone that fails: items wait, uncharged, and now and then one of them is tried. A send that throws TerminalError
+   * counts as no failure. Default: no breaker.
+   */
+  readonly breaker?: BreakerOptions
+  /** Called when nothing more is sent and its thread ends, so that connections can be closed. It has half a second for it. */
+  close?(): void | Promise<void>
 }
 
 /**

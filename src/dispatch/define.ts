@@ -1,7 +1,9 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
+import type { ApiClient } from '../client/api.ts'
 import type { HandlerRoute } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { RunContext } from './context.ts'
+import type { Gate } from './gate.ts'
 import type { EnqueueOptions } from './outbox.ts'
 import type { HandlerState } from './run-state.ts'
 
@@ -63,6 +65,11 @@ export interface HandlerContext {
   /** The same on every attempt and replay of this event for this handler, but for a replay that was given keys of its own. */
   readonly idempotencyKey: string
   readonly log: Logger
+  /**
+   * The REST service, as `createClient` of `onchain-inbox/client` gives it, at INBOX_API_URL with INBOX_API_KEY; where these are not
+   * set, asking for it throws TerminalError. Its calls end with `signal`, and those of all runs are paced together (R107).
+   */
+  readonly api: ApiClient
   /** Values that this handler keeps from run to run; what a run writes is stored together with its end, or not at all. */
   readonly state: HandlerState
   /**
@@ -141,6 +148,10 @@ export interface ResolvedHandler {
   readonly run: (ctx: RunContext) => void | Promise<void>
   /** Told how many of it may be at work at once, where somebody has changed that. */
   readonly onConcurrency?: ((concurrency: number) => void) | undefined
+  /** Of a sink: whether it may be given items now. */
+  readonly gate?: Gate | undefined
+  /** Of a sink: called when nothing more is sent. */
+  readonly close?: (() => void | Promise<void>) | undefined
   /** Where it was defined. */
   readonly file: string
 }

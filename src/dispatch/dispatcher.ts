@@ -4,11 +4,12 @@ import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import type { ApiSource } from './api.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
-import { createLane, targetOf, type Lane } from './lane.ts'
+import { createLane, roomOf, targetOf, type Lane } from './lane.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 
@@ -51,6 +52,8 @@ export interface DispatcherOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: DispatcherObserver
+  /** What runs have as `ctx.api`. Default: nothing. */
+  readonly api?: ApiSource | undefined
   /** How long a handler may take to end after its timeout, before it counts as stuck. */
   readonly overrunGraceMs: number
 }
@@ -96,6 +99,7 @@ export class Dispatcher {
     this.#failureLog = createFailureLog(options)
     this.#sinks = toKnownSinks(sinksOf(options.handlers))
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
+    for (const lane of this.#lanes) lane.gate?.onChange(() => this.#gateChanged(lane))
   }
 
   start(): void {
@@ -155,6 +159,7 @@ export class Dispatcher {
    */
   async stop(graceMs: number, abortGraceMs: number): Promise<readonly Leftover[]> {
     this.#stopping = true
+    for (const { gateTimer } of this.#lanes) gateTimer?.cancel()
     // Whatever a claim brings from here on is not started.
     await this.#options.work.retire(this.#options.owner).then(
       () => Promise.all(this.#lanes.flatMap((lane) => [...lane.claims])),
@@ -171,7 +176,7 @@ export class Dispatcher {
 
   #pull(lane: Lane): void {
     if (lane.handlers.size === 0) return
-    const target = targetOf(lane)
+    const target = Math.min(targetOf(lane), roomOf(lane, this.#now()))
     while (!this.#stopping && lane.claims.size < maxClaims) {
       if (lane.held > 0 && this.#heldBytes >= mostHeldBytes) return
       const free = target - lane.held - lane.requested
@@ -189,6 +194,7 @@ export class Dispatcher {
     try {
       const leases = await work.claim({ handlers: [...lane.handlers.keys()], max, owner, suspects })
       for (const lease of leases) this.#take(lane, lease)
+      if (lane.gate !== undefined) await this.#cutToRoom(lane)
       // None: the store is closing, or this owner was given up.
       if (leases.length > 0) setImmediate(() => this.#pull(lane))
     } catch (error) {
@@ -226,9 +232,30 @@ export class Dispatcher {
     for (const lease of leases) this.#free(lane, lease)
   }
 
+  /** Gives back what has not started and may not start soon, because its sink is shut: it waits in the store. */
+  #cutToRoom(lane: Lane): Promise<void> {
+    return this.#cut(lane, roomOf(lane, this.#now()))
+  }
+
+  /** A sink was shut, or may be given more than before. */
+  #gateChanged(lane: Lane): void {
+    lane.gateTimer?.cancel()
+    lane.gateTimer = undefined
+    if (this.#stopping) return
+    const waitMs = lane.gate?.waitMs(this.#now()) ?? 0
+    if (waitMs > 0) lane.gateTimer = this.#options.clock.after(waitMs, () => this.#gateChanged(lane))
+    void this.#cutToRoom(lane)
+    this.#fillSlots(lane)
+    this.#pull(lane)
+  }
+
+  #now(): number {
+    return this.#options.clock.now()
+  }
+
   /** Gives the backlog as many slots as there are runs for, and as the handler may have. */
   #fillSlots(lane: Lane): void {
-    if (this.#stopping || this.#lacksTokens(lane)) return
+    if (this.#stopping || roomOf(lane, this.#now()) === 0 || this.#lacksTokens(lane)) return
     for (let waiting = lane.backlog.length; waiting > 0 && lane.slots < lane.concurrency; waiting--) {
       lane.slots++
       void this.#all.add(() => this.#workOff(lane), { priority: lane.priority })
@@ -250,7 +277,7 @@ export class Dispatcher {
     while (this.#isTurnOver()) await this.#turn()
     // There may be fewer slots now than when this one was given.
     while (!this.#stopping && lane.slots <= lane.concurrency) {
-      if (lane.backlog.length > 0 && lane.bucket?.take() === false) break
+      if (lane.backlog.length > 0 && (roomOf(lane, this.#now()) === 0 || lane.bucket?.take() === false)) break
       const lease = lane.backlog.shift()
       const handler = lease && lane.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break
@@ -280,9 +307,10 @@ export class Dispatcher {
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
     const { clock, log, overrunGraceMs } = this.#options
     const { observer } = this.#options
+    lane.gate?.enter(lease.runId)
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
-    const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log })
+    const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
     observer.starting(handler)
     const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
     observer.yielded()
@@ -293,6 +321,7 @@ export class Dispatcher {
     this.#attempts.delete(attempt)
     lane.ended++
     observer.ended(handler.name)
+    lane.gate?.leave(lease.runId)
     if (!isOver) return
     // What was looked at only does not count for the rate.
     if (outcome !== 'interrupted' && (outcome.kind === 'unmatched' || outcome.kind === 'expired'))

@@ -2,6 +2,8 @@ import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import type { ApiSource } from './api.ts'
+import { closeSinks } from './close-sinks.ts'
 import { toRoute, type ResolvedHandler } from './define.ts'
 import { Dispatcher, type DispatcherObserver, type Leftover } from './dispatcher.ts'
 import { runnerTiming } from './runner-protocol.ts'
@@ -14,6 +16,8 @@ export interface InProcessOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: Pick<DispatcherObserver, 'settled' | 'stuck'>
+  /** What runs have as `ctx.api`. Default: nothing. */
+  readonly api?: ApiSource | undefined
 }
 
 export interface InProcessRunner {
@@ -35,7 +39,7 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   const concurrencies = await work.register(handlers.map(toRoute))
   const observer: DispatcherObserver = { starting() {}, yielded() {}, ended() {}, ...options.observer }
   const { overrunGraceMs, abortGraceMs } = runnerTiming
-  const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
+  const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs, api: options.api }
   const dispatchers = [
     new Dispatcher({ ...common, owner: 'in-process', suspects: false }),
     new Dispatcher({ ...common, owner: 'in-process-suspects', suspects: true }),
@@ -59,13 +63,18 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
     }
   }
 
+  async function end(leftovers: readonly Leftover[]): Promise<void> {
+    await settleLeftovers(leftovers)
+    await closeSinks(handlers, { clock, log, limitMs: abortGraceMs })
+  }
+
   return {
     get running() {
       return dispatchers.reduce((sum, dispatcher) => sum + dispatcher.running, 0)
     },
     stop(graceMs) {
       const ended = Promise.all(dispatchers.map((dispatcher) => dispatcher.stop(graceMs, abortGraceMs)))
-      return (stopping ??= ended.then((left) => settleLeftovers(left.flat())))
+      return (stopping ??= ended.then((left) => end(left.flat())))
     },
   }
 }

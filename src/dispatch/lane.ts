@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../clock.ts'
 import { TokenBucket } from '../token-bucket.ts'
 import { Backlog } from './backlog.ts'
 import type { ResolvedHandler } from './define.ts'
+import type { Gate } from './gate.ts'
 
 /** One handler, or in a dispatcher for suspects all of them. */
 export interface Lane {
@@ -17,6 +18,10 @@ export interface Lane {
   readonly isSelective: boolean
   /** Armed while runs wait for nothing but a token. */
   tokenTimer: Timer | undefined
+  /** Of a sink: whether it may be given items now. What a crash left is few, and each is tried once: that is not held back. */
+  readonly gate: Gate | undefined
+  /** Armed while the gate is shut. */
+  gateTimer: Timer | undefined
   readonly claims: Set<Promise<void>>
   /** How many runs those claims may bring. */
   requested: number
@@ -54,6 +59,8 @@ export function createLane(
     rate: first?.rate ?? Infinity,
     isSelective: first?.match !== undefined || first?.maxAgeMs !== undefined,
     tokenTimer: undefined,
+    gate: first?.gate,
+    gateTimer: undefined,
     claims: new Set(),
     requested: 0,
     held: 0,
@@ -72,4 +79,9 @@ export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }
   const ahead = Math.max(2 * concurrency, Math.min(maxPrefetch, inTime))
   const least = isSelective ? 2 * concurrency : 1
   return Math.min(ahead, Math.max(least, Math.ceil(rate)))
+}
+
+/** How many runs its gate lets it have that have not started. */
+export function roomOf({ gate }: Lane, now: number): number {
+  return gate?.room(now) ?? Infinity
 }

@@ -3,6 +3,7 @@ import { InboxError } from '../errors.ts'
 import type { RunContext } from './context.ts'
 import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
+import { breakerDefaults, Gate } from './gate.ts'
 import { Sending } from './sink-run.ts'
 
 const longestTimerMs = 2 ** 31 - 1
@@ -70,10 +71,21 @@ const handlerSchema = z.strictObject({
   ...common,
 })
 
+const breaker = z
+  .strictObject({
+    failures: count.max(1_000).default(breakerDefaults.failures),
+    cooldownMs: milliseconds.default(breakerDefaults.cooldownMs),
+    capMs: milliseconds.default(breakerDefaults.capMs),
+  })
+  .refine(({ cooldownMs, capMs }) => capMs >= cooldownMs, { path: ['capMs'], error: 'expected at least `cooldownMs`' })
+
 const sinkSchema = z.strictObject({
   type: types.optional(),
+  match: aFunction<NonNullable<SinkDefinition['match']>>().optional(),
   send: aFunction<SinkDefinition['send']>(),
   batch: count.max(10_000).default(1),
+  breaker: breaker.optional(),
+  close: aFunction<NonNullable<SinkDefinition['close']>>().optional(),
   ...common,
 })
 
@@ -137,15 +149,19 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
   const { policy, rest } = takePolicy(named)
   const result = sinkSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
-  const { type = [], send, ...options } = result.data
-  const sending = new Sending(send.bind(value), options)
+  const { type = [], match, send, close, breaker: breakerOptions, ...options } = result.data
+  const gate = new Gate(breakerOptions)
+  const sending = new Sending(send.bind(value), { ...options, gate })
   return Object.freeze({
     ...options,
     kind: 'sink',
     types: [...new Set(type)],
     retry: policy ?? options.retry,
     latestOnly: false,
+    match: match?.bind(value),
     run: (ctx: RunContext) => sending.run(ctx),
+    gate,
+    close: close?.bind(value),
     onConcurrency: (concurrency: number) => sending.setConcurrency(concurrency),
     file: where,
   })
@@ -169,6 +185,6 @@ function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object
   const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
   const place = option === '' ? '' : `${option}: `
   if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
-  const known = Object.keys(option === 'retry' ? retryOptions.shape : schema.shape)
+  const known = Object.keys((option === 'retry' ? retryOptions : option === 'breaker' ? breaker : schema).shape)
   return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}, known are ${known.join(', ')}`
 }

@@ -10,6 +10,7 @@ const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox/schema': siblingModule(import.meta.url, '../../schema/index'),
   'onchain-inbox/format': siblingModule(import.meta.url, './format'),
   'onchain-inbox/testing': siblingModule(import.meta.url, '../testing/index'),
+  'onchain-inbox/client': siblingModule(import.meta.url, '../client/index'),
 }
 
 /** What a thread tells of the user's files when it imports them. */

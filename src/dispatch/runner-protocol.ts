@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
+import type { ApiAccess } from './api.ts'
 import type { ResolvedHandler, RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
@@ -39,6 +40,8 @@ export interface RunnerData {
   readonly selection: Selection
   /** What bundled sinks sign with, where there are such. */
   readonly secrets: readonly Secret[]
+  /** Where there is access to the REST service. */
+  readonly api?: ApiAccess | undefined
   readonly concurrency: number
   readonly owner: string
   readonly suspects: boolean
@@ -54,13 +57,16 @@ export interface RunnerData {
 }
 
 /** A handler as told to the main thread: everything but its code. */
-export interface HandlerInfo extends Omit<ResolvedHandler, 'run' | 'match' | 'retry' | 'onConcurrency'> {
+export interface HandlerInfo extends Omit<
+  ResolvedHandler,
+  'run' | 'match' | 'retry' | 'onConcurrency' | 'gate' | 'close'
+> {
   /** Null: a function decides. */
   readonly retry: Readonly<Required<RetryOptions>> | null
 }
 
 export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
-  const { run: _run, match: _match, onConcurrency: _told, retry, ...info } = handler
+  const { run: _run, match: _match, onConcurrency: _told, gate: _gate, close: _close, retry, ...info } = handler
   return { ...info, retry: typeof retry === 'function' ? null : retry }
 }
 

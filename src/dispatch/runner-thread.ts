@@ -4,7 +4,9 @@ import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
+import { createApiSource } from './api.ts'
 import { AtWork } from './at-work.ts'
+import { closeSinks } from './close-sinks.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
 import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
@@ -50,6 +52,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     overrunGraceMs: data.overrunGraceMs,
     clock: systemClock,
     log,
+    api: createApiSource(data.api, systemClock, log),
     observer: {
       starting({ name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
@@ -100,6 +103,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
 
   async function stop(graceMs: number, abortGraceMs: number): Promise<void> {
     const leftovers = await dispatcher.stop(graceMs, abortGraceMs)
+    await closeSinks(handlers, { clock: systemClock, log, limitMs: abortGraceMs })
     clearInterval(beat)
     clearInterval(report)
     const counts = settled.take()

@@ -5,6 +5,7 @@ import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
+import type { ApiAccess } from './api.ts'
 import { HandlerThread, type Spent } from './handler-thread.ts'
 import type { HandlerInfo, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
 import type { HandlerSources, Selection } from './sources.ts'
@@ -15,6 +16,8 @@ export interface ThreadOptions {
   readonly sources: HandlerSources
   /** What bundled sinks sign with, at present. Without it they have nothing to sign with. */
   readonly secrets?: () => readonly Secret[]
+  /** Access to the REST service, if there is. */
+  readonly api?: ApiAccess | undefined
   /** Runs at once, in each thread. */
   readonly concurrency: number
   readonly logLevel: string
@@ -174,14 +177,14 @@ export class ThreadGroup {
       workPort.close()
       throw stopping()
     }
-    const { inbox, sources, selection, concurrency, logLevel, prettyLog } = this.#options
+    const { inbox, sources, selection, api, concurrency, logLevel, prettyLog } = this.#options
     const { timing, clock, log, onSettled, onOutput, onImport } = this.#options
     const owner = this.#options.nextOwner(role)
     const suspects = role === 'suspects'
     const secrets = this.#options.secrets?.() ?? []
     const logsToOutput = onOutput !== undefined
     const settings = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, logsToOutput }
-    const data = { ...settings, workPort }
+    const data = { ...settings, api, workPort }
     const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport })
     this.#threads.add(thread)
     try {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { decodeCursor, decodeCursorPair, encodeCursor } from './cursor.ts'
 import { MemoryReplays } from './memory-replays.ts'
+import { createMemorySubscriptions } from './memory-subscriptions.ts'
 import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
 import {
   listedBytes,
@@ -81,6 +82,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const audit: AuditRecord[] = []
   const note = (action: AuditRecord['action'], detail: AuditRecord['detail']) =>
     void audit.push({ id: audit.length + 1, at: clock.now(), action, detail })
+  const subscriptions = createMemorySubscriptions(note)
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
   let conflicts = 0
@@ -307,6 +309,18 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     gaps: async () => [],
     acknowledgeGaps: async () => ({ missingSeqs: 0, gaps: 0 }),
+    async subscription() {
+      assertOpen()
+      return subscriptions.newest()
+    },
+    async beginSubscription(next, replaces) {
+      assertOpen()
+      return subscriptions.begin(next, replaces)
+    },
+    async endSubscription(id, result) {
+      assertOpen()
+      subscriptions.end(id, result)
+    },
     async audit({ limit, cursor }) {
       assertOpen()
       const oldestFirst = audit.map((record) => ({ seq: record.id, record }))

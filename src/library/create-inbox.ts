@@ -1,6 +1,8 @@
 import { InboxError } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { openInbox } from '../open-inbox.ts'
+import { answerFor } from '../receiver/answer.ts'
+import { toResponse, type DeliveryRequest, type DeliveryResponse } from '../receiver/receive-bytes.ts'
 import { createTelling, type InboxEmitter } from './events.ts'
 import { parseOptions, type EmbeddedInboxOptions, type EmbeddedInboxSettings } from './options.ts'
 import { createRouter, type Deliver, type InboxRouter } from './router.ts'
@@ -13,6 +15,18 @@ export interface EmbeddedInbox extends AsyncDisposable {
    * and from the call of `stop` on.
    */
   readonly router: InboxRouter
+  /**
+   * Takes a delivery from any framework: give it the exact bytes of the body, and answer what it resolves to. It does what `router`
+   * does, with the same answers, and never rejects. What it cannot do is refuse a body before it is read: the limit of the
+   * framework has to.
+   *
+   * @example
+   * app.post('/webhooks', async (c) => {
+   *   const { status, headers, body } = await inbox.receive({ headers: c.req.raw.headers, body: await c.req.arrayBuffer() })
+   *   return new Response(body, { status, headers })
+   * })
+   */
+  receive(request: DeliveryRequest): Promise<DeliveryResponse>
   /** What became of deliveries and runs. */
   readonly events: InboxEmitter
   /**
@@ -69,14 +83,15 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     telling.flush()
   }
 
-  function deliver(): Deliver {
-    if (stopping !== undefined) return 'shutting_down'
-    return running?.deliver ?? 'store_unavailable'
-  }
+  const whyNot = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
+  const taking = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
   return {
-    router: createRouter(deliver),
+    router: createRouter((): Deliver => taking()?.deliver ?? whyNot()),
+    async receive(request) {
+      return (await taking()?.receive(request)) ?? toResponse(answerFor(whyNot()))
+    },
     events: telling.emitter,
     async start() {
       if (stopping !== undefined) throw new InboxError('shutting_down', 'the inbox was stopped: create another one')

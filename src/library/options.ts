@@ -7,6 +7,7 @@ import { settings, type SettingName, type SettingValues } from '../config/settin
 import type { DatabaseSetting } from '../config/values.ts'
 import { refuseDemoSecret } from '../demo-credentials.ts'
 import type { ResolvedHandler } from '../dispatch/define.ts'
+import type { ApiAccess } from '../dispatch/api.ts'
 import { parseDefinitions, type Definition } from '../dispatch/definitions.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { createLogger, silentLogger, type Logger } from '../log.ts'
@@ -44,6 +45,10 @@ export interface EmbeddedInboxOptions {
   readonly unusableStatus?: 200 | 422
   /** Addresses or networks whose X-Forwarded-For is believed, for naming the source in the log. Default: none. */
   readonly trustedProxies?: readonly string[]
+  /** Where the REST service is that handlers reach by `ctx.api`: https, or http to this machine. `apiKey` goes with it. */
+  readonly apiUrl?: string | undefined
+  /** The API key of the service. */
+  readonly apiKey?: string | undefined
   /** Where to log: a pino logger, say. False: nowhere. Default: warnings and errors as JSON lines on standard output. */
   readonly log?: Logger | false
   /** Time and randomness, for tests with `memory:`; a database file goes by the time of the system. */
@@ -65,6 +70,8 @@ export interface EmbeddedInboxSettings {
   readonly signatureHeader: string
   readonly unusableStatus: 200 | 422
   readonly trustedProxies: readonly string[]
+  /** Access to the REST service, where there is. */
+  readonly api: ApiAccess | undefined
   readonly log: Logger
   readonly clock: Clock
 }
@@ -84,6 +91,8 @@ const settingOf = {
   signatureHeader: 'INBOX_SIGNATURE_HEADER',
   unusableStatus: 'INBOX_UNUSABLE_STATUS',
   trustedProxies: 'INBOX_TRUSTED_PROXIES',
+  apiUrl: 'INBOX_API_URL',
+  apiKey: 'INBOX_API_KEY',
 } as const satisfies Partial<Record<keyof EmbeddedInboxOptions, SettingName>>
 
 type OptionName = keyof typeof settingOf
@@ -100,6 +109,7 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
   const unknown = Object.keys(given).filter((name) => !knownNames.includes(name))
   problems.push(
     ...secretProblems(given, values.secrets),
+    ...apiProblems(given),
     ...handlerProblems,
     ...unknown.map((name) => `${name}: unknown option, known are ${knownNames.join(', ')}`),
   )
@@ -108,7 +118,7 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
       details: { problems },
     })
   }
-  const { database, bodyLimit, diskReserve, secrets, secretsFile, ...others } = values
+  const { database, bodyLimit, diskReserve, secrets, secretsFile, apiUrl, apiKey, ...others } = values
   const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
   return Object.freeze<EmbeddedInboxSettings>({
     ...others,
@@ -117,6 +127,7 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
     bodyLimitBytes: bodyLimit,
     diskReserveBytes: diskReserve,
+    api: apiUrl === undefined || apiKey === undefined ? undefined : { url: apiUrl, key: apiKey },
     log: log === false ? silentLogger : log,
     clock,
   })
@@ -145,6 +156,11 @@ function secretProblems(given: Readonly<Record<string, unknown>>, secrets: Optio
   } catch (error) {
     return [`secrets: ${messageOf(error)}`]
   }
+}
+
+function apiProblems({ apiUrl, apiKey }: Readonly<Record<string, unknown>>): string[] {
+  if ((apiUrl === undefined) === (apiKey === undefined)) return []
+  return [`${apiUrl === undefined ? 'apiUrl' : 'apiKey'}: expected apiUrl and apiKey, or neither; received one of them`]
 }
 
 async function readSecrets(secrets: readonly Secret[] | undefined, path: string | undefined): Promise<SecretsOrigin> {

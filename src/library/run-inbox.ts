@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { createDiskGuard, nearlyFull } from '../disk-guard.ts'
+import { createApiSource } from '../dispatch/api.ts'
 import { startInProcess } from '../dispatch/in-process.ts'
 import { InboxError } from '../errors.ts'
 import type { Inbox, WorkPort } from '../inbox/port.ts'
@@ -11,6 +12,7 @@ import { reportWaiting, startServing } from '../open-inbox.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
 import { createIngest } from '../receiver/ingest.ts'
 import { createPressure } from '../receiver/pressure.ts'
+import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../receiver/receive-bytes.ts'
 import { receive, type ReceiverObserver } from '../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../receiver/reject-log.ts'
 import { startRetention } from '../retention.ts'
@@ -30,6 +32,7 @@ export interface RunInboxOptions {
 
 export interface RunningInbox {
   readonly deliver: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly receive: (request: DeliveryRequest) => Promise<DeliveryResponse>
   readonly health: Inbox['health']
   stop(): Promise<void>
 }
@@ -39,7 +42,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const { log, clock, shutdownMs } = settings
   await using opened = new AsyncDisposableStack()
   const state = { stopping: false, health: () => (disk.isLow() ? nearlyFull : inbox.health()) }
-  const inFlight = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<unknown>>()
   let failure: Error | undefined
   // Once the store has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
   const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
@@ -58,6 +61,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const runner = await startInProcess({
     work: untilFailure(inbox, () => failure !== undefined),
     handlers: settings.handlers,
+    api: createApiSource(settings.api, clock, log),
     concurrency: settings.concurrency,
     clock,
     log,
@@ -120,19 +124,22 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     await nextTurn()
   })
 
+  /** A stop waits for it. */
+  async function underWay<T>(work: Promise<T>): Promise<T> {
+    inFlight.add(work)
+    try {
+      return await work
+    } finally {
+      inFlight.delete(work)
+    }
+  }
+
   await startServing(inbox, clock, log)
   const parts = opened.move()
   return {
     health: state.health,
-    async deliver(request, response) {
-      const done = receive(receiveOptions, request, response)
-      inFlight.add(done)
-      try {
-        await done
-      } finally {
-        inFlight.delete(done)
-      }
-    },
+    deliver: (request, response) => underWay(receive(receiveOptions, request, response)),
+    receive: (request) => underWay(receiveBytes(receiveOptions, request)),
     stop: () => parts.disposeAsync(),
   }
 }
@@ -170,13 +177,14 @@ const bodyLost = new InboxError(
   'body_already_read',
   'a body parser ran before the inbox, so that the bytes that were signed are gone; mount the router first: ' +
     "app.use('/webhooks', inbox.router) before app.use(express.json()). If the parser has to come first, let it keep the " +
-    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } })',
+    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } }). inbox.receive() takes the bytes themselves, ' +
+    'as a Uint8Array, before anything made text or JSON of them',
 )
 
 /** The one mistake that is not the sender's gets a line of its own. */
 function explainRejects(logReject: RejectLog, log: Logger, clock: Clock): RejectLog {
   const limit = createLogLimit(clock)
-  return (request: IncomingMessage, reason) => {
+  return (request, reason) => {
     if (reason !== bodyLost.code) return logReject(request, reason)
     const line = limit()
     if (line !== null) log.error({ code: bodyLost.code, ...line }, bodyLost.message)

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { answerFor, type AnswerCode } from './answer.ts'
 import { bodyError, bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
@@ -43,7 +43,7 @@ export async function receive(
   const { state, observer } = options
   const startedAt = performance.now()
 
-  const refusal = refuseEarly(options, request)
+  const refusal = hasRepeatedHost(request.rawHeaders) ? 'bad_request' : refuseEarly(options, request.headers)
   if (refusal !== null) return reject(options, request, response, refusal)
 
   const raw = await bodyOf(options, request, response)
@@ -71,7 +71,7 @@ async function bodyOf(
   if (before === 'lost') return refuse('body_already_read')
   if (before !== 'unread') return before.length > limitBytes ? refuse('body_too_large') : before
 
-  const length = contentLength(request)
+  const length = contentLength(request.headers)
   const roomBytes = length ?? limitBytes
   if (!pressure.enterBody(roomBytes)) return refuse('overloaded')
   try {
@@ -87,12 +87,14 @@ async function bodyOf(
 }
 
 /** What can be refused before the body is read; null if nothing speaks against it. */
-function refuseEarly(options: ReceiveOptions, request: IncomingMessage): AnswerCode | null {
+export function refuseEarly(
+  options: Pick<ReceiveOptions, 'state' | 'bodyLimitBytes' | 'pressure'>,
+  headers: IncomingHttpHeaders,
+): AnswerCode | null {
   if (options.state.stopping) return 'shutting_down'
-  if (hasRepeatedHost(request.rawHeaders)) return 'bad_request'
-  const encoding = request.headers['content-encoding']
+  const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
-  const length = contentLength(request)
+  const length = contentLength(headers)
   if (length !== undefined && length > options.bodyLimitBytes) return 'body_too_large'
   const short = options.pressure.reason()
   if (short === null) return null
@@ -111,8 +113,8 @@ function hasRepeatedHost(rawHeaders: readonly string[]): boolean {
   return false
 }
 
-function contentLength(request: IncomingMessage): number | undefined {
-  const text = request.headers['content-length']
+function contentLength(headers: IncomingHttpHeaders): number | undefined {
+  const text = headers['content-length']
   return text === undefined ? undefined : Number(text)
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { createLogLimit } from '../log-limit.ts'
@@ -11,8 +11,16 @@ export interface RejectLogOptions {
   readonly trustedProxies: readonly string[]
 }
 
+/** What a request of Node has, and any other can be made to have. */
+export interface RefusedRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
 /** Logs a refused request: its source and a reason code, never its body or signature. */
-export type RejectLog = (request: IncomingMessage, reason: string) => void
+export type RejectLog = (request: RefusedRequest, reason: string) => void
 
 export function createRejectLog(options: RejectLogOptions): RejectLog {
   const { log } = options
@@ -23,14 +31,14 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
     const line = limit()
     if (line === null) return
     // Express keeps the whole path there, where it gives a part of it only to what is mounted at the rest.
-    const { method, url = '', originalUrl = url } = request as IncomingMessage & { readonly originalUrl?: string }
+    const { method, url = '', originalUrl = url } = request as RefusedRequest & { readonly originalUrl?: string }
     const path = safeText(originalUrl.split('?')[0] ?? '', 100)
     log.warn({ source: sourceOf(request, isTrusted), method, path, reason, ...line }, 'a request was refused')
   }
 }
 
 /** The peer, or, behind trusted proxies, the nearest address in X-Forwarded-For that is none of them. */
-function sourceOf(request: IncomingMessage, isTrusted: (address: string) => boolean): string {
+function sourceOf(request: RefusedRequest, isTrusted: (address: string) => boolean): string {
   const peer = request.socket.remoteAddress ?? 'unknown'
   const forwarded = request.headers['x-forwarded-for']
   if (!isTrusted(peer) || forwarded === undefined) return peer

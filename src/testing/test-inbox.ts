@@ -1,3 +1,4 @@
+import type { ApiClient } from '../client/api.ts'
 import { createTestClock, type TestClock } from '../clock.ts'
 import type { SinkItem } from '../dispatch/define-sink.ts'
 import { parseDefinitions, type Definition } from '../dispatch/definitions.ts'
@@ -18,6 +19,11 @@ export interface TestInboxOptions {
   readonly sinks?: readonly string[]
   /** Default: one of its own, which begins at 2026-01-01. */
   readonly clock?: TestClock
+  /**
+   * What handlers and sinks have as `ctx.api`: a client of an emulator (`createClient` of `onchain-inbox/client`), or an object of
+   * your own. Default: nothing, and asking for it throws TerminalError.
+   */
+  readonly api?: Partial<ApiClient>
   /** Default: nowhere. */
   readonly log?: Logger
 }
@@ -85,7 +91,9 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   // Nobody sets this clock back, so a long wait need not be looked at in between.
   const inbox = createMemoryInbox({ clock, rewakeMs: Infinity })
   const observer = { settled() {}, stuck() {} }
-  const runner = await startInProcess({ work: inbox, handlers, concurrency, clock, log, observer })
+  // What a test does not give is not there: a handler that uses it fails, and says so.
+  const api = options.api && (() => options.api as ApiClient)
+  const runner = await startInProcess({ work: inbox, handlers, concurrency, clock, log, observer, api })
   const commits = createGroupCommit({
     accept: (batch) => inbox.accept(batch),
     clock,

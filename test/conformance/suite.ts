@@ -12,6 +12,7 @@ import { describeReap } from './reap.ts'
 import { describeReplays } from './replays.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
+import { describeSubscription } from './subscription.ts'
 import { describeViews } from './views.ts'
 import { describeWalk } from './walk.ts'
 
@@ -32,6 +33,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeReplays(harness)
     describeViews(harness)
     describeOperations(harness)
+    describeSubscription(harness)
     if (harness.reopen) describeReopen(harness)
     if (harness.crash) describeCrash(harness)
     describeWalk(harness)

@@ -50,6 +50,14 @@ test('R81 advance moves a manual clock on and says what was delivered meanwhile:
   expect((await steered.run('emulator advance 3h')).out).toMatch(/^3h on, it is 2026-01-01T03:01:01\.000Z\n/)
 })
 
+test('R88 advance says that attempts may have been made again while a fault repeats them', async () => {
+  await using steered = await startSteered(answerStatus(200), quiet)
+  await steered.stage.control('POST', '/faults', { direction: 'out', fault: { kind: 'duplicate' }, rate: 1 })
+  const { code, out, errors } = await steered.run('emulator advance 1s')
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(out).toMatch(/\n0 attempts: 0 acknowledged, 0 failed or made again; /)
+})
+
 test('a clock that is not manual is not advanced, a duration that is none is refused: exit code 1', async () => {
   await using steered = await startSteered(answerStatus(200), quiet)
   await steered.stage.control('POST', '/clock', { mode: 'real' })

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
-import { runCli, startCli, type CliProcess, type CliResult } from '../support/cli.ts'
+import { forPeople, runCli, startCli, type CliProcess, type CliResult } from '../support/cli.ts'
 import { createTestReceiver, type Answer, type TestReceiver } from './emulator-receiver.ts'
 import { controlToken, startStage, type Stage } from './emulator-stage.ts'
 
@@ -9,7 +9,7 @@ export const secret = 'whsec_of-the-cli-test-0001'
 export interface Steered extends AsyncDisposable {
   readonly stage: Stage
   readonly receiver: TestReceiver
-  /** Runs a command, its words parted by spaces, on this emulator. */
+  /** Runs a command, its words parted by spaces, on this emulator. Without `--json` it prints for people. */
   run(line: string, env?: Readonly<Record<string, string>>): Promise<CliResult>
   start(line: string): CliProcess
 }
@@ -18,7 +18,7 @@ export interface Steered extends AsyncDisposable {
 export async function startSteered(answer: Answer, options: Partial<EmulatorOptions> = {}): Promise<Steered> {
   const receiver = await createTestReceiver(answer)
   const stage = await startStage({ endpoints: [{ url: receiver.url, secret }], ...options })
-  const args = (line: string) => [...line.split(' '), '--emulator', stage.emulator.url ?? '']
+  const args = (line: string) => forPeople([...line.split(' '), '--emulator', stage.emulator.url ?? ''])
   const env = { EMULATOR_CONTROL_TOKEN: controlToken }
   return {
     stage,

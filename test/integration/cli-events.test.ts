@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { compileCache } from '../support/cli.ts'
+import { compileCache, forPeople } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/auth.ts'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
@@ -34,11 +34,11 @@ interface Run {
   readonly errors: string
 }
 
-/** Runs a command in a process of its own, with no settings but the given ones. */
+/** Runs a command in a process of its own, with no settings but the given ones. Without `--json` it prints for people. */
 function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   // A port where nothing listens, so that a sidecar of this machine is not taken for the one of the test.
   const settings = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env }
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [program, ...forPeople(args)], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

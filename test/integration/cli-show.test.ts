@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runCli } from '../support/cli.ts'
+import { forPeople, runCli } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -33,7 +33,9 @@ test('events show names the place in the file of the handler under the error of 
   await sidecar.drained()
   const env = { INBOX_ADMIN_TOKEN: testToken }
   const run = (...args: string[]) =>
-    runCli([...args, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env }).then((result) => result.out)
+    runCli(forPeople([...args, '--admin-url', sidecar.adminUrl]), { cwd: sidecar.dir, env }).then(
+      (result) => result.out,
+    )
   const out = await run('events', 'show', 'evt_1')
 
   const lines = out.split('\n')

@@ -7,14 +7,14 @@ import { eventSchemas, eventTypes } from '../../schema/index.ts'
 import { createLoneEvents } from '../../src/emulator/lone-events.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { verify } from '../../src/signature/verify.ts'
-import { runCli } from '../support/cli.ts'
+import { forPeople, runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { linesOf, secret } from './cli-emulator-run.ts'
 import { answerStatus, createTestReceiver, type TestReceiver } from './emulator-receiver.ts'
 
 const lacking: Pick<TestReceiver['requests'][number], 'body' | 'headers'> = { body: Buffer.of(), headers: {} }
 const run = (line: string) =>
-  runCli(['trigger', ...line.split(' ')], { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
+  runCli(forPeople(['trigger', ...line.split(' ')]), { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
 
 test('R72 without an emulator an event is posted once, signed over its exact bytes', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/demo-credentials.ts'
-import { cliFile, runCli, startCli } from '../support/cli.ts'
+import { cliFile, forPeople, runCli, startCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { has } from '../support/tools.ts'
 
@@ -66,7 +66,7 @@ test('the demo shows all ten types within 10 s of its start, then duplicates, re
   expect((await fetch(dashboard)).status).toBe(200)
   const [, adminUrl = ''] = await output.see(/ {2}admin {6}(http:\S+) /)
   const atAdmin = { cwd: dir.path, env: { INBOX_ADMIN_TOKEN: demoCredentials.adminToken } }
-  const list = await runCli(['dead', 'list', '--admin-url', adminUrl], atAdmin)
+  const list = await runCli(forPeople(['dead', 'list', '--admin-url', adminUrl]), atAdmin)
   expect(list.out).toContain(dead)
   await runCli(['dead', 'requeue', '--all', '--admin-url', adminUrl], atAdmin)
   await output.see(new RegExp(`↳ unlucky handled ${dead} this time\n`))

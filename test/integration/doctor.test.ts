@@ -1,11 +1,12 @@
 import Sqlite from 'better-sqlite3'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
-import { runCli } from '../support/cli.ts'
+import { forPeople, runCli } from '../support/cli.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
@@ -35,15 +36,19 @@ test('doctor says what a time out of service costs, and exits with 1 until that 
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   await serve(file, [13 * hour, 1_500, 2_000, 3_600_000, 2_000])
-  const doctor = (...args: string[]) =>
-    runCli(['doctor', ...args], {
-      cwd: dir.path,
-      env: { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1' },
-    })
+  await mkdir(join(dir.path, 'handlers'))
+  const env = {
+    INBOX_SECRETS: 'the-secret-of-the-test',
+    INBOX_DATABASE_URL: `sqlite:${file}`,
+    INBOX_PORT: '0',
+    INBOX_ADMIN_PORT: '0',
+  }
+  const doctor = (...args: string[]) => runCli(forPeople(['doctor', ...args]), { cwd: dir.path, env })
 
   const found = await doctor()
   expect(found).toMatchObject({ code: 1, errors: '' })
-  expect(found.out.split('\n\n').slice(1).join('\n\n')).toBe(`\
+  expect(found.out).toMatch(/^fail {2}inbox +1 time out of service with lost events$/m)
+  expect(found.out.split('\n\n').slice(3).join('\n\n')).toBe(`\
 out of service from 2026-01-06T14:00:03.500Z to 2026-01-06T14:00:05.500Z (stopped)
   all: tried again by the sender, the last of them by 2026-01-06T14:01:35.500Z
   none of these has come since
@@ -70,7 +75,7 @@ Once that is dealt with: onchain-inbox doctor --acknowledge
     errors: '',
   })
   const after = await doctor()
-  expect(after.code).toBe(0)
+  expect(after.code, after.out).toBe(0)
   expect(after.out).toMatch(/given up by the sender;\n {2}acknowledged at 20/)
   expect(after.out).not.toContain('replay them by hand')
   expect((await doctor('--acknowledge')).out).toBe('there was nothing to acknowledge\n')
@@ -99,7 +104,7 @@ test('each start says what is to be replayed, and who is paused, until somebody 
   expect(await metric()).toBe('3')
 
   const cli = (...args: string[]) =>
-    runCli(['doctor', ...args, '--admin-url', sidecar.adminUrl], {
+    runCli(forPeople(['doctor', ...args, '--admin-url', sidecar.adminUrl]), {
       cwd: sidecar.dir,
       env: { INBOX_ADMIN_TOKEN: testToken },
     })

@@ -174,7 +174,7 @@ test('R87 a replay that cannot be written down is refused, and comes all the sam
   send(outgoing())
   await deliveries.settled()
   const [{ deliveryId } = { deliveryId: '' }] = deliveries.list({}, 1)
-  const write = store.write
+  const write = store.write.bind(store)
   let writes = 0
   // The first one is of what came before, the second of the replay.
   Object.assign(store, {

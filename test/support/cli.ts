@@ -43,3 +43,14 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
 export function runCli(args: readonly string[], options: CliOptions): Promise<CliResult> {
   return startCli(args, options).ended
 }
+
+/** A program that runs the command line in a terminal of its own, so many columns wide (needs script). */
+export function inTerminal(args: readonly string[], columns: number): readonly string[] {
+  const quoted = [process.execPath, cliFile, ...args].map((word) => `'${word}'`)
+  return ['script', '-qefc', `stty cols ${columns}; ${quoted.join(' ')}`, '/dev/null']
+}
+
+/** The arguments that have a command print for people, as on a terminal, unless they ask for JSON. */
+export function forPeople(args: readonly string[]): readonly string[] {
+  return args.includes('--json') ? args : [...args, '--table']
+}

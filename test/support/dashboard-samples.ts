@@ -14,7 +14,9 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 31, 14, 0, second)).to
 export function sampleEvent(seq: number): WorldEvent {
   return {
     seq,
-    cause: 'chance',
+    cause: seq,
+    alertIds: [],
+    audience: 'all',
     event: {
       id: `evt_${String(seq).padStart(26, '0')}`,
       type: 'token.new_listing',
@@ -43,7 +45,7 @@ function sampleAttempt(attempt: number): Attempt {
     isExtra: false,
     faults: attempt === 1 ? ['delay', 'tamper'] : [],
     requestHeaders: { 'Content-Type': 'application/json', 'X-Service-Signature': '0123abcd…' },
-    responseHeaders: { 'content-type': 'text/html', 'set-cookie': ['a=1', 'b=2'] },
+    responseHeaders: { 'content-type': 'text/html', 'set-cookie': 'a=1, b=2' },
     responseExcerpt: nasty.excerpt,
     nextAttemptAt: attempt < 6 ? at(attempt + 1) : null,
   }

@@ -8,6 +8,7 @@ import { readSecretArgument } from '../../src/cli/secret-argument.ts'
 import { addVerifyCommand } from '../../src/cli/verify.ts'
 import { InboxError } from '../../src/errors.ts'
 import { sign } from '../../src/signature/sign.ts'
+import { forPeople } from '../support/cli.ts'
 
 const secret = '0123456789abcdef'
 const body = '{"id":"evt_1"}'
@@ -44,7 +45,7 @@ async function run(...args: string[]): Promise<number> {
       return folder.endsWith('empty') ? [] : [{ name: 'big', types: handlerTypes, file: join(folder, 'big.ts') }]
     },
   })
-  await program.parseAsync(args, { from: 'user' })
+  await program.parseAsync(forPeople(args), { from: 'user' })
   return Number(process.exitCode ?? 0)
 }
 

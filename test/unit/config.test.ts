@@ -47,6 +47,8 @@ describe('defaults and values', () => {
       admin: { host: '127.0.0.1', port: 8081, hosts: [] },
       database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
       handlersDir: join(cwd, 'handlers'),
+      sinks: [],
+      baseDir: cwd,
       bodyLimitBytes: 1_048_576,
       ackTimeoutMs: 4000,
       maxConnections: 1000,
@@ -397,7 +399,10 @@ describe('config file', () => {
 describe('INBOX_FORWARD_URL', () => {
   test('makes a folder of handlers that nobody asked for unnecessary', async () => {
     const url = 'http://127.0.0.1:3000/webhooks'
-    expect(await load({ INBOX_FORWARD_URL: url })).toMatchObject({ forwardUrl: url, handlersDir: null })
+    expect(await load({ INBOX_FORWARD_URL: url })).toMatchObject({
+      sinks: [{ name: 'forward', kind: 'forward', options: { url }, routes: [{ types: ['*'] }] }],
+      handlersDir: null,
+    })
     const asked = await load({ INBOX_FORWARD_URL: url, INBOX_HANDLERS: './handlers' })
     expect(asked.handlersDir).toBe(join(cwd, 'handlers'))
     await mkdir(join(cwd, 'handlers'))
@@ -416,6 +421,6 @@ describe('INBOX_FORWARD_URL', () => {
 
   test('is described without its query, which may hold a token', async () => {
     const config = await load({ INBOX_FORWARD_URL: 'https://app.example.com/hook?token=abc' })
-    expect(describeConfig(config)).toContainEqual(['events forwarded to', 'https://app.example.com/hook'])
+    expect(describeConfig(config)).toContainEqual(['sink forward', 'forward to https://app.example.com/hook, gets *'])
   })
 })

@@ -1,5 +1,5 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/clock.ts'
@@ -106,28 +106,3 @@ test('pages show the files of docs/examples, which tests run, as they are', () =
   expect([...shown.keys()].toSorted()).toEqual(files)
   for (const file of files) expect(shown.get(file), file).toBe(read(file))
 })
-
-test('every link between pages leads to a file and a heading that are there', () => {
-  const broken = pages.flatMap((page) =>
-    [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
-      .filter(([, path = '', anchor]) => !leadsSomewhere(page, path, anchor))
-      .map(([link]) => `${page}: ${link}`),
-  )
-  expect(broken).toEqual([])
-})
-
-function leadsSomewhere(page: string, path: string, anchor: string | undefined): boolean {
-  const file = path === '' ? page : join(dirname(page), path)
-  if (!existsSync(join(root, file))) return false
-  return anchor === undefined || anchorsOf(read(file)).includes(anchor)
-}
-
-/** As GitHub makes them of headings. */
-function anchorsOf(page: string): string[] {
-  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  )
-}

@@ -9,8 +9,8 @@ import { migrations, type NumberedMigration } from '../../src/inbox/sqlite/migra
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
 
-const second: NumberedMigration = {
-  name: '0002-note',
+const later: NumberedMigration = {
+  name: '0003-note',
   oldest: 2,
   migration: {
     async up(db) {
@@ -21,7 +21,7 @@ const second: NumberedMigration = {
 }
 
 const failing: NumberedMigration = {
-  name: '0002-failing',
+  name: '0003-failing',
   oldest: 2,
   migration: {
     async up(db) {
@@ -87,7 +87,9 @@ const bytesOf = (file: string) =>
 describe('the schema of a file', () => {
   test('is made when it is new', async () => {
     using opened = await open(newFile())
-    expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual([{ name: '0001-initial' }])
+    expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
+      migrations.map(({ name }) => ({ name })),
+    )
     expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 1 })
   })
 
@@ -104,26 +106,26 @@ describe('the schema of a file', () => {
 
   test('is upgraded when it is older, with a backup of the whole file beside it', async () => {
     const file = await aKilledFile(migrations)
-    using opened = await open(file, [...migrations, second])
+    using opened = await open(file, [...migrations, later])
     expect(opened.db.prepare('SELECT id, note FROM event').all()).toEqual(
       ['a', 'b', 'c'].map((id) => ({ id, note: null })),
     )
     expect(opened.evidence).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
     expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 2 })
 
-    using backup = await open(`${file}.before-0002`)
+    using backup = await open(`${file}.before-0003`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
   })
 
   test('is upgraded once', async () => {
     const file = await aFile()
-    const known = [...migrations, second]
+    const known = [...migrations, later]
     using first = await open(file, known)
     first.close()
-    rmSync(`${file}.before-0002`)
+    rmSync(`${file}.before-0003`)
     using again = await open(file, known)
     expect(again.evidence.lastSeq).toBe(2)
-    expect(existsSync(`${file}.before-0002`)).toBe(false)
+    expect(existsSync(`${file}.before-0003`)).toBe(false)
   })
 
   test('is as it was after an upgrade that failed half-way, and this program still opens it', async () => {
@@ -159,22 +161,36 @@ describe('the schema of a file', () => {
   })
 })
 
+test('a file of the first schema is upgraded: it can keep a registration, and has its events', async () => {
+  const file = await aFile()
+  const db = new Sqlite(file)
+  db.exec(`DROP TABLE subscription; DELETE FROM kysely_migration WHERE name = '0002-subscription'`)
+  db.close()
+  using opened = await open(file)
+  const { store } = opened
+  const next = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
+  const begun = store.transact([], () => store.subscriptions.begin(next, null))
+  expect(begun).toEqual({ ...next, id: 1, state: 'begun', answer: null })
+  expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+  expect(existsSync(`${file}.before-0002`)).toBe(true)
+})
+
 describe('a file of a newer program', () => {
   test.each([
     ['that was closed', aFile],
     ['that was killed', aKilledFile],
   ])('%s is refused and left byte for byte as it was', async (_, make) => {
-    const file = await make([...migrations, second])
+    const file = await make([...migrations, later])
     const before = bytesOf(file)
     await expect(open(file)).rejects.toMatchObject({
       code: 'database_newer',
       exitCode: 1,
       message: expect.stringMatching(
-        /has the migration 0002-note, this program knows up to 0001-initial\. Run the newer/,
+        /has the migration 0003-note, this program knows up to 0002-subscription\. Run the newer/,
       ),
     })
     expect(bytesOf(file)).toEqual(before)
-    using opened = await open(file, [...migrations, second])
+    using opened = await open(file, [...migrations, later])
     expect(opened.evidence.missingSeqs).toBe(0)
   })
 })

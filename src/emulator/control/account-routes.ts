@@ -37,6 +37,9 @@ export const accountRoutes: readonly Route[] = [
   }),
 ]
 
+export type ShownAccount = ReturnType<typeof toAccount>
+export type ShownKey = ReturnType<typeof toKey>
+
 /** An account without anything that is secret. */
 function toAccount({ accountId, name, plan }: Account, accounts: Accounts) {
   return {

@@ -1,5 +1,5 @@
 import { eventsQuery, tokensQuery, walletsQuery } from './bodies.ts'
-import type { World, WorldEvent } from '../world/port.ts'
+import type { World, WorldEvent, WorldViews } from '../world/port.ts'
 import { route, type Route } from './route.ts'
 import { present, toTokenRow } from './shown.ts'
 
@@ -24,7 +24,7 @@ export const browseRoutes: readonly Route[] = [
         .filter((wallet) => network === undefined || wallet.network === network)
         .filter((wallet) => archetype === undefined || wallet.archetype === archetype)
         .filter((wallet) => tracked === undefined || wallet.tracked === tracked)
-      return pageAfter(found, after, limit).map(({ index, ...wallet }) => ({ seq: index + 1, ...wallet }))
+      return pageAfter(found, after, limit).map(toWalletRow)
     },
   }),
   route('GET', '/events', {
@@ -38,6 +38,13 @@ export const browseRoutes: readonly Route[] = [
     },
   }),
 ]
+
+export type ShownWallet = ReturnType<typeof toWalletRow>
+
+/** A wallet in a list; `seq` is its number among all. */
+function toWalletRow({ index, ...wallet }: ReturnType<WorldViews['wallets']>[number] & { readonly tracked: boolean }) {
+  return { seq: index + 1, ...wallet }
+}
 
 /** The list of routes, for whoever asks without a path. */
 export function listRoutes(routes: readonly Route[]): readonly Route[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Attempt, Delivery } from '../deliveries/port.ts'
+import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/port.ts'
 import { ControlError } from './answers.ts'
 import { route, type Controlled, type Route } from './route.ts'
 import { toTime } from './shown.ts'
@@ -36,8 +36,7 @@ export const deliveryRoutes: readonly Route[] = [
     answer({ deliveries }, { id }) {
       const found = deliveries.read(id)
       if (found === null) throw noSuch(id)
-      const { body, log, ...delivery } = found
-      return { ...toShown(delivery), body: body.toString(), log: log.map(toShownAttempt) }
+      return toShownDetail(found)
     },
   }),
   route('POST', '/deliveries/replay', {
@@ -67,12 +66,26 @@ function noSuch(id: string): ControlError {
   return new ControlError(404, 'not_found', `there is no delivery ${id}; GET /_emulator/deliveries lists them`)
 }
 
+/** A delivery as it is shown. */
+export type ShownDelivery = ReturnType<typeof toShown>
+/** With its bytes as text, and its attempts, oldest first. */
+export type ShownDetail = ReturnType<typeof toShownDetail>
+export type ShownAttempt = ReturnType<typeof toShownAttempt<Attempt>>
+/** An attempt as the stream tells it. */
+export type ShownReport = ReturnType<typeof toShownAttempt<AttemptReport>>
+/** What a bulk replay takes, as it comes. */
+export type ReplayRequest = z.input<typeof replayBody>
+
 function toShown({ createdAt, nextAttemptAt, ...delivery }: Delivery) {
   return {
     ...delivery,
     createdAt: toTime(createdAt),
     nextAttemptAt: nextAttemptAt === null ? null : toTime(nextAttemptAt),
   }
+}
+
+function toShownDetail({ body, log, ...delivery }: NonNullable<ReturnType<Deliveries['read']>>) {
+  return { ...toShown(delivery), body: body.toString(), log: log.map((attempt) => toShownAttempt(attempt)) }
 }
 
 /** An attempt as it is shown, here and in the stream. */

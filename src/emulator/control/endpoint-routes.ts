@@ -93,6 +93,9 @@ function findAlert(accounts: Accounts, id: string): Alert {
   throw new ControlError(404, 'not_found', `there is no alert ${id}; GET /_emulator/alerts lists them`)
 }
 
+export type ShownWebhook = ReturnType<typeof toWebhook>
+export type ShownAlert = ReturnType<typeof toAlert>
+
 /** A webhook without its secret (R76). */
 function toWebhook({ webhookId, accountId, url, events, createdAt }: Webhook) {
   return { webhookId, accountId, url, events, createdAt: toTime(createdAt) }

@@ -1,5 +1,5 @@
-import { timeframes } from '../../../schema/rest/parameters.ts'
-import type { World } from '../world/port.ts'
+import { timeframes, type Timeframe } from '../../../schema/rest/parameters.ts'
+import type { PnlSummary, TokenRef, WalletRef, World, WorldViews } from '../world/port.ts'
 import { ControlError } from './answers.ts'
 import { placeQuery, searchQuery } from './bodies.ts'
 import { route, type Route } from './route.ts'
@@ -20,27 +20,19 @@ export const explorerRoutes: readonly Route[] = [
         const message = `there is no token ${address} on ${network}; GET /_emulator/search finds tokens`
         throw new ControlError(404, 'not_found', message)
       }
-      const prices = views.prices(token, mostPrices).map(({ at, price_usd }) => ({ at: toTime(at), price_usd }))
-      return { token: views.token(token), prices }
+      return toTokenPage(views, token)
     },
   }),
   route('GET', '/world/wallet', {
     query: placeQuery,
     answer({ keeper }, { query: { network, address } }) {
       const world = present(keeper)
-      const { views } = world
-      const wallet = views.findWallet(network, address)
+      const wallet = world.views.findWallet(network, address)
       if (wallet === null) {
         const message = `no wallet ${address} was ever seen on ${network}: has it traded there?`
         throw new ControlError(404, 'wallet_not_found', message)
       }
-      return {
-        overview: views.overview(wallet),
-        pnl: Object.fromEntries(timeframes.map((timeframe) => [timeframe, views.pnl(wallet, timeframe)])),
-        positions: views.portfolio(wallet, firstPage(world, mostPositions)).items,
-        trades: views.trades(wallet, firstPage(world, mostTrades), null).items,
-        tracked: views.trackedWallets().some(({ index }) => index === wallet.index),
-      }
+      return toWalletPage(world, wallet)
     },
   }),
   route('GET', '/search', {
@@ -56,6 +48,26 @@ export const explorerRoutes: readonly Route[] = [
   }),
   route('GET', '/thresholds', { answer: ({ keeper }) => keeper.world.views.thresholds() }),
 ]
+
+export type ShownTokenPage = ReturnType<typeof toTokenPage>
+export type ShownWalletPage = ReturnType<typeof toWalletPage>
+
+function toTokenPage(views: WorldViews, token: TokenRef) {
+  const prices = views.prices(token, mostPrices).map(({ at, price_usd }) => ({ at: toTime(at), price_usd }))
+  return { token: views.token(token), prices }
+}
+
+function toWalletPage(world: World, wallet: WalletRef) {
+  const { views } = world
+  const pnl = timeframes.map((timeframe) => [timeframe, views.pnl(wallet, timeframe)] as const)
+  return {
+    overview: views.overview(wallet),
+    pnl: Object.fromEntries(pnl) as Readonly<Record<Timeframe, PnlSummary>>,
+    positions: views.portfolio(wallet, firstPage(world, mostPositions)).items,
+    trades: views.trades(wallet, firstPage(world, mostTrades), null).items,
+    tracked: views.trackedWallets().some(({ index }) => index === wallet.index),
+  }
+}
 
 function firstPage(world: World, limit: number) {
   return { limit, after: null, asOf: { at: world.now(), seq: world.seq() } }

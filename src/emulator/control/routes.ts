@@ -53,6 +53,8 @@ export const routes: readonly Route[] = [...listRoutes(steering), ...steering]
 
 const shownTokens = 100
 
+export type ShownWorld = ReturnType<typeof toWorld>
+
 function toWorld(keeper: Keeper, isWithDigest: boolean) {
   const world = present(keeper)
   const { views } = world

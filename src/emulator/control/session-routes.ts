@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
+import type { Sessions } from '../session/sessions.ts'
 import { ControlError } from './answers.ts'
 import { refuseOtherMachine, refuseOtherOrigin } from './guard.ts'
 import { isFromThisMachine, namesThisMachine } from './origin.ts'
@@ -12,11 +14,7 @@ const loginBody = z.strictObject({ user: textOf('the name of a user', 256), pass
 export const sessionRoutes: readonly Route[] = [
   route('GET', '/session', {
     isOpen: true,
-    answer({ sessions }, { request }) {
-      const user = sessions.userOf(sessionTokens(request))
-      const isShown = isFromThisMachine(request) && namesThisMachine(request)
-      return { signedIn: user !== null, user, demo: isShown ? sessions.published : null }
-    },
+    answer: ({ sessions }, { request }) => toSession(sessions, request),
   }),
   route('POST', '/session', {
     isOpen: true,
@@ -45,3 +43,11 @@ export const sessionRoutes: readonly Route[] = [
     },
   }),
 ]
+
+export type ShownSession = ReturnType<typeof toSession>
+
+function toSession(sessions: Sessions, request: IncomingMessage) {
+  const user = sessions.userOf(sessionTokens(request))
+  const isShown = isFromThisMachine(request) && namesThisMachine(request)
+  return { signedIn: user !== null, user, demo: isShown ? sessions.published : null }
+}

@@ -15,6 +15,9 @@ export function toClock({ clock }: Pick<Keeper, 'clock'>) {
   return { mode, speed, now: toTime(now) }
 }
 
+export type ShownClock = ReturnType<typeof toClock>
+export type ShownToken = ReturnType<typeof toTokenRow>
+
 /** A token in a list; `seq` is its number among all. */
 export function toTokenRow(views: WorldViews, ref: TokenRef) {
   const { address, symbol, name, price_usd } = views.token(ref)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { eventTypes } from '../../../schema/index.ts'
 import { InboxError } from '../../errors.ts'
 import { pathProblem } from '../overriding.ts'
-import type { TriggerRequest, Triggering } from '../triggering.ts'
+import type { TriggerRequest, Triggered, Triggering } from '../triggering.ts'
 import { ControlError } from './answers.ts'
 import { route, type Route } from './route.ts'
 import { numberFrom, wholeNumberFrom } from './values.ts'
@@ -34,16 +34,19 @@ export const triggerRoutes: readonly Route[] = [
   route('POST', '/trigger', {
     body: triggerBody,
     async answer({ triggering }, { body }) {
-      const triggered = await trigger(triggering, body)
-      return {
-        type: body.type,
-        count: body.count,
-        events: triggered.slice(0, mostListed),
-        isRaw: body.set !== undefined,
-      }
+      return toShown(body, await trigger(triggering, body))
     },
   }),
 ]
+
+/** What is asked for, as it comes. */
+export type TriggerOrder = z.input<typeof triggerBody>
+export type ShownTriggered = ReturnType<typeof toShown>
+
+/** Of many events only the first are listed. */
+function toShown({ type, count, set: given }: z.output<typeof triggerBody>, triggered: readonly Triggered[]) {
+  return { type, count, events: triggered.slice(0, mostListed), isRaw: given !== undefined }
+}
 
 async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerRequest) {
   try {

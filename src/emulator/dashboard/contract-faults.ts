@@ -1,33 +1,13 @@
-// What is answered about faults.
+// What is answered about faults, and what is asked for.
 
-export type FaultDirection = 'out' | 'in'
+export type { FaultKind, FaultParameter } from '../faults/catalogue.ts'
+export type { StoredRule as StoredFault } from '../faults/port.ts'
 
-export interface FaultParameter {
-  readonly name: string
-  readonly default?: unknown
-  readonly about: string
-  /** What it may be, where that is a list. */
-  readonly choices?: readonly unknown[]
-}
-
-export interface FaultKind {
-  readonly kind: string
-  readonly direction: FaultDirection
-  readonly about: string
-  readonly parameters: readonly FaultParameter[]
-}
-
+/** A rule as the form makes it; the emulator checks it. */
 export interface FaultRule {
-  readonly direction: FaultDirection
+  readonly direction: 'out' | 'in'
   readonly fault: { readonly kind: string } & Readonly<Record<string, unknown>>
   readonly [limit: string]: unknown
-}
-
-export interface StoredFault {
-  readonly id: string
-  readonly rule: FaultRule
-  /** How often it struck. */
-  readonly struck: number
 }
 
 export interface Scenario {

@@ -1,4 +1,4 @@
-import type { AuditRecord, ViewPort } from '../port.ts'
+import type { AuditRecord, SubscriptionPort, ViewPort } from '../port.ts'
 import type { PruneStep, Pruning } from './pruning.ts'
 import type { SqliteStore } from './store.ts'
 import type { Writer } from './writer.ts'
@@ -15,7 +15,8 @@ export type Acts = Pick<
   | 'dropQuarantined'
   | 'prune'
   | 'acknowledgeGaps'
->
+> &
+  Pick<SubscriptionPort, 'beginSubscription' | 'endSubscription'>
 
 /** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
 const batchSize = 500
@@ -106,6 +107,13 @@ export function createActs(writer: Writer): Acts {
         const seenTo = store.gaps.acknowledge()
         if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo })
         return seenTo
+      }),
+    beginSubscription: (next, replaces) => writer.run(({ subscriptions }) => subscriptions.begin(next, replaces)),
+    endSubscription: (id, result) =>
+      writer.run((store) => {
+        if (store.subscriptions.end(id, result)) {
+          store.note('subscription.register', { subscription: id, state: result.state })
+        }
       }),
     dropQuarantined: (id, reason) => act('quarantine.drop', { id, reason }, (store) => store.dropQuarantined(id)),
   }

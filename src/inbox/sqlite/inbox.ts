@@ -1,7 +1,16 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../errors.ts'
 import { siblingModule } from '../../sibling-module.ts'
-import type { AcceptPort, AcceptResult, CrashedRun, HandlerRoute, Inbox, ReplayRecord, ViewPort } from '../port.ts'
+import type {
+  AcceptPort,
+  AcceptResult,
+  CrashedRun,
+  HandlerRoute,
+  Inbox,
+  ReplayRecord,
+  Subscription,
+  ViewPort,
+} from '../port.ts'
 import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, type Packed } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
@@ -156,6 +165,9 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     dropQuarantined: act('dropQuarantined'),
     prune: act('prune'),
     acknowledgeGaps: act('acknowledgeGaps'),
+    beginSubscription: act('beginSubscription'),
+    endSubscription: act('endSubscription'),
+    subscription: () => read<Subscription | null>('subscription'),
     deadLetter: view('deadLetter'),
     gaps: view('gaps'),
     audit: view('audit'),

@@ -123,6 +123,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     unknownIds: async (ids) => views.unknownIds(ids),
     deadLetter: async (runId) => views.deadLetter(runId),
     gaps: async () => views.gaps(),
+    subscription: async () => views.subscription(),
     audit: async (query) => views.audit(query),
     replays: async (query) => views.replays(query),
     replay: async (id) => views.replay(id),

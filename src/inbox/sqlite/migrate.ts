@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { InboxError, messageOf } from '../../errors.ts'
 import { classifyFailure } from './failure.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { subscription } from './migrations/0002-subscription.ts'
 
 /** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
 export interface NumberedMigration {
@@ -12,7 +13,10 @@ export interface NumberedMigration {
   readonly migration: Migration
 }
 
-export const migrations: readonly NumberedMigration[] = [{ name: '0001-initial', oldest: 1, migration: initial }]
+export const migrations: readonly NumberedMigration[] = [
+  { name: '0001-initial', oldest: 1, migration: initial },
+  { name: '0002-subscription', oldest: 1, migration: subscription },
+]
 
 /**
  * Brings a database to the newest schema that is known, in one transaction. An older one is copied to

@@ -16,6 +16,7 @@ if (parentPort) {
     deadLetters: answer(views.deadLetters),
     deadLetter: answer(views.deadLetter),
     gaps: answer(() => views.gaps()),
+    subscription: answer(() => views.subscription()),
     audit: answer(views.audit),
     replays: answer(views.replays),
     replay: answer(views.replay),

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { runStates, type RunState, type StateEntry } from '../port.ts'
+import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
 import type { ProgressRow } from './progress.ts'
 
@@ -66,6 +66,12 @@ export interface KeptBody {
   readonly receivedAt: number
   /** How many bytes the bodies of its table had up to it, itself among them. */
   readonly total: number
+}
+
+export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
+  /** JSON */
+  readonly events: string
+  readonly state: number
 }
 
 export interface ReplayRow {
@@ -216,6 +222,10 @@ const texts = {
   acknowledgeGaps: `UPDATE gap SET acknowledged_at = ? WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL`,
   deleteGaps: `DELETE FROM gap WHERE id <= (SELECT max(id) FROM gap) - ? AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
   setConcurrencies: `SELECT name, concurrency FROM handler WHERE concurrency IS NOT NULL`,
+  newestSubscription: `SELECT id, digest, url, events, secret_label AS secretLabel, state, at, answer FROM subscription
+     WHERE state < 2 ORDER BY id DESC LIMIT 1`,
+  insertSubscription: `INSERT INTO subscription (digest, url, events, secret_label, state, at) VALUES (?, ?, ?, ?, 0, ?)`,
+  endSubscription: `UPDATE subscription SET state = ?, answer = ? WHERE id = ? AND state = 0`,
   insertAudit: `INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
   dropUntried: `UPDATE run SET state = ${state.dropped}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
@@ -342,6 +352,9 @@ export function prepareStatements(db: Database) {
     acknowledgeGaps: write<[number]>(t.acknowledgeGaps),
     deleteGaps: write<[number]>(t.deleteGaps),
     setConcurrencies: read<[], { name: string; concurrency: number }>(t.setConcurrencies),
+    newestSubscription: read<[], SubscriptionRow>(t.newestSubscription),
+    insertSubscription: write<[string, string, string, string, number]>(t.insertSubscription),
+    endSubscription: write<[number, string | null, number]>(t.endSubscription),
     insertAudit: write<[number, string, string]>(t.insertAudit),
     dropRun: write<[number, number]>(t.dropRun),
     dropUntried: write<[number, number]>(t.dropUntried),

@@ -23,6 +23,7 @@ import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
 import { prepareStatements, state } from './statements.ts'
+import { createSubscriptions } from './subscriptions.ts'
 
 /** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
 export interface WaitingClaim extends ClaimRequest {
@@ -247,6 +248,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     replays,
     pruning,
     gaps,
+    subscriptions: createSubscriptions(sql),
     /** Handlers that get runs of older events first. */
     backfilling: () => handlers.backfilling(),
     /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */

@@ -22,6 +22,7 @@ import {
   type ReplayRecord,
   type RunError,
   type RunRecord,
+  type Subscription,
   type ViewPort,
 } from '../port.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
@@ -29,7 +30,8 @@ import { createMatcher } from '../routes.ts'
 import type { Acts } from './acts.ts'
 import type { CountPart, ReplayCount } from './count-replay.ts'
 import { statusOfRuns, type ProgressRow } from './progress.ts'
-import { state, type ReplayRow } from './statements.ts'
+import { state, statementTexts, type ReplayRow, type SubscriptionRow } from './statements.ts'
+import { toSubscription } from './subscriptions.ts'
 
 /** The read side of the store, synchronous, over its own read-only connection. */
 export type SqliteViews = {
@@ -37,6 +39,7 @@ export type SqliteViews = {
     ...args: Parameters<ViewPort[M]>
   ) => Awaited<ReturnType<ViewPort[M]>>
 } & {
+  readonly subscription: () => Subscription | null
   /** The record of a replay that was just started. */
   readonly replayStarted: (id: number) => ReplayRecord
   readonly countReplay: (part: CountPart) => ReplayCount
@@ -185,6 +188,7 @@ export function createViews(db: Database): SqliteViews {
      FROM gap WHERE id > (SELECT max(id) FROM gap) - ? OR (lost_to IS NOT NULL AND acknowledged_at IS NULL) ORDER BY id DESC`,
   )
   const pages = (name: string) => Number(db.pragma(name, { simple: true }))
+  const newestSubscription = db.prepare<[], SubscriptionRow>(statementTexts.newestSubscription)
   const auditBelow = db.prepare<
     [number, number],
     { id: number; at: number; action: AuditRecord['action']; detail: string }
@@ -394,6 +398,7 @@ export function createViews(db: Database): SqliteViews {
     deadLetters,
     deadLetter,
     gaps,
+    subscription: () => toSubscription(newestSubscription.get()),
     audit,
     replays,
     replay,

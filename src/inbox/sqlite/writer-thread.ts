@@ -37,6 +37,8 @@ function actOperations(acts: Acts) {
     dropQuarantined: answer(acts.dropQuarantined),
     prune: answer(acts.prune),
     acknowledgeGaps: answer(acts.acknowledgeGaps),
+    beginSubscription: answer(acts.beginSubscription),
+    endSubscription: answer(acts.endSubscription),
   }
 }
 

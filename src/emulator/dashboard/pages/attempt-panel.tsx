@@ -53,9 +53,7 @@ export function AttemptPanel({ attempt }: { readonly attempt: Attempt }) {
 }
 
 function HeaderList({ title, headers }: { readonly title: string; readonly headers: Attempt['requestHeaders'] }) {
-  const lines = Object.entries(headers).flatMap(([name, value]) =>
-    [value].flat().map((one) => `${toVisible(name)}: ${toVisible(one)}`),
-  )
+  const lines = Object.entries(headers).map(([name, value]) => `${toVisible(name)}: ${toVisible(value)}`)
   return (
     <div className="ui-json">
       <h4>{title}</h4>

@@ -1,0 +1,44 @@
+// Prints how large the package is, beside what is allowed; ends with 1 where that is exceeded. It measures dist/ as it is there.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { installedLock } from './installed.mjs'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+
+const [packed] = JSON.parse(run('npm', ['pack', '--dry-run', '--json']))
+
+/** What, how much, how much at most, in which unit. To raise a limit is a decision: say in the changelog what it buys. */
+const rows = [
+  ['the tarball', packed.size / 1024, 1400, 'KiB'],
+  ['its content', packed.unpackedSize / 1024, 5000, 'KiB'],
+  ['its files', packed.entryCount, 1500, ''],
+  ['packages of an installation', Object.keys(installedLock().packages).length, 140, ''],
+  // For people to look at: how long something takes depends on what else the machine does.
+  ["import of 'onchain-inbox'", importMs('./dist/src/index.js'), Infinity, 'ms'],
+  ["import of 'onchain-inbox/client'", importMs('./dist/src/client/index.js'), Infinity, 'ms'],
+]
+
+for (const [what, amount, limit, unit] of rows) {
+  const isOver = amount > limit
+  if (isOver) process.exitCode = 1
+  const allowed = limit === Infinity ? unit : `of ${limit} ${unit}`
+  const cells = [what.padEnd(34), Math.round(amount).toString().padStart(6), allowed.padEnd(14)]
+  console.log(cells.join(' ') + (isOver ? ' TOO MUCH' : ''))
+}
+
+/** The best of some processes, without what Node itself takes: whatever else the machine does only adds to it. */
+function importMs(file) {
+  const program = `const begun = performance.now(); await import(${JSON.stringify(file)}); console.log(performance.now() - begun)`
+  const times = Array.from({ length: 3 }, () => Number(run(process.execPath, ['--input-type=module', '-e', program])))
+  return Math.min(...times)
+}
+
+function run(command, args) {
+  const { status, stdout } = spawnSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 2 ** 25,
+  })
+  if (status !== 0) throw new Error(`${command} ${args[0]} failed: is the package built (\`npm run build\`)?`)
+  return stdout
+}

@@ -1,0 +1,198 @@
+import { mkdir, open, readdir, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { openFileLock, type FileLock } from './file-lock.ts'
+import { readFileEnd } from './torn-line.ts'
+
+export interface AppendFileOptions {
+  /** Absolute. Its folder is made where it is missing. */
+  readonly path: string
+  /** A file that would become longer is put aside first, as `<path>.000001`, `<path>.000002` … */
+  readonly maxBytes: number
+  /** How many of those are kept: the newest. Undefined: all. */
+  readonly keep?: number | undefined
+  readonly fsync: boolean
+  /** Told when part of a line was cut off that a process left there when it died. */
+  readonly onCut: (bytes: number) => void
+}
+
+export interface AppendFile {
+  /** Appends whole lines; once it has resolved the disk has them, if `fsync`. After an error some may be there, each of them whole. */
+  append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+interface Opened {
+  readonly file: string
+  readonly lock: FileLock
+}
+
+/**
+ * A file that is only ever added to, by this thread and by others that write to it in the same way: a lock beside it lets in one at a
+ * time. A pipe or a terminal is written to without any of this.
+ */
+export function createAppendFile(options: AppendFileOptions): AppendFile {
+  const { maxBytes, keep, fsync, onCut } = options
+  let opened: Promise<Opened> | undefined
+  let handle: FileHandle | undefined
+  /** How long the file was when it was last left in good order; undefined: unknown. */
+  let leftAt: number | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function openOnce(): Promise<Opened> {
+    await mkdir(dirname(options.path), { recursive: true })
+    const file = await realPath(options.path)
+    return { file, lock: await openFileLock(`${file}.lock`) }
+  }
+
+  /** The file as it is now: another may have put it aside, or somebody may have removed it. */
+  async function current(file: string): Promise<FileHandle> {
+    const there = await statOf(file)
+    if (handle !== undefined) {
+      const { ino, dev } = await handle.stat()
+      if (there?.ino === ino && there.dev === dev) return handle
+      await closeHandle()
+    }
+    handle = await open(file, 'a+')
+    if (there === undefined && fsync) await syncFolder(file)
+    return handle
+  }
+
+  async function closeHandle(): Promise<void> {
+    const old = handle
+    handle = undefined
+    leftAt = undefined
+    await old?.close()
+  }
+
+  async function mendEnd(file: FileHandle, length: number): Promise<number> {
+    if (length === leftAt) return length
+    const end = await readFileEnd(file, length)
+    if (end.kind === 'whole') return length
+    if (end.kind === 'unended') {
+      await file.appendFile('\n')
+      return length + 1
+    }
+    await file.truncate(end.start)
+    onCut(length - end.start)
+    return end.start
+  }
+
+  async function write(file: FileHandle, lines: readonly Uint8Array[], length: number): Promise<number> {
+    const bytes = Buffer.concat(lines)
+    try {
+      await file.appendFile(bytes)
+      if (fsync) await file.datasync()
+      return (leftAt = length + bytes.length)
+    } catch (error) {
+      // What is left of it would stand before the next attempt.
+      await file.truncate(length).catch(() => {})
+      await closeHandle().catch(() => {})
+      throw error
+    }
+  }
+
+  async function putAside(file: string): Promise<void> {
+    await closeHandle()
+    const there = await numbersAside(file)
+    const next = (there.at(-1) ?? 0) + 1
+    await rename(file, aside(file, next))
+    if (fsync) await syncFolder(file)
+    if (keep === undefined) return
+    const all = [...there, next]
+    for (const number of all.slice(0, Math.max(0, all.length - keep))) await rm(aside(file, number), { force: true })
+  }
+
+  async function appendAlone(file: string, lines: readonly Uint8Array[]): Promise<void> {
+    let to = await current(file)
+    let length = await mendEnd(to, (await to.stat()).size)
+    for (let from = 0; from < lines.length;) {
+      const fitting = howManyFit(lines.slice(from), maxBytes - length)
+      if (fitting === 0 && length > 0) {
+        await putAside(file)
+        to = await current(file)
+        length = 0
+        continue
+      }
+      // A line that is longer than a file may be gets one of its own.
+      const part = lines.slice(from, from + Math.max(1, fitting))
+      length = await write(to, part, length)
+      from += part.length
+    }
+  }
+
+  async function append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    const there = await statOf(options.path)
+    if (there !== undefined && !there.isFile()) return appendToDevice(options.path, lines)
+    opened ??= openOnce()
+    opened.catch(() => (opened = undefined))
+    const { file, lock } = await opened
+    await lock.hold(signal, () => appendAlone(file, lines))
+  }
+
+  return {
+    append(lines, signal) {
+      const appended = last.then(() => append(lines, signal))
+      last = appended.catch(() => {})
+      return appended
+    },
+    async close() {
+      await last
+      await closeHandle()
+      const { lock } = (await opened?.catch(() => undefined)) ?? {}
+      opened = undefined
+      lock?.close()
+    },
+  }
+}
+
+/** How many of the first lines have `bytes` bytes or less together. */
+function howManyFit(lines: readonly Uint8Array[], bytes: number): number {
+  let left = bytes
+  const first = lines.findIndex(({ length }) => (left -= length) < 0)
+  return first === -1 ? lines.length : first
+}
+
+function aside(file: string, number: number): string {
+  return `${file}.${String(number).padStart(6, '0')}`
+}
+
+async function numbersAside(file: string): Promise<number[]> {
+  const prefix = `${basename(file)}.`
+  const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix))
+  const numbers = names.map((name) => name.slice(prefix.length)).filter((rest) => /^\d{6,12}$/.test(rest))
+  return numbers.map(Number).sort((a, b) => a - b)
+}
+
+/** The one name of a file that may not be there yet: without symbolic links. */
+async function realPath(path: string): Promise<string> {
+  if ((await statOf(path)) !== undefined) return realpath(path)
+  return join(await realpath(dirname(path)), basename(path))
+}
+
+async function statOf(path: string) {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function appendToDevice(path: string, lines: readonly Uint8Array[]): Promise<void> {
+  const device = await open(path, 'a')
+  try {
+    await device.appendFile(Buffer.concat(lines))
+  } finally {
+    await device.close()
+  }
+}
+
+/** A new name is only as durable as its folder. */
+async function syncFolder(file: string): Promise<void> {
+  const folder = await open(dirname(file), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

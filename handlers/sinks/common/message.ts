@@ -1,0 +1,219 @@
+import type { AnyEvent } from 'onchain-inbox'
+import { formatAmount, formatPercent, formatText, formatUsd, shortAddress } from 'onchain-inbox/format'
+import { explorerLinks, networkOf, type ExplorerLink } from './explorer.ts'
+
+export type Severity = 'info' | 'warning' | 'critical'
+type Fact = readonly [label: string, value: string]
+type Data = Readonly<Record<string, unknown>>
+
+/** What is to be said of an event, for whatever shows it. Its text is on one line and safe to show, but not escaped for markup. */
+export interface Message {
+  readonly title: string
+  /** What the title does not say. */
+  readonly facts: readonly Fact[]
+  readonly severity: Severity
+  readonly links: readonly ExplorerLink[]
+  /** When the event was created, as it says: RFC 3339. */
+  readonly time: string
+  readonly type: string
+  readonly network: string | null
+  readonly eventId: string
+}
+
+interface Wording {
+  readonly title: string
+  readonly severity: Severity
+  readonly facts: readonly (Fact | undefined)[]
+}
+
+/** Where the service's levels of risk begin that are worth a look, and an alarm. */
+const highRisk = 50
+const criticalRisk = 75
+const longestText = 1_000
+
+const text = (value: unknown): string => formatText(value, 64)
+const addressFact = (label: string, value: unknown): Fact | undefined =>
+  typeof value === 'string' && value !== '' ? [label, formatText(value, 128)] : undefined
+const summaryFact = (value: unknown): Fact | undefined =>
+  typeof value === 'string' && value !== '' ? ['summary', formatText(value, longestText)] : undefined
+
+/** By type (R93–R102). A map, because an event can come with any type, `constructor` too. */
+const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (data: Data) => Wording>([
+  [
+    'token.price_alert',
+    (data) => ({
+      title: `${text(data.symbol)} is at ${formatUsd(data.current_price_usd)}, ${alertWord(data.alert_type)} ${formatUsd(data.threshold_usd)}`,
+      severity: 'info',
+      facts: [['24h', formatPercent(data.change_pct_24h)], addressFact('token', data.token_address)],
+    }),
+  ],
+  [
+    'token.new_listing',
+    (data) => ({
+      title: `${text(data.symbol)} (${text(data.name)}) is listed on ${text(data.dex)} with ${formatUsd(data.initial_liquidity_usd)}`,
+      severity: 'info',
+      facts: [
+        addressFact('token', data.token_address),
+        addressFact('pool', data.pool_address),
+        addressFact('transaction', data.listing_tx),
+      ],
+    }),
+  ],
+  [
+    'token.risk_change',
+    (data) => ({
+      title: `The risk of ${text(data.symbol)} went from ${formatAmount(data.previous_risk_score)} to ${formatAmount(data.current_risk_score)} (${text(data.risk_level)})`,
+      severity: severityOfRisk(data),
+      facts: [
+        ['checks', listOf(data.triggered_checks)],
+        summaryFact(data.ai_summary),
+        addressFact('token', data.token_address),
+      ],
+    }),
+  ],
+  [
+    'wallet.large_trade',
+    (data) => ({
+      title: `${shortAddress(data.wallet_address)} ${tradeWord(data.trade_type)} ${text(data.token_symbol)} for ${formatUsd(data.amount_usd)}`,
+      severity: 'info',
+      facts: [
+        addressFact('wallet', data.wallet_address),
+        addressFact('token', data.token_address),
+        addressFact('transaction', data.tx_hash),
+      ],
+    }),
+  ],
+  [
+    'wallet.new_position',
+    (data) => ({
+      title: `${shortAddress(data.wallet_address)} opened a position in ${text(data.token_symbol)}: ${formatUsd(data.amount_usd)} at ${formatUsd(data.entry_price_usd)}`,
+      severity: 'info',
+      facts: [
+        addressFact('wallet', data.wallet_address),
+        addressFact('token', data.token_address),
+        addressFact('transaction', data.tx_hash),
+      ],
+    }),
+  ],
+  [
+    'wallet.pnl_milestone',
+    (data) => ({
+      title: `${shortAddress(data.wallet_address)} has realized ${formatUsd(data.realized_pnl_usd, { sign: 'always' })}, past ${formatUsd(data.milestone_usd, { sign: 'always' })}`,
+      severity: 'info',
+      facts: [
+        ['ROI', formatPercent(data.roi_pct)],
+        ['timeframe', text(data.timeframe)],
+        addressFact('wallet', data.wallet_address),
+      ],
+    }),
+  ],
+  [
+    'contract.honeypot_detected',
+    (data) => ({
+      title: `${text(data.symbol)} is a honeypot (${text(data.honeypot_type)}), risk ${formatAmount(data.risk_score)}`,
+      severity: 'critical',
+      facts: [
+        ['holders', formatAmount(data.holder_count)],
+        ['liquidity', formatUsd(data.liquidity_usd)],
+        summaryFact(data.ai_summary),
+        addressFact('contract', data.contract_address),
+      ],
+    }),
+  ],
+  [
+    'contract.liquidity_removed',
+    (data) => ({
+      title: `${text(data.symbol)} lost ${formatUsd(data.liquidity_removed_usd)} of liquidity (${formatPercent(data.liquidity_removed_pct, { sign: 'never' })}), ${formatUsd(data.remaining_liquidity_usd)} is left`,
+      severity: 'critical',
+      facts: [
+        addressFact('contract', data.contract_address),
+        addressFact('pool', data.pool_address),
+        addressFact('transaction', data.tx_hash),
+      ],
+    }),
+  ],
+  [
+    'contract.ownership_changed',
+    (data) => ({
+      title: isNobody(data.new_owner)
+        ? `The ownership of ${text(data.symbol)} was renounced by ${shortAddress(data.previous_owner)}`
+        : `The ownership of ${text(data.symbol)} went from ${shortAddress(data.previous_owner)} to ${shortAddress(data.new_owner)}`,
+      severity: isNobody(data.new_owner) ? 'info' : 'warning',
+      facts: [
+        addressFact('contract', data.contract_address),
+        addressFact('previous owner', data.previous_owner),
+        addressFact('new owner', data.new_owner),
+        addressFact('transaction', data.tx_hash),
+      ],
+    }),
+  ],
+  [
+    'pump.graduation',
+    (data) => ({
+      title: `${text(data.symbol)} (${text(data.name)}) graduated with ${formatAmount(data.sol_raised, 9)} SOL`,
+      severity: 'info',
+      facts: [
+        data.bonding_curve_completed === false ? ['bonding curve', 'not completed'] : undefined,
+        addressFact('token', data.token_address),
+        addressFact('pool', data.raydium_pool),
+        addressFact('transaction', data.migration_tx),
+      ],
+    }),
+  ],
+])
+
+/**
+ * Words an event for people (R92–R102, R127): of a type that nobody has worded yet, its type and its first fields. A missing or
+ * odd field shows as `?`; it never throws.
+ */
+export function toMessage(event: AnyEvent): Message {
+  const data = event.data as Data
+  const { title, severity, facts } = wordings.get(event.type)?.(data) ?? unknownWording(event.type, data)
+  const network = networkOf(event)
+  return {
+    title: title.toWellFormed(),
+    facts: facts.flatMap((fact) => (fact === undefined ? [] : [[fact[0], fact[1].toWellFormed()] as const])),
+    severity,
+    links: explorerLinks(event),
+    time: event.created_at,
+    type: event.type,
+    network: network === null ? null : formatText(network, 24).toWellFormed(),
+    eventId: event.id,
+  }
+}
+
+function unknownWording(type: string, data: Data): Wording {
+  const facts = Object.entries(data)
+    .filter(([name, value]) => name !== 'network' && ['string', 'number', 'boolean'].includes(typeof value))
+    .slice(0, 8)
+    .map(([name, value]): Fact => [formatText(name, 32).toWellFormed(), formatText(String(value), 128)])
+  return { title: text(type), severity: 'info', facts }
+}
+
+function alertWord(value: unknown): string {
+  if (value === 'price_above') return 'above'
+  return value === 'price_below' ? 'below' : text(value)
+}
+
+function tradeWord(value: unknown): string {
+  if (value === 'buy') return 'bought'
+  if (value === 'sell') return 'sold'
+  return value === 'swap' ? 'swapped' : text(value)
+}
+
+function severityOfRisk({ previous_risk_score: before, current_risk_score: now }: Data): Severity {
+  if (typeof now !== 'number' || (typeof before === 'number' && now <= before) || now < highRisk) return 'info'
+  return now < criticalRisk ? 'warning' : 'critical'
+}
+
+function listOf(values: unknown): string {
+  if (!Array.isArray(values)) return '?'
+  const shown = values.slice(0, 10).map((value) => formatText(value))
+  const more = values.length > shown.length ? [`${values.length - shown.length} more`] : []
+  return [...shown, ...more].join(', ') || 'none'
+}
+
+/** The address that stands for no owner. */
+function isNobody(address: unknown): boolean {
+  return typeof address === 'string' && /^(?:0x0{40}|1{32})$/.test(address)
+}

@@ -1,0 +1,153 @@
+import type { Pool, PoolClient } from 'pg'
+import { loadPeer } from './peer.ts'
+import { lastOfEach, toBareRow, type Row } from './sql-row.ts'
+import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
+import type { ColumnKind, Table } from './sql-table.ts'
+
+const types: Readonly<Record<ColumnKind, string>> = {
+  text: 'text',
+  number: 'numeric',
+  boolean: 'boolean',
+  json: 'jsonb',
+  time: 'timestamptz',
+  bytes: 'bytea',
+}
+
+const connectMs = 10_000
+/** How long an answer may take beyond what the server lets a statement take. */
+const answerMs = 5_000
+/** Postgres takes 65,535 parameters at most. */
+const rowsAtOnce = 500
+
+/** Tables in a Postgres database. What is missing of them is created when it is opened. */
+export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlStore> {
+  const { default: pg } = await loadPeer(options.sink, 'pg', () => import('pg'))
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    application_name: 'onchain-inbox',
+    connectionTimeoutMillis: connectMs,
+    query_timeout: options.statementTimeoutMs + answerMs,
+    allowExitOnIdle: true,
+  })
+  // Heard, or the loss of an idle connection would end the thread; the pool opens another.
+  pool.on('error', () => {})
+  const begin = `BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`
+
+  async function inTransaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
+    const client = await pool.connect()
+    try {
+      await client.query(begin)
+      await work(client)
+      await client.query('COMMIT')
+    } catch (error) {
+      // Whatever was under way in it: the server takes back what was not committed.
+      client.release(true)
+      throw error
+    }
+    client.release()
+  }
+
+  try {
+    await createMissing(pool, options.tables, inTransaction)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return {
+    async put(rows) {
+      try {
+        await inTransaction((client) => putTogether(client, lastOfEach(rows)))
+      } catch (error) {
+        if (!isOfData(error)) throw error
+        await inTransaction((client) => putEach(client, rows))
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** Nothing is changed where nothing is missing, so that a role without the right to create is enough then. */
+async function createMissing(
+  pool: Pool,
+  tables: readonly Table[],
+  inTransaction: (work: (client: PoolClient) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if ((await missing(pool, tables)).length === 0) return
+  await inTransaction(async (client) => {
+    // One of many replicas at a time.
+    await client.query(`SELECT pg_advisory_xact_lock(hashtext('onchain-inbox sql sink'))`)
+    await client.query((await missing(client, tables)).join(';\n'))
+  })
+}
+
+/** The statements that make what is not there yet. */
+async function missing(client: Pick<Pool | PoolClient, 'query'>, tables: readonly Table[]): Promise<string[]> {
+  const { rows } = await client.query<{ table_name: string; column_name: string }>(
+    `SELECT table_name, column_name FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name = ANY($1)`,
+    [tables.map(({ name }) => name)],
+  )
+  return tables.flatMap((table) => {
+    const there = new Set(rows.flatMap((row) => (row.table_name === table.name ? [row.column_name] : [])))
+    if (there.size === 0) return [createTable(table)]
+    const added = table.columns.filter(({ name }) => !there.has(name))
+    return added.map(
+      ({ name, kind }) => `ALTER TABLE ${quote(table.name)} ADD COLUMN IF NOT EXISTS ${quote(name)} ${types[kind]}`,
+    )
+  })
+}
+
+function createTable({ name, id, columns, certain }: Table): string {
+  const defined = columns.map((column) => {
+    const rule = column.name === id ? ' PRIMARY KEY' : certain.includes(column.name) ? ' NOT NULL' : ''
+    return `${quote(column.name)} ${types[column.kind]}${rule}`
+  })
+  const own = ['seq bigint GENERATED ALWAYS AS IDENTITY', 'stored_at timestamptz NOT NULL DEFAULT now()']
+  return `CREATE TABLE IF NOT EXISTS ${quote(name)} (${[...defined, ...own].join(', ')})`
+}
+
+async function putTogether(client: PoolClient, rows: readonly Row[]): Promise<void> {
+  for (const [table, ofTable] of Map.groupBy(rows, (row) => row.table)) {
+    for (let from = 0; from < ofTable.length; from += rowsAtOnce) {
+      await insert(client, table, ofTable.slice(from, from + rowsAtOnce))
+    }
+  }
+}
+
+/** One by one: of an event that the database cannot hold whole, the bytes without the columns. */
+async function putEach(client: PoolClient, rows: readonly Row[]): Promise<void> {
+  for (const row of rows) {
+    await client.query('SAVEPOINT before_row')
+    try {
+      await insert(client, row.table, [row])
+    } catch (error) {
+      if (!isOfData(error)) throw error
+      await client.query('ROLLBACK TO SAVEPOINT before_row')
+      await insert(client, row.table, [toBareRow(row)])
+    }
+  }
+}
+
+/** A repeat writes the same again, and fills columns that were added since. */
+async function insert(client: PoolClient, { name, id, columns }: Table, rows: readonly Row[]): Promise<void> {
+  const names = columns.map((column) => quote(column.name))
+  const places = rows.map(
+    (_, row) => `(${columns.map((_column, at) => `$${row * columns.length + at + 1}`).join(', ')})`,
+  )
+  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
+  await client.query(
+    `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES ${places.join(', ')}
+     ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`,
+    rows.flatMap(({ values }) => values),
+  )
+}
+
+/** Classes 22 (data exception) and 54 (limit exceeded): the same again would fail again. */
+function isOfData(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(?:22|54)\w{3}$/.test(String(error.code))
+}
+
+function quote(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`
+}

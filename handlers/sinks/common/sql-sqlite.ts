@@ -1,0 +1,125 @@
+import type { Database } from 'better-sqlite3'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Row, Value } from './sql-row.ts'
+import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
+import type { Column, ColumnKind, Table } from './sql-table.ts'
+
+const types: Readonly<Record<ColumnKind, string>> = {
+  text: 'TEXT',
+  number: 'REAL',
+  boolean: 'INTEGER',
+  json: 'TEXT',
+  time: 'TEXT',
+  bytes: 'BLOB',
+}
+
+const lookMs = 20
+
+/**
+ * Tables in a SQLite file, whose path `url` is. SQLite has no exact decimals: a number goes to two columns, `<name>` to reckon with and
+ * `<name>_exact` as the sender wrote it. What is missing of the tables is created when it is opened.
+ */
+export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlStoreOptions): Promise<SqlStore> {
+  const { default: Sqlite } = await import('better-sqlite3')
+  await mkdir(dirname(url), { recursive: true })
+  // Never waits for a lock: other handlers run in this thread.
+  const db = new Sqlite(url, { timeout: 0 })
+  const inserts = new Map<Table, (row: Row) => void>()
+
+  /** Tries again while somebody else writes to the file. */
+  async function alone(work: () => void, signal?: AbortSignal): Promise<void> {
+    for (let waitedMs = 0; ; waitedMs += lookMs) {
+      try {
+        db.transaction(work).immediate()
+        return
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        if (waitedMs >= statementTimeoutMs) {
+          throw new Error(`the database was locked by somebody else for ${statementTimeoutMs} ms`, { cause: error })
+        }
+      }
+      await delay(lookMs, undefined, { signal })
+    }
+  }
+
+  function put(row: Row): void {
+    let insert = inserts.get(row.table)
+    if (insert === undefined) inserts.set(row.table, (insert = prepareInsert(db, row.table)))
+    insert(row)
+  }
+
+  try {
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = FULL')
+    await alone(() => tables.forEach((table) => createMissing(db, table)))
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return {
+    put: (rows, signal) => alone(() => rows.forEach(put), signal),
+    close: () => void db.close(),
+  }
+}
+
+function createMissing(db: Database, table: Table): void {
+  const there = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table.name))
+  if (there.size === 0) {
+    const defined = table.columns.flatMap((column) => definitionsOf(column, table))
+    const stored = `stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`
+    db.exec(
+      `CREATE TABLE ${quote(table.name)} (seq INTEGER PRIMARY KEY AUTOINCREMENT, ${defined.join(', ')}, ${stored})`,
+    )
+    return
+  }
+  for (const column of table.columns) {
+    for (const name of namesOf(column)) {
+      if (there.has(name)) continue
+      const type = name === column.name ? types[column.kind] : 'TEXT'
+      db.exec(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${quote(name)} ${type}`)
+    }
+  }
+}
+
+function definitionsOf(column: Column, { id, certain }: Table): string[] {
+  const rule = `${certain.includes(column.name) ? ' NOT NULL' : ''}${column.name === id ? ' UNIQUE' : ''}`
+  const [name = '', ...exact] = namesOf(column)
+  return [`${quote(name)} ${types[column.kind]}${rule}`, ...exact.map((other) => `${quote(other)} TEXT`)]
+}
+
+function namesOf({ name, kind }: Column): string[] {
+  return kind === 'number' ? [name, `${name}_exact`] : [name]
+}
+
+/** A repeat writes the same again, and fills columns that were added since. */
+function prepareInsert(db: Database, { name, id, columns }: Table): (row: Row) => void {
+  const names = columns.flatMap(namesOf).map(quote)
+  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
+  const statement = db.prepare<unknown[]>(
+    `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
+     ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`,
+  )
+  return ({ values }) => void statement.run(...columns.flatMap(({ kind }, at) => bound(values[at] ?? null, kind)))
+}
+
+function bound(value: Value, kind: ColumnKind): unknown[] {
+  if (kind === 'number') return [value === null ? null : Number(value), value]
+  if (kind === 'time' && typeof value === 'string') return [sortable(value)]
+  return [typeof value === 'boolean' ? Number(value) : value]
+}
+
+/** An RFC 3339 time in UTC with nine fraction digits, so that later times are later texts too. */
+function sortable(time: string): string {
+  const [, seconds = time, fraction = ''] = /^([^.Zz+]{19})(?:\.(\d+))?/.exec(time) ?? []
+  return `${seconds.toUpperCase()}.${fraction.padEnd(9, '0')}Z`
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}
+
+function quote(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`
+}

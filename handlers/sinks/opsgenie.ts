@@ -1,0 +1,108 @@
+import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import type { OpsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
+import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import { cut, expectSuccess, fittingId, isAtLeast, readChoice, readPayload, readText } from './common/incident.ts'
+import { toMessage, type Severity } from './common/message.ts'
+import { hider, postJson } from './common/post.ts'
+
+type Options = SinkSetup<OpsgenieOptions>['options']
+
+interface Act {
+  /** Behind `/v2/alerts`. */
+  readonly path: string
+  readonly body: object
+}
+
+const longestMessage = 130
+const longestDescription = 15_000
+const longestAlias = 512
+const longestTag = 50
+/** All details together may have 8,000 characters. */
+const mostDetails = 20
+const longestDetail = 300
+const priorities: Readonly<Record<Severity, string>> = { critical: 'P1', warning: 'P3', info: 'P5' }
+const expected =
+  "the sink takes { message, description, priority } to open an alert, or { action: 'acknowledge' | 'close', alias } for one that is open"
+
+/** Opens an alert at Opsgenie for each event from `minSeverity` on, once: its alias is the event's id. */
+export default function createOpsgenie({ name, options }: SinkSetup<OpsgenieOptions>): Readonly<SinkDefinition> {
+  const { apiKey, baseUrl } = options
+  const hide = hider([apiKey])
+  return defineSink({
+    name,
+    concurrency: 2,
+    timeoutMs: 30_000,
+    retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
+    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    async send([item], ctx) {
+      const act = item && toAct(item, options)
+      if (act === undefined) return
+      const answer = await postJson({
+        url: `${baseUrl}/v2/alerts${act.path}`,
+        headers: { Authorization: `GenieKey ${apiKey}` },
+        body: act.body,
+        signal: ctx.signal,
+        who: 'Opsgenie',
+        hide,
+      })
+      expectSuccess(answer, 'Opsgenie', ctx)
+    },
+  })
+}
+
+/** Undefined: nothing is to be opened. */
+function toAct(item: SinkItem, options: Options): Act | undefined {
+  return item.payload === undefined ? alertOfEvent(item, options) : actOfPayload(item, options)
+}
+
+function alertOfEvent({ event }: SinkItem, { minSeverity, team, tags }: Options): Act | undefined {
+  const message = toMessage(event)
+  if (!isAtLeast(message.severity, minSeverity)) return undefined
+  const links = message.links.map(({ label, url }) => `${label}: ${url}`)
+  const facts = message.facts.map(([label, value]) => `${label}: ${value}`)
+  const details = [...message.facts, ['event id', event.id], ['event type', event.type]]
+  const body = {
+    message: cut(message.title, longestMessage),
+    alias: fittingId(event.id, longestAlias),
+    description: cut(
+      [message.title, ...facts, ...links, `created at: ${event.created_at}`].join('\n'),
+      longestDescription,
+    ),
+    details: Object.fromEntries(
+      details.slice(0, mostDetails).map(([label = '', value = '']) => [label, cut(value, longestDetail)]),
+    ),
+    priority: priorities[message.severity],
+    source: 'onchain-inbox',
+    tags: [...tags, cut(event.type, longestTag), ...(message.network === null ? [] : [message.network])],
+    ...toTeam(team),
+  }
+  return { path: '', body }
+}
+
+function actOfPayload({ payload, idempotencyKey }: SinkItem, { team, tags }: Options): Act {
+  const members = readPayload(payload, ['action', 'message', 'description', 'priority', 'alias'], expected)
+  const action = readChoice(members, 'action', ['create', 'acknowledge', 'close'], expected) ?? 'create'
+  const alias = readText(members, 'alias', expected)
+  const description = readText(members, 'description', expected)
+  if (action !== 'create') {
+    if (alias === undefined) throw new TerminalError(expected)
+    const path = `/${encodeURIComponent(fittingId(alias, longestAlias))}/${action}?identifierType=alias`
+    return { path, body: { source: 'onchain-inbox' } }
+  }
+  const message = readText(members, 'message', expected)
+  if (message === undefined) throw new TerminalError(expected)
+  const body = {
+    message: cut(message, longestMessage),
+    alias: fittingId(alias ?? idempotencyKey, longestAlias),
+    ...(description !== undefined && { description: cut(description, longestDescription) }),
+    priority: readChoice(members, 'priority', ['P1', 'P2', 'P3', 'P4', 'P5'], expected) ?? 'P3',
+    source: 'onchain-inbox',
+    tags,
+    ...toTeam(team),
+  }
+  return { path: '', body }
+}
+
+function toTeam(team: string | undefined): object {
+  return team === undefined ? {} : { responders: [{ type: 'team', name: team }] }
+}

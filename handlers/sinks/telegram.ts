@@ -1,0 +1,77 @@
+import type { SinkDefinition } from 'onchain-inbox'
+import type { TelegramOptions } from '../../src/config/sinks/telegram.ts'
+import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import { createChatSink } from './common/chat.ts'
+import { readRetryAfter, type Answer } from './common/http.ts'
+import type { Timing } from './common/pacing.ts'
+import { hider, memberOf, postJson } from './common/post.ts'
+import type { Dialect } from './common/split.ts'
+
+/** In HTML. A message holds 4,096 characters as they are shown, and 100 entities, of which a link is one. */
+const dialect: Dialect = {
+  partLimit: 4_096,
+  limit: 4_096,
+  partsPerMessage: 100,
+  linksPerMessage: 100,
+  escape: (character) => htmlEscapes[character] ?? character,
+  link: (label, url) => `<a href="${url}">${label}</a>`,
+  defuse,
+  sizeOf: (shown) => shown.length,
+}
+
+const htmlEscapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Telegram makes links of whatever looks like a name of the web, and has no escape for it: `evil.com` becomes `evil[.]com`. Nor are its own signs for people and commands left whole. */
+function defuse(text: string): string {
+  return text
+    .replaceAll('://', '[:]//')
+    .replaceAll(/(?<=[\p{L}\p{N}_-])[.\u3002\uff0e\uff61](?=\p{L})/gu, '[.]')
+    .replaceAll(/(?<!\w)@(?=\w)|(?<=^|\s)\/(?=\w)/g, (sign) => `${sign}\u2060`)
+}
+
+/** Writes to a Telegram chat as a bot: one message a second, 20 a minute where it is a group or channel. */
+export default function createTelegram(
+  { name, options }: SinkSetup<TelegramOptions>,
+  _tools?: unknown,
+  timing?: Timing,
+): Readonly<SinkDefinition> {
+  const { token, threadId, silent, templates, baseUrl } = options
+  let { chatId } = options
+  const hide = hider([token])
+  const isGroup = /^[-@]/.test(chatId)
+  const toBody = (parts: readonly string[]) => ({
+    chat_id: chatId,
+    text: parts.join('\n'),
+    parse_mode: 'HTML',
+    link_preview_options: { is_disabled: true },
+    ...(threadId !== undefined && { message_thread_id: threadId }),
+    ...(silent && { disable_notification: true }),
+  })
+  const url = `${baseUrl}/bot${token}/sendMessage`
+  const post = (parts: readonly string[], signal: AbortSignal) =>
+    postJson({ url, body: toBody(parts), signal, who: 'Telegram', hide })
+  return createChatSink(
+    {
+      who: 'Telegram',
+      dialect,
+      limits: [{ count: 1, ms: 1_000 }, ...(isGroup ? [{ count: 20, ms: 60_000 }] : [])],
+      async post(parts, { signal, log }) {
+        const answer = await post(parts, signal)
+        const movedTo = memberOf(answer, 'parameters', 'migrate_to_chat_id')
+        if (answer.status !== 400 || typeof movedTo !== 'number') return answer
+        chatId = String(movedTo)
+        log.warn({ chatId }, 'the Telegram group has a new id: set chatId to it')
+        return post(parts, signal)
+      },
+      waitOf,
+    },
+    { name, templates, batch: 14 },
+    timing,
+  )
+}
+
+function waitOf(answer: Answer): number | undefined {
+  if (answer.status !== 429) return undefined
+  const seconds = memberOf(answer, 'parameters', 'retry_after')
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : readRetryAfter(answer.headers)
+}

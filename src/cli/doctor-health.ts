@@ -1,0 +1,104 @@
+import type { GapJson } from '../admin/json.ts'
+import type { HealthJson } from '../admin/views.ts'
+import { fail, ok, warn, type Finding } from '../doctor/finding.ts'
+import { renderTable } from './output.ts'
+
+/** What the inbox itself says, as one finding. */
+export function judgeHealth(health: HealthJson): Finding {
+  const { missing_sequence_numbers: missing, gaps, dead_letters: dead, quarantined, paused } = health
+  const lost = gaps.filter(needsReplay).length
+  if (missing > 0 || lost > 0) {
+    const found = [
+      ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
+      ...(lost === 0 ? [] : [`${lost === 1 ? '1 time' : `${lost} times`} out of service with lost events`]),
+    ].join(', ')
+    const advice = 'replay them by hand in the dashboard of the service; then: onchain-inbox doctor --acknowledge'
+    return fail('inbox', found, advice)
+  }
+  const isPaused = paused || health.paused_handlers.length > 0
+  const waiting = [
+    ...(dead === 0 ? [] : [`${dead} dead letters (onchain-inbox dead list)`]),
+    ...(quarantined === 0 ? [] : [`${quarantined} bodies in quarantine (onchain-inbox quarantine list)`]),
+    ...(isPaused ? ['handlers are paused (onchain-inbox handlers list)'] : []),
+  ]
+  if (waiting.length === 0) return ok('inbox', 'nothing is missing, nothing waits for somebody')
+  return warn('inbox', waiting.join(', '), 'look at them')
+}
+
+function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
+  return lost !== null && acknowledgedAt === null
+}
+
+/** For people: what waits in the inbox, and the times in which nothing was received. */
+export function renderHealth(health: HealthJson): string {
+  const rows = [
+    ['accepted events that are missing from the database', String(health.missing_sequence_numbers)],
+    ['dead letters', String(health.dead_letters)],
+    ['bodies in quarantine', String(health.quarantined)],
+    ['oldest open work', health.oldest_open_at ?? '-'],
+    ['paused', health.paused ? 'all handlers' : health.paused_handlers.join(', ') || '-'],
+  ]
+  const isOver = judgeHealth(health).result !== 'fail'
+  const next = isOver ? [] : ['Once that is dealt with: onchain-inbox doctor --acknowledge']
+  return [renderTable(['inbox', ''], rows), ...renderGaps(health.gaps), ...next].join('\n\n')
+}
+
+const shortMs = 60_000
+const lengthOf = ({ from, to }: GapJson) => Date.parse(to) - Date.parse(from)
+
+/** In full those that matter: the last one, longer ones, and those with lost events. */
+function renderGaps(gaps: readonly GapJson[]): string[] {
+  if (gaps.length === 0) return ['it was never out of service']
+  const matters = gaps.map((gap, index) => index === 0 || gap.lost !== null || lengthOf(gap) >= shortMs)
+  const others = gaps.filter((_, index) => !matters[index])
+  return [...gaps.filter((_, index) => matters[index]).map(renderGap), ...renderShort(others)]
+}
+
+function renderShort(gaps: readonly GapJson[]): string[] {
+  const first = gaps.at(-1)
+  if (first === undefined) return []
+  const seconds = Math.ceil(gaps.reduce((sum, gap) => sum + lengthOf(gap), 0) / 1_000)
+  return [`${gaps.length} more, each of less than a minute, since ${first.from}: ${seconds} s together`]
+}
+
+const kinds = {
+  stopped: 'stopped',
+  killed: 'not running, after a kill or crash',
+  stood_still: 'it stood still or could not write, or its clock was set forward',
+} as const
+
+function renderGap(gap: GapJson): string {
+  const { from, to, kind, last_arrival_at: last } = gap
+  const what =
+    kind === 'restored'
+      ? `restored from a backup that knows nothing of the time from ${from} to ${to}`
+      : `out of service from ${from} to ${to} (${kinds[kind]})`
+  const lines = [
+    what,
+    ...renderLost(gap),
+    ...renderRetried(gap),
+    ...(last === null ? [] : [`the last came at ${last}`]),
+  ]
+  return lines.join('\n  ')
+}
+
+function renderLost({ kind, lost, arrived_lost: arrived, acknowledged_at: at }: GapJson): string[] {
+  if (lost === null) return []
+  const why = kind === 'restored' ? 'those that were accepted are gone, and not tried again' : 'given up by the sender'
+  return [
+    `first sent from ${lost.from} to ${lost.to}: ${why};`,
+    at === null ? 'replay them by hand in the dashboard of the service' : `acknowledged at ${at}`,
+    renderArrived(arrived),
+  ]
+}
+
+function renderRetried({ lost, retried_until: until, arrived, arrived_lost: arrivedLost }: GapJson): string[] {
+  if (until === null) return []
+  const which = lost === null ? 'all' : 'the others'
+  return [`${which}: tried again by the sender, the last of them by ${until}`, renderArrived(arrived - arrivedLost)]
+}
+
+function renderArrived(count: number): string {
+  if (count === 0) return 'none of these has come since'
+  return count === 1 ? '1 of these has come since' : `${count} of these have come since`
+}

@@ -1,0 +1,125 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AnyEvent } from '../../schema/index.ts'
+import type { EventSummaryJson } from '../admin/json.ts'
+import { formatEvent } from '../dispatch/format.ts'
+import { InboxError } from '../errors.ts'
+import { safeText } from '../log.ts'
+import { asEventCommand, collect, withEvents, type EventCommandOptions } from './event-command.ts'
+import { createEventFollower, type EventFilters, type EventFollower } from './event-follower.ts'
+import type { OpenedEvents } from './open-events.ts'
+import { printNote, printResult } from './output.ts'
+import { hasColors, screenOf } from './screen.ts'
+import { untilSignal } from './signals.ts'
+
+interface TailOptions extends EventCommandOptions, EventFilters {
+  readonly follow?: boolean
+  readonly limit: number
+}
+
+const lookMs = 1_000
+const mostAtOnce = 8
+
+/** `onchain-inbox events tail`: the newest events and, with `--follow`, those that come. */
+export function addEventsTailCommand(events: Command, statusHelp: string): void {
+  const tail = events
+    .command('tail')
+    .description(
+      'print the newest events in the order that they came in and, with --follow, the next ones as they come',
+    )
+    .option('-f, --follow', 'go on with those that come, until Ctrl-C')
+    .option('-n, --limit <number>', 'how many to begin with; 0 = none', parseLimit, 20)
+    .option('--type <type>', 'of this type')
+    .option('--network <network>', 'on this network')
+    .option('--address <address>', 'about this token, wallet or contract')
+    .option('--status <status>', `${statusHelp}; with --follow those that come to it, of the newest 1,000`)
+  asEventCommand(tail, 'events tail --follow --type wallet.large_trade').action(async (options: TailOptions) => {
+    const { type, network, address, status } = options
+    const given = Object.entries({ type, network, address, status }).filter(([, value]) => value !== undefined)
+    const filters: EventFilters = Object.fromEntries(given)
+    await withEvents(options, async (opened) => {
+      if (options.follow && !opened.isLive) {
+        throw new InboxError(
+          'admin_unreachable',
+          'no sidecar is running whose events could be followed: start `onchain-inbox serve`, or leave out --follow',
+        )
+      }
+      const follower = createEventFollower(opened, filters)
+      // Begun before the list is read, so that nothing is missed between the two.
+      if (options.follow) await follower.look()
+      const list = await collect((query) => opened.listEvents(query), { ...filters }, Math.max(1, options.limit))
+      const newest = list.data.slice(0, options.limit).toReversed()
+      await printEvents(opened, newest, options)
+      const printed = new Set(newest.map(({ seq }) => seq))
+      const next = async () => (await follower.look()).filter(({ seq }) => !printed.has(seq))
+      if (options.follow) await follow(opened, { ...follower, look: next }, options)
+    })
+  })
+}
+
+/** Follows until a signal, or until nobody reads any more. */
+async function follow(opened: OpenedEvents, follower: EventFollower, options: TailOptions): Promise<void> {
+  const ending = new AbortController()
+  let failure: unknown
+  const following = goOn().catch((error: unknown) => (failure = error))
+  await untilSignal(following.then(() => {}))
+  ending.abort()
+  if (failure !== undefined) throw failure
+
+  async function goOn(): Promise<void> {
+    let isLost = false
+    const found: EventSummaryJson[] = []
+    for (; !ending.signal.aborted; await wait(lookMs, undefined, { signal: ending.signal }).catch(() => {})) {
+      try {
+        found.push(...(await follower.look()))
+        if (isLost) printNote('the sidecar is back')
+        isLost = false
+        if (follower.wasReplaced()) printNote('it has another store, with fewer events: tail goes on with what comes')
+        // Those that were found wait for the sidecar to be back, if it goes now.
+        for (; found.length > 0; found.splice(0, mostAtOnce)) {
+          await printEvents(opened, found.slice(0, mostAtOnce), options)
+        }
+      } catch (error) {
+        if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
+        if (!isLost) printNote('the sidecar has gone: tail goes on when it returns')
+        isLost = true
+      }
+    }
+  }
+}
+
+async function printEvents(
+  opened: OpenedEvents,
+  events: readonly EventSummaryJson[],
+  options: TailOptions,
+): Promise<void> {
+  for (let at = 0; at < events.length; at += mostAtOnce) {
+    const some = events.slice(at, at + mostAtOnce)
+    const envelopes = await Promise.all(some.map(({ id }) => envelopeOf(opened, id)))
+    for (const [index, event] of some.entries()) {
+      const shown = { ...event, envelope: envelopes[index] ?? null }
+      printResult(shown, options, () => renderLine(event, shown.envelope))
+    }
+  }
+}
+
+/** Null where the body is no longer kept. */
+async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
+  try {
+    return (await opened.showEvent(id)).envelope
+  } catch (error) {
+    if (error instanceof InboxError && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+function renderLine(event: EventSummaryJson, envelope: unknown): string {
+  const color = hasColors(process.stdout)
+  const line = formatEvent((envelope ?? { ...event, data: {} }) as AnyEvent, { color })
+  return `${line}  ${screenOf(process.stdout).paint('gray', safeText(event.id))}`
+}
+
+function parseLimit(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected a whole number from 0.')
+}

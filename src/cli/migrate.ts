@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { processEnvironment } from '../config.ts'
+import { parseSettings } from '../config/parse.ts'
+import { collectSettings } from '../config/sources.ts'
+import { InboxError } from '../errors.ts'
+import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/look.ts'
+import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+
+interface MigrateOptions extends OutputOptions {
+  readonly config?: string
+}
+
+/** What `migrate` did; `from` and `backup` as in `Upgrade`. */
+interface Migrated extends Upgrade {
+  readonly file: string
+  /** `missing`: there is no database yet, and none was made. */
+  readonly result: 'missing' | 'current' | 'migrated'
+}
+
+/** `onchain-inbox migrate`: brings the database to the schema of this version, without starting anything. */
+export function addMigrateCommand(program: Command): void {
+  const migrateCommand = program
+    .command('migrate')
+    .description(
+      'bring the database to the schema of this version, after a copy beside it; `serve` does the same at its start',
+    )
+    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
+    .addHelpText('after', '\nExample:\n  $ onchain-inbox migrate')
+  withOutputOptions(migrateCommand).action(async (options: MigrateOptions) => {
+    // The copy holds every event: it is for its own user only.
+    process.umask(0o077)
+    try {
+      printResult(await migrate(await databaseFile(options)), options, render)
+    } catch (error) {
+      process.exitCode = printError(error, options)
+    }
+  })
+}
+
+async function migrate(file: string): Promise<Migrated> {
+  if (!existsSync(file)) return { file, result: 'missing', from: null, to: newestSchema, backup: null }
+  const upgrade = await upgradeDatabase(file)
+  return { file, result: upgrade.from === upgrade.to ? 'current' : 'migrated', ...upgrade }
+}
+
+async function databaseFile({ config }: MigrateOptions): Promise<string> {
+  const cwd = process.cwd()
+  const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
+  const given = await collectSettings(sources)
+  const { INBOX_DATABASE_URL } = given.values
+  const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
+  const all = [...given.problems, ...problems]
+  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
+  const { INBOX_DATABASE_URL: database } = values
+  if (database.kind === 'sqlite') return resolve(cwd, database.file)
+  throw new InboxError(
+    'usage',
+    'memory: begins anew at each start, so there is nothing to migrate; expected a file in INBOX_DATABASE_URL, such as ' +
+      'sqlite:./data/inbox.db',
+  )
+}
+
+function render({ file, result, from, to, backup }: Migrated): string {
+  switch (result) {
+    case 'missing':
+      return `there is no database at ${file} yet: \`onchain-inbox serve\` makes it, with the schema ${to}`
+    case 'current':
+      return `nothing to do: ${file} has the schema ${to}`
+    case 'migrated': {
+      const kept = backup === null ? '' : `\nwhat it was before is kept as ${backup}`
+      return `migrated ${file} from ${from ?? 'an empty file'} to ${to}${kept}`
+    }
+  }
+}

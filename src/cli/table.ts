@@ -1,0 +1,58 @@
+import { safeText } from '../log.ts'
+import { screenOf, toneOf, type Screen } from './screen.ts'
+import { cutText, textWidth } from './text-width.ts'
+
+/** What the next command is given: cut, it would be of no use. A column without a title has the values of facts. */
+const wholeColumns: ReadonlySet<string> = new Set(['', 'id', 'run', 'event', 'replay', 'handler', 'name'])
+const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
+/** Times, and what is not longer, are never cut. */
+const shortCell = 24
+const narrowest = 12
+const gap = '  '
+
+/**
+ * A plain table for people: columns as wide as their widest cell, two spaces between. On a terminal cells are cut, the longest
+ * first, until a line fits, ids and names aside. Control characters are escaped, wherever a cell is from.
+ */
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  screen: Screen = screenOf(process.stdout),
+): string {
+  const cells = rows.map((row) => head.map((_, column) => safeText(row[column] ?? '', Infinity)))
+  const widths = fitColumns(head, cells, screen.columns)
+  const line = (row: readonly string[], paint: (text: string, title: string) => string) =>
+    row
+      .map((cell, column) => {
+        const [title = '', width = 0] = [head[column], widths[column]]
+        const text = cutText(cell, width, title === 'address' ? 'middle' : 'end')
+        return paint(text, title) + ' '.repeat(width - textWidth(text))
+      })
+      .join(gap)
+      .trimEnd()
+  const paintCell = (text: string, title: string) => {
+    const tone = stateColumns.has(title) ? toneOf(text) : undefined
+    return tone === undefined ? text : screen.paint(tone, text)
+  }
+  const paintTitle = (text: string) => (text === '' ? text : screen.paint('bold', text))
+  return [line(head, paintTitle), ...cells.map((row) => line(row, paintCell))].join('\n')
+}
+
+function fitColumns(
+  head: readonly string[],
+  cells: readonly (readonly string[])[],
+  columns: number,
+): readonly number[] {
+  const widths = head.map((title, column) =>
+    Math.max(textWidth(title), ...cells.map((row) => textWidth(row[column] ?? ''))),
+  )
+  const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
+  let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
+  for (; excess > 0; excess--) {
+    const open = widths.map((width, column) => (canShrink[column] && width > narrowest ? width : 0))
+    const widest = Math.max(...open)
+    if (widest === 0) break
+    widths[open.indexOf(widest)] = widest - 1
+  }
+  return widths
+}

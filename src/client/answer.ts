@@ -1,0 +1,124 @@
+import { createExactReader, type ExactReader } from '../exact.ts'
+import { safeText } from '../log.ts'
+import { ApiError, ApiProtocolError } from './errors.ts'
+import type { ApiRequest } from './request.ts'
+import type { ApiAnswer } from './types.ts'
+
+/** An answer that came as a whole. */
+export interface Received {
+  /** What was asked, for messages. */
+  readonly label: string
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * The answer as the caller gets it (R8–R15).
+ *
+ * @throws ApiError for an answer that is no success, ApiProtocolError for one that is not in the envelope
+ */
+export function toAnswer(received: Received, data: ApiRequest['data'], now: number): ApiAnswer<unknown> {
+  const { status, text } = received
+  const body = parse(text)
+  const envelope = isObject(body) ? body : undefined
+  if (status < 200 || status > 299 || envelope?.['success'] === false) throw toError(received, body, now)
+  if (envelope === undefined) throw notJson(received)
+  if (envelope['success'] !== true || !isExpected(envelope['data'], data)) {
+    const kind = data === 'any' ? 'value' : data
+    throw invalid(received, `expected {"success": true, "data": …} with a${kind === 'object' ? 'n' : ''} ${kind} in it`)
+  }
+  let exact: ExactReader | undefined
+  return {
+    data: envelope['data'],
+    meta: isObject(envelope['meta']) ? envelope['meta'] : {},
+    status,
+    requestId: received.headers.get('X-Request-Id'),
+    body,
+    exact: (path) => (exact ??= createExactReader(text))(path),
+  }
+}
+
+/** How long an answer asks to wait: seconds, or a date (R107). Null if it does not say. */
+function readRetryAfter(headers: Headers, now: number): number | null {
+  const text = headers.get('Retry-After')?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
+  const at = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : NaN
+  return Number.isNaN(at) ? null : Math.max(0, at - now)
+}
+
+/** A repeat cannot mend what the service refuses, has not, or does not speak. */
+const lasting: readonly number[] = [501, 505]
+
+function toError({ label, status, headers, text }: Received, body: unknown, now: number): ApiError {
+  const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
+  const isRedirect = status >= 300 && status <= 399
+  const code = textOf(error['code']) ?? (isRedirect ? 'redirected' : `http_${status}`)
+  const said = textOf(error['message']) ?? (isRedirect ? redirected : `no reason was given (${text.length} characters)`)
+  const message = `${label} was answered ${status} ${safeText(code, 60)}: ${safeText(said, 500)}${detailsOf(error)}`
+  return new ApiError(message + (advice[status] ?? ''), {
+    code,
+    status,
+    requestId: headers.get('X-Request-Id') ?? textOf(error['request_id']) ?? null,
+    body,
+    retryAfterMs: readRetryAfter(headers, now),
+    isRetryable: status === 408 || status === 429 || (status >= 500 && !lasting.includes(status)),
+  })
+}
+
+const redirected =
+  'a redirect is not followed, because the API key would go along; give the address it leads to as base URL'
+
+const advice: Readonly<Record<number, string>> = {
+  401: '; check the API key, it is made in the dashboard under Settings, API Keys',
+  403: '; give the key the scope that it lacks, in the dashboard under Settings, API Keys',
+}
+
+/** Where the problems of a refused request are. */
+function detailsOf(error: Json): string {
+  const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
+  const lines = details.filter(isObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
+  return lines.length === 0 ? '' : safeText(` (${lines.slice(0, 5).join('; ')})`, 500)
+}
+
+/** With the type of JSON it is an answer that broke off; else it comes from somebody else, and a repeat will, too. */
+function notJson(received: Received): ApiProtocolError {
+  const type = received.headers.get('Content-Type') ?? 'none'
+  const isBroken = /^application\/json\b/i.test(type)
+  const problem = isBroken
+    ? `expected JSON, received ${received.text === '' ? 'nothing' : 'something else, or a part of it'}`
+    : `expected JSON, received the type ${safeText(type, 80)}: is the base URL that of the service?`
+  return invalid(received, problem, isBroken)
+}
+
+function invalid({ label, status, headers }: Received, problem: string, isRetryable = false): ApiProtocolError {
+  return new ApiProtocolError(`${label} was answered ${status}, but ${problem}`, {
+    code: 'answer_invalid',
+    status,
+    requestId: headers.get('X-Request-Id'),
+    isRetryable,
+  })
+}
+
+function isExpected(value: unknown, data: ApiRequest['data']): boolean {
+  if (data === 'any') return value !== undefined
+  return data === 'list' ? Array.isArray(value) : isObject(value)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

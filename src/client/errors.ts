@@ -1,0 +1,57 @@
+export interface ApiErrorOptions {
+  readonly code: string
+  readonly status?: number | null
+  readonly requestId?: string | null
+  readonly body?: unknown
+  readonly retryAfterMs?: number | null
+  readonly isRetryable: boolean
+  readonly cause?: unknown
+}
+
+/**
+ * A call that did not succeed (R10, R106): the service refused it, or, as a subclass, there was no usable answer. Its message says
+ * what was asked, what came, and what to do. It never holds the API key.
+ */
+export class ApiError extends Error {
+  override readonly name: string = 'ApiError'
+  /** What went wrong, for programs: the service's own code, or one of the client's. More may come: rather go by `status`. */
+  readonly code: string
+  /** Of the answer; null if there was none. */
+  readonly status: number | null
+  /** By which the service knows the request. */
+  readonly requestId: string | null
+  /** The JSON of the answer, unknown members included; undefined if it was none. */
+  readonly body: unknown
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfterMs: number | null
+  /** Whether the same call may succeed later. */
+  readonly isRetryable: boolean
+
+  constructor(message: string, options: ApiErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = options.code
+    this.status = options.status ?? null
+    this.requestId = options.requestId ?? null
+    this.body = options.body
+    this.retryAfterMs = options.retryAfterMs ?? null
+    this.isRetryable = options.isRetryable
+  }
+}
+
+/** No answer came, or it broke off: `network_failed`, or `certificate_untrusted`, which no repeat can mend. */
+export class ApiNetworkError extends ApiError {
+  override readonly name = 'ApiNetworkError'
+}
+
+/** The time of the call was over: `timed_out`. */
+export class ApiTimeoutError extends ApiError {
+  override readonly name = 'ApiTimeoutError'
+}
+
+/**
+ * What came is no answer of the service: `answer_invalid` (no JSON, or not in the envelope), `answer_too_large`,
+ * `cursor_repeated`.
+ */
+export class ApiProtocolError extends ApiError {
+  override readonly name = 'ApiProtocolError'
+}

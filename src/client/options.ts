@@ -1,0 +1,68 @@
+import { parseApiUrl } from '../api-url.ts'
+import type { Clock } from '../clock.ts'
+import { InboxError } from '../errors.ts'
+import { silentLogger, type Logger } from '../log.ts'
+import type { TransportOptions } from './transport.ts'
+import { waitingClock } from './wait.ts'
+
+export interface ClientOptions {
+  /**
+   * Where the service is, with the prefix `/v1` at its end or without it (R6). HTTPS, or HTTP to this machine; other HTTP with
+   * `allowInsecure` only (R5).
+   */
+  readonly baseUrl: string
+  /** What every request carries (R66). A function is asked before each request: so a key can be replaced. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined
+  /**
+   * How long a call may take in all, its repeats and the pauses between them included, in milliseconds. What it waits for its turn
+   * under the rate limit is not counted. Default 30,000.
+   */
+  readonly timeoutMs?: number | undefined
+  /** How often a call is repeated at most. Default 3. */
+  readonly retries?: number | undefined
+  /** Lets the key go over plain HTTP to other machines. Default false. */
+  readonly allowInsecure?: boolean | undefined
+  /** Default: the one of the platform. */
+  readonly fetch?: typeof fetch | undefined
+  /** Time and randomness. Default: the system's. */
+  readonly clock?: Clock | undefined
+  /** In [0, 1): for the pauses between repeats. Default: of the clock. */
+  readonly random?: (() => number) | undefined
+  /** Ends every call of the client. */
+  readonly signal?: AbortSignal | undefined
+  /** Where repeats and waits are told. Default: nowhere. */
+  readonly log?: Logger | undefined
+}
+
+const longestTimeoutMs = 2 ** 31 - 1
+const mostRetries = 100
+
+/** @throws InboxError `config_invalid`, never with the key */
+export function parseClientOptions(options: ClientOptions): TransportOptions {
+  const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, clock = waitingClock, log = silentLogger } = options
+  if (typeof baseUrl !== 'string') throw refused('baseUrl', 'a URL such as https://api.example.com/v1')
+  if (apiKey === undefined || apiKey === '')
+    throw refused('apiKey', 'the API key of the service, or a function that gives it')
+  requireWhole('timeoutMs', timeoutMs, 1, longestTimeoutMs)
+  requireWhole('retries', retries, 0, mostRetries)
+  return {
+    baseUrl: parseApiUrl(baseUrl, { allowInsecure: options.allowInsecure ?? false }),
+    apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
+    timeoutMs,
+    retries,
+    fetch: options.fetch ?? fetch,
+    clock,
+    random: options.random ?? (() => clock.random()),
+    signal: options.signal,
+    log,
+  }
+}
+
+function requireWhole(name: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw refused(name, `a whole number from ${min} to ${max}`)
+}
+
+function refused(name: string, expected: string): InboxError {
+  return new InboxError('config_invalid', `createClient: ${name}: expected ${expected}`)
+}

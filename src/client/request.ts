@@ -1,0 +1,88 @@
+import { networkIds } from '../../schema/envelope.ts'
+import { InboxError } from '../errors.ts'
+import { safeText } from '../log.ts'
+import type { Query } from './api.ts'
+import type { Operation } from './operations.ts'
+
+/** A request, but for who asks. */
+export interface ApiRequest {
+  readonly method: Operation['method']
+  /** Below the prefix of the version, encoded. */
+  readonly path: string
+  /** With its question mark, or empty (R49). */
+  readonly query: string
+  /** JSON text, or null (R50). */
+  readonly body: string | null
+  readonly data: Operation['data'] | 'any'
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+/**
+ * Sorts the arguments of an operation: what its path names goes there, the rest into the query, or into the body of POST and
+ * PATCH. Undefined ones are left out.
+ *
+ * @throws InboxError `usage` for arguments that cannot be sent, and for a network that the service has not (R4)
+ */
+export function toRequest({ method, path, data }: Operation, args: Arguments): ApiRequest {
+  const rest = new Map(Object.entries(args).filter(([, value]) => value !== undefined))
+  if (rest.has('network')) requireNetwork(rest.get('network'))
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = rest.get(name)
+    rest.delete(name)
+    return toSegment(name, value)
+  })
+  const hasBody = method === 'post' || method === 'patch'
+  const others = Object.fromEntries(rest)
+  return { method, path: filled, query: hasBody ? '' : toQuery(others), body: hasBody ? toJson(others) : null, data }
+}
+
+/** A GET of any path below the prefix of the version; the prefix itself may be there or not (R6). */
+export function toGetRequest(path: string, query: Query): ApiRequest {
+  const [first, ...segments] = path.replace(/^\/v1(?=\/)/, '').split('/')
+  if (first !== '' || segments.length === 0 || /[?#]/.test(path)) {
+    throw unusable('path', 'expected a path such as /trending, its query as second argument', path)
+  }
+  const encoded = segments.map((segment) => toSegment('path', segment))
+  return { method: 'get', path: `/${encoded.join('/')}`, query: toQuery(query), body: null, data: 'any' }
+}
+
+function requireNetwork(value: unknown): void {
+  if (!networkIds.some((id) => id === value))
+    throw unusable('network', `expected one of ${networkIds.join(', ')}`, value)
+}
+
+/** One part of a path. A URL takes `.` and `..` for something else, however they are encoded. */
+function toSegment(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
+    throw unusable(name, 'expected text that can be part of a path', value)
+  }
+  return encodeURIComponent(value)
+}
+
+function toQuery(query: Arguments): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    return [`${encodeURIComponent(name)}=${encodeURIComponent(toText(name, value))}`]
+  })
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+function toText(name: string, value: unknown): string {
+  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return String(value)
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  throw unusable(name, 'expected text, a number, true or false', value)
+}
+
+function toJson(members: Arguments): string {
+  try {
+    return JSON.stringify(members)
+  } catch (error) {
+    throw new InboxError('usage', 'the arguments cannot be sent: expected values that JSON can hold', { cause: error })
+  }
+}
+
+function unusable(name: string, expected: string, value: unknown): InboxError {
+  const received = typeof value === 'string' ? JSON.stringify(safeText(value, 80)) : typeof value
+  return new InboxError('usage', `${name}: ${expected}, received ${received}`)
+}

@@ -1,0 +1,75 @@
+import type { ConfiguredSink } from '../config/sinks/load.ts'
+import { InboxError } from '../errors.ts'
+import { siblingModule } from '../sibling-module.ts'
+import type { Secret } from '../signature/keys.ts'
+import { sign } from '../signature/sign.ts'
+import type { ResolvedHandler } from './define.ts'
+import type { SinkDefinition } from './define-sink.ts'
+import { parseDefinition } from './parse-definition.ts'
+import { toMatch, typesOf } from './route-match.ts'
+
+/** What a bundled sink is made from: `options` are those of its kind, checked and complete. */
+export interface SinkSetup<O> {
+  readonly name: string
+  readonly options: O
+}
+
+/** What the program lends to bundled sinks. */
+export interface SinkTools {
+  /** The signature of these bytes by the webhook secret of that label, or by the first there is. Throws where there is none. */
+  sign(raw: Uint8Array, secretLabel: string): string
+  /** The header that the signature goes into. */
+  readonly signatureHeader: string
+  /** The folder that relative paths start at: absolute. */
+  readonly baseDir: string
+}
+
+/** The default export of `handlers/sinks/<kind>.ts`. */
+type CreateSink = (setup: SinkSetup<unknown>, tools: SinkTools) => Readonly<SinkDefinition>
+
+/** The sinks of the settings, and what they are lent. Plain data: it goes from thread to thread. */
+export interface BundledSinks extends Pick<SinkTools, 'signatureHeader' | 'baseDir'> {
+  readonly configured: readonly ConfiguredSink[]
+}
+
+/**
+ * Loads the module of one sink and makes it as the settings say. `secrets` is asked whenever something is to be signed. Throws
+ * InboxError `handler_invalid` where the settings ask for what its kind cannot do.
+ */
+export async function loadBundledSink(
+  sink: ConfiguredSink,
+  { signatureHeader, baseDir }: BundledSinks,
+  secrets: () => readonly Secret[],
+): Promise<ResolvedHandler> {
+  const { name, kind, options } = sink
+  const file = siblingModule(import.meta.url, `../../handlers/sinks/${kind}`)
+  const { default: create } = (await import(file.href)) as { readonly default: CreateSink }
+  const signWith = (raw: Uint8Array, label: string) => {
+    const all = secrets()
+    const secret = all.find((known) => known.label === label) ?? all[0]
+    if (secret === undefined) throw new Error('there is no webhook secret to sign with')
+    return sign(raw, secret)
+  }
+  const definition = create({ name, options }, { sign: signWith, signatureHeader, baseDir })
+  return parseDefinition(underSettings(definition, sink), `the settings (sinks.${name})`, name)
+}
+
+/** What a kind says of itself, with what the settings say laid over it. */
+function underSettings(definition: Readonly<SinkDefinition>, { name, kind, common, routes }: ConfiguredSink): object {
+  const { retry, breaker, ...others } = common
+  if (definition.batch === undefined && others.batch !== undefined && others.batch > 1) {
+    const message = `sinks.${name}.batch: a sink of the kind ${kind} sends one item at a time; leave \`batch\` out`
+    throw new InboxError('handler_invalid', message)
+  }
+  const own = definition.match?.bind(definition)
+  const routed = toMatch(routes)
+  const match: SinkDefinition['match'] = own && routed ? (event) => own(event) && routed(event) : (own ?? routed)
+  return {
+    ...definition,
+    ...others,
+    ...(routes.length > 0 && { type: typesOf(routes) }),
+    ...(match && { match }),
+    ...(retry && { retry: typeof definition.retry === 'object' ? { ...definition.retry, ...retry } : retry }),
+    ...(breaker !== undefined && { breaker: breaker === false ? undefined : { ...definition.breaker, ...breaker } }),
+  }
+}

@@ -1,0 +1,81 @@
+import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/routes.ts'
+import type { AnyEvent } from '../../schema/index.ts'
+
+/** The types of events that any of the routes may take. */
+export function typesOf(routes: readonly RouteFilter[]): string[] {
+  return [...new Set(routes.flatMap(({ types }) => types))]
+}
+
+/** Whether any of the routes takes an event; undefined where its type alone decides. Pure. */
+export function toMatch(routes: readonly RouteFilter[]): ((event: AnyEvent) => boolean) | undefined {
+  const isByType = routes.every(({ networks, where }) => networks === undefined && where.length === 0)
+  return isByType ? undefined : (event) => routes.some((route) => takes(route, event))
+}
+
+function takes({ types, networks, where }: RouteFilter, event: AnyEvent): boolean {
+  if (!types.some((pattern) => isOfType(pattern, event.type))) return false
+  if (networks !== undefined && !networks.includes(networkOf(event))) return false
+  return where.every((condition) => holds(condition, event))
+}
+
+function isOfType(pattern: string, type: string): boolean {
+  return pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
+}
+
+/** A launch platform that names no network is on Solana; '' where there is none. */
+function networkOf({ type, data }: AnyEvent): string {
+  const network = 'network' in data ? data.network : undefined
+  return type === 'pump.graduation' ? 'solana' : typeof network === 'string' ? network : ''
+}
+
+function holds({ path, tests }: Condition, event: AnyEvent): boolean {
+  const value = valueAt(event, path)
+  return (Object.keys(tests) as (keyof Tests)[]).every((name) => passes(name, tests, value))
+}
+
+function passes(name: keyof Tests, tests: Tests, value: unknown): boolean {
+  switch (name) {
+    case 'eq':
+      return isSame(value, tests.eq)
+    case 'ne':
+      return !isSame(value, tests.ne)
+    case 'in':
+      return tests.in?.some((operand) => isSame(value, operand)) ?? true
+    case 'exists':
+      return (value !== undefined) === tests.exists
+    case 'gt':
+      return compare(value, tests.gt) > 0
+    case 'gte':
+      return compare(value, tests.gte) >= 0
+    case 'lt':
+      return compare(value, tests.lt) < 0
+    case 'lte':
+      return compare(value, tests.lte) <= 0
+  }
+}
+
+const evmAddress = /^0x[0-9a-f]{40}$/i
+
+/** EVM addresses are the same in upper and lower case. */
+function isSame(value: unknown, operand: Operand | undefined): boolean {
+  if (value === operand) return true
+  if (typeof value !== 'string' || typeof operand !== 'string') return false
+  return evmAddress.test(value) && value.toLowerCase() === operand.toLowerCase()
+}
+
+/** Numbers with numbers, texts with texts; all else cannot be compared, and is neither more nor less. */
+function compare(value: unknown, bound: number | string | undefined): number {
+  if (typeof value === 'number' && typeof bound === 'number') return value - bound
+  if (typeof value === 'string' && typeof bound === 'string') return value < bound ? -1 : value > bound ? 1 : 0
+  return NaN
+}
+
+/** What a path leads to: own members only. */
+function valueAt(event: AnyEvent, path: string): unknown {
+  let value: unknown = event
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = Reflect.get(value, name)
+  }
+  return value
+}

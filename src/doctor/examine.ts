@@ -1,0 +1,58 @@
+import { resolve } from 'node:path'
+import type { ConfigSources } from '../config/sources.ts'
+import { examineClock } from './clock.ts'
+import { examineDatabase, type ExaminedDatabase } from './database.ts'
+import { examineDisk } from './disk.ts'
+import type { Finding } from './finding.ts'
+import { examineHandlers } from './handlers.ts'
+import { examineVersions, judgeLimits, openFilesLimit } from './machine.ts'
+import { examinePort } from './ports.ts'
+import { examineSecrets } from './secrets.ts'
+import { examineSettings, type ExaminedSettings } from './settings.ts'
+
+/** What was found on this machine, and how the database stands. */
+export interface Examination {
+  readonly findings: readonly Finding[]
+  readonly database: ExaminedDatabase
+}
+
+/**
+ * Looks at everything on this machine that `serve` depends on: beside a running sidecar, without one, and with settings that cannot
+ * be used. It changes nothing, but for a small file in the folder of the database that it removes again.
+ */
+export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
+  const settings = await examineSettings(sources)
+  const { values, credentials, folder, handlers } = settings
+  const database = examineDatabase(settings.database)
+  const findings = [
+    ...settings.findings,
+    examineVersions(),
+    ...(await examineClock(values.INBOX_API_URL, now)),
+    ...(folder === null ? [] : await disk(settings, folder)),
+    database.finding,
+    ...examineSecrets(credentials, values, (path) => resolve(sources.cwd, path)),
+    ...(handlers === null ? [] : [await examineHandlers(handlers)]),
+    ...(await ports(settings, database.isHeld)),
+    judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
+  ]
+  return { findings, database }
+}
+
+function disk({ values, database }: ExaminedSettings, folder: string): Promise<Finding[]> {
+  return examineDisk({
+    folder,
+    file: database.kind === 'sqlite' ? database.file : '',
+    reserveBytes: values.INBOX_DISK_RESERVE,
+    retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
+    ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
+  })
+}
+
+async function ports({ values, credentials }: ExaminedSettings, isInboxHeld: boolean | null): Promise<Finding[]> {
+  const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: credentials.tls !== undefined }
+  const admin = { host: values.INBOX_ADMIN_HOST, port: values.INBOX_ADMIN_PORT, isTls: false }
+  return [
+    await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld }),
+    await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld }),
+  ]
+}

@@ -1,0 +1,26 @@
+import type { AuditRecord, NewSubscription, Subscription, SubscriptionEnd } from './port.ts'
+
+/** Registrations with the service, kept in memory. `note` writes an entry of the audit. */
+export function createMemorySubscriptions(
+  note: (action: AuditRecord['action'], detail: AuditRecord['detail']) => void,
+) {
+  const all: Subscription[] = []
+  const newest = () => all.findLast(({ state }) => state !== 'failed') ?? null
+  return {
+    newest,
+    begin(next: NewSubscription, replaces: number | null): Subscription | null {
+      if ((newest()?.id ?? null) !== replaces) return null
+      const { digest, url, events, secretLabel, at } = next
+      const begun = { digest, url, events: [...events], secretLabel, at }
+      all.push({ ...begun, id: all.length + 1, state: 'begun', answer: null })
+      return newest()
+    },
+    end(id: number, { state, answer }: SubscriptionEnd): void {
+      const index = all.findIndex((one) => one.id === id && one.state === 'begun')
+      const begun = all[index]
+      if (begun === undefined) return
+      all[index] = { ...begun, state, answer }
+      note('subscription.register', { subscription: id, state })
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
+import { answerFor, type Answer, type AnswerCode } from './answer.ts'
+import { refuseEarly, type ReceiveOptions } from './receive.ts'
+
+/** A delivery as any framework gives it, its body read already. */
+export interface DeliveryRequest {
+  /** What is given and is not `POST` is answered 405. */
+  readonly method?: string
+  /** As they came: `Headers`, or an object whose names may be in any case. */
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  /**
+   * The exact bytes that came, before anything parsed, decoded or decompressed them. A request without a body has none.
+   * Whatever else is given is answered 500 `body_already_read`.
+   */
+  readonly body: Uint8Array | ArrayBuffer | null | undefined
+  /** For the log of refused requests: the address of the other side, and the path. */
+  readonly remoteAddress?: string | undefined
+  readonly url?: string | undefined
+}
+
+/** What is to be answered, as it is. */
+export interface DeliveryResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body: string
+}
+
+export type ReceiveBytesOptions = Pick<
+  ReceiveOptions,
+  'signatureHeader' | 'bodyLimitBytes' | 'ingest' | 'pressure' | 'observer' | 'logReject' | 'state'
+>
+
+/** The same algorithm as `receive` (R73, R75, R79, R90), for a body that somebody else has read. It never rejects. */
+export async function receiveBytes(options: ReceiveBytesOptions, request: DeliveryRequest): Promise<DeliveryResponse> {
+  const startedAt = performance.now()
+  const headers = toObject(request.headers)
+  const refuse = (code: AnswerCode): DeliveryResponse => {
+    const answer = answerFor(code)
+    if (answer.status >= 500) options.observer.refused(code)
+    else options.observer.rejected(code)
+    log(code)
+    return toResponse(answer)
+  }
+  const log = (reason: string) =>
+    options.logReject(
+      { method: request.method, url: request.url, headers, socket: { remoteAddress: request.remoteAddress } },
+      reason,
+    )
+
+  if (request.method !== undefined && request.method !== 'POST') return refuse('method_not_allowed')
+  const refusal = refuseEarly(options, headers)
+  if (refusal !== null) return refuse(refusal)
+  const raw = toBytes(request.body, headers)
+  if (raw === null) return refuse('body_already_read')
+  if (raw.length > options.bodyLimitBytes) return refuse('body_too_large')
+
+  const answer = await options.ingest(raw, headers[options.signatureHeader])
+  if (answer.reason !== undefined) log(answer.reason)
+  if (answer.status < 300) options.observer.acknowledged(performance.now() - startedAt)
+  return toResponse(answer)
+}
+
+export function toResponse({ status, headers, body }: Answer): DeliveryResponse {
+  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body }
+}
+
+/** Null if these are not the bytes that came: then nobody can say whether they are authentic. */
+function toBytes(body: unknown, headers: Readonly<Record<string, string>>): Uint8Array | null {
+  if (isUint8Array(body)) return body
+  if (isAnyArrayBuffer(body)) return new Uint8Array(body)
+  const announcesBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  return (body === undefined || body === null) && !announcesBody ? new Uint8Array() : null
+}
+
+/** Names in lower case; what came several times is joined, as Node does. */
+function toObject(headers: DeliveryRequest['headers']): Readonly<Record<string, string>> {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => {
+      if (value === undefined) return []
+      return [[name.toLowerCase(), typeof value === 'string' ? value : value.join(', ')]]
+    }),
+  )
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+const handler = `import { defineHandler } from 'onchain-inbox'
+import { formatEvent } from 'onchain-inbox/format'
+
+export default defineHandler({
+  type: 'wallet.large_trade',
+  run(event, ctx) {
+    ctx.log.info({ usd: event.data.amount_usd.toFixed(2) }, formatEvent(event))
+  },
+})
+`
+
+test('check --types writes, beside handlers with no node_modules near, what their types are found by', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'tsconfig.json')
+  mkdirSync(join(dir.path, 'handlers'))
+  writeFileSync(join(dir.path, 'handlers/trades.ts'), handler)
+  writeFileSync(join(dir.path, 'handlers/mistaken.ts'), handler.replace('amount_usd', 'amount_eur'))
+  const check = (...args: string[]) => runCli(['check', '--types', ...args], { cwd: dir.path })
+
+  const written = await check('--json')
+  expect(written.code).toBe(0)
+  expect(written.errors).toBe(`the types of ${join(dir.path, 'handlers')} go to ${file}\n`)
+  expect(JSON.parse(written.out)).toEqual({ file, result: 'written' })
+  const compiled = spawnSync(tsc, ['-p', dir.path, '--pretty', 'false'], { encoding: 'utf8' })
+  expect(compiled.stdout.trim().split('\n')).toEqual([
+    expect.stringMatching(/handlers\/mistaken\.ts\(7,\d+\): error TS2551: Property 'amount_eur' does not exist/),
+  ])
+
+  expect(JSON.parse((await check('--json')).out)).toEqual({ file, result: 'kept' })
+  // Its own is written anew, as after a move of the program; one of the user's is not.
+  const [firstLine = ''] = readFileSync(file, 'utf8').split('\n')
+  writeFileSync(file, `${firstLine}\n{}\n`)
+  expect(JSON.parse((await check('--json')).out)).toEqual({ file, result: 'written' })
+}, 90_000)
+
+test('check --types leaves a tsconfig.json of the user alone, says what to add to it, and replaces it by --force', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'tsconfig.json')
+  writeFileSync(file, '{ "files": [] }\n')
+  const check = (...args: string[]) =>
+    runCli(['check', ...args, '--table'], { cwd: dir.path, env: { INBOX_HANDLERS: join(dir.path, 'elsewhere') } })
+
+  const refused = await check('--types')
+  expect(refused).toMatchObject({ code: 1, out: '' })
+  expect(refused.errors).toContain(`usage: ${file} is your own, and was left as it is: add these "paths"`)
+  expect(refused.errors).toContain('"onchain-inbox/testing": [')
+  expect(readFileSync(file, 'utf8')).toBe('{ "files": [] }\n')
+
+  expect(await check('--types', '--force')).toMatchObject({ code: 0, out: `wrote ${file}\n` })
+  expect(readFileSync(file, 'utf8')).toContain('"onchain-inbox/schema"')
+  expect(existsSync(join(dir.path, 'elsewhere'))).toBe(false)
+
+  const misplaced = await check('--force')
+  expect(misplaced).toMatchObject({ code: 1, errors: 'usage: --force goes with --types\n' })
+})

@@ -1,0 +1,101 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { HealthJson } from '../../src/admin/views.ts'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { runCli } from '../support/cli.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
+import { testSecret } from '../support/app.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+interface Report {
+  readonly checks: readonly Finding[]
+  readonly health: HealthJson | null
+}
+
+const resultsOf = ({ checks }: Report) => Object.fromEntries(checks.map(({ check, result }) => [check, result]))
+
+test('doctor looks at the machine before the first start, and leaves it as it was', async () => {
+  await using dir = await createTempDir()
+  await mkdir(join(dir.path, 'handlers'))
+  writeFileSync(join(dir.path, 'handlers/quiet.mjs'), `export default { type: '*', run() {} }`)
+  const env = { INBOX_SECRETS: `main:${testSecret}`, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' }
+  const { code, out, errors } = await runCli(['doctor', '--json'], { cwd: dir.path, env })
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  const report = JSON.parse(out) as Report
+  expect(report.health).toBeNull()
+  expect(report.checks.map(({ check }) => check)).toEqual([
+    'configuration',
+    'versions',
+    'clock',
+    'folder',
+    'file system',
+    'disk space',
+    'disk speed',
+    'database',
+    'secrets',
+    'handlers',
+    'webhook port',
+    'admin port',
+    'limits',
+  ])
+  // Each that is not well says what to do.
+  for (const { result, advice } of report.checks) expect(advice === null).toBe(result === 'ok')
+  expect(readdirSync(dir.path)).toEqual(['handlers'])
+})
+
+test('with settings that cannot be used doctor says so, and looks at everything else', async () => {
+  await using dir = await createTempDir()
+  writeFileSync(join(dir.path, 'onchain-inbox.config.mjs'), `throw new Error('of the config file')`)
+  const env = { INBOX_SECRETS: 'short', INBOX_PORT: '99999', INBOX_ADMIN_PORT: '0' }
+  const { code, out, errors } = await runCli(['doctor', '--json'], { cwd: dir.path, env })
+  expect({ code, errors }).toEqual({ code: 1, errors: '' })
+  const report = JSON.parse(out) as Report
+  const [configuration] = report.checks
+  for (const problem of ['of the config file', 'INBOX_SECRETS: ', 'INBOX_PORT: got "99999"'])
+    expect(configuration?.found).toContain(problem)
+  expect(out).not.toContain('"short"')
+  expect(resultsOf(report)).toMatchObject({ configuration: 'fail', secrets: 'fail', folder: 'ok', versions: 'ok' })
+  expect(report.checks.map(({ check }) => check)).toContain('disk speed')
+
+  const shown = await runCli(['doctor', '--table'], { cwd: dir.path, env })
+  expect(shown.out).toMatch(/^fail {2}configuration {2}the configuration has 3 problems:\n {21}/)
+  expect(shown.out).toMatch(/^ +→ mend it; /m)
+  expect(shown.out).toMatch(/^\d to be mended, \d to be looked at, \d+ well$/m)
+})
+
+test('beside a sidecar doctor asks that for what is in the inbox, and finds its ports and its database in use by it', async () => {
+  await using sidecar = await Sidecar.start({ handlers: { 'quiet.mjs': `export default { type: '*', run() {} }` } })
+  const portOf = (url: string) => new URL(url).port
+  const env = {
+    INBOX_SECRETS: `main:${testSecret}`,
+    INBOX_ADMIN_TOKEN: testToken,
+    INBOX_DATABASE_URL: `sqlite:${sidecar.databaseFile}`,
+    INBOX_PORT: portOf(sidecar.url),
+    INBOX_ADMIN_PORT: portOf(sidecar.adminUrl),
+  }
+  await sidecar.admin('pause', { method: 'POST' })
+  const { code, out } = await runCli(['doctor', '--json'], { cwd: sidecar.dir, env })
+  const report = JSON.parse(out) as Report
+  expect(code).toBe(0)
+  expect(report.health).toMatchObject({ paused: true, missing_sequence_numbers: 0 })
+  const found = (name: string) => report.checks.find(({ check }) => check === name)
+  expect(found('webhook port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
+  expect(found('admin port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
+  expect(found('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('a process works on it') })
+  expect(found('inbox')).toMatchObject({ result: 'warn', found: 'handlers are paused (onchain-inbox handlers list)' })
+
+  // Asked for elsewhere, it is not found.
+  const lost = await runCli(['doctor', '--json'], {
+    cwd: sidecar.dir,
+    env: { ...env, INBOX_ADMIN_TOKEN: '', INBOX_PORT: '0', INBOX_ADMIN_PORT: '1' },
+  })
+  expect(lost.code).toBe(1)
+  const lostReport = JSON.parse(lost.out) as Report
+  expect(lostReport.health).toBeNull()
+  expect(lostReport.checks.find(({ check }) => check === 'inbox')).toMatchObject({
+    result: 'fail',
+    found: expect.stringContaining('a process holds'),
+  })
+})

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import { arrivalOf } from '../fixtures/stored-events.ts'
+import { createAdminStage } from '../support/admin-stage.ts'
+import { inTerminal, runCli, startCli, type CliProcess } from '../support/cli.ts'
+import { has } from '../support/tools.ts'
+import { until } from '../support/until.ts'
+
+const stage = await createAdminStage()
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const options = { cwd: tmpdir(), env: stage.env }
+const args = (line: string) => ['events', 'tail', ...line.split(' ')]
+const idsOf = (out: string) =>
+  out
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+
+/** What a process has printed so far. */
+function read({ child }: CliProcess) {
+  const text = { out: '', errors: '' }
+  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (text.errors += chunk.toString()))
+  return text
+}
+
+test('R93 events tail prints the newest, in the order that they came in, with their envelope', async () => {
+  await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_2'), arrivalOf('evt_3', 'token.price_alert')])
+  const { code, out, errors } = await runCli(args('-n 2'), options)
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(idsOf(out)).toEqual(['evt_2', 'evt_3'])
+  expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ seq: 2, envelope: { data: { amount: 1 } } })
+  const typed = await runCli(args('--type token.price_alert --table'), options)
+  expect(typed.out).toMatch(/^\S+ UTC {2}token\.price_alert .* {2}evt_3\n$/)
+})
+
+test('events tail --follow goes on with those that come, outlives a restart of the sidecar, and ends with 0 on SIGINT', async () => {
+  using tail = startCli(args('-n 1 --follow'), options)
+  const text = read(tail)
+  await until(() => text.out.includes('\n'), 'the first line')
+  await stage.inbox.accept([arrivalOf('evt_4'), arrivalOf('evt_5')])
+  await until(() => text.out.includes('evt_5'), 'what came')
+  await stage.close()
+  await until(() => text.errors.includes('\n'), 'a notice')
+  await stage.inbox.accept([arrivalOf('evt_6')])
+  await stage.open()
+  await until(() => text.out.includes('evt_6'), 'what came meanwhile')
+  tail.child.kill('SIGINT')
+  const { code, out, errors } = await tail.ended
+  expect(code).toBe(0)
+  expect(idsOf(out)).toEqual(['evt_3', 'evt_4', 'evt_5', 'evt_6'])
+  expect(errors).toBe('the sidecar has gone: tail goes on when it returns\nthe sidecar is back\n')
+})
+
+test('events tail --follow ends with 0 when its reader has gone', async () => {
+  using tail = startCli(args('-n 0 --follow'), options)
+  tail.child.stdout.destroy()
+  const accept = setInterval(() => void stage.inbox.accept([arrivalOf(`evt_${performance.now()}`)]), 100)
+  const { code, errors } = await tail.ended.finally(() => clearInterval(accept))
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+})
+
+test('events tail --follow needs a sidecar, and says so: exit code 75', async () => {
+  const gone = { ...stage.env, INBOX_ADMIN_PORT: '1' }
+  const { code, out, errors } = await runCli(args('--follow'), { cwd: tmpdir(), env: gone })
+  expect({ code, out }).toEqual({ code: 75, out: '' })
+  expect(errors).toMatch(/^admin_unreachable: /)
+})
+
+test('a status that is none is refused before anything is followed', async () => {
+  const { code, errors } = await runCli(args('-n 0 --follow --status bogus'), options)
+  expect(code).toBe(1)
+  expect(errors).toMatch(/^bad_request: status: got "bogus", expected one of pending, /)
+})
+
+test.skipIf(!has('script'))('on a terminal each event is a line for people, with its id (needs script)', async () => {
+  const [program = '', ...rest] = inTerminal(args('--type token.price_alert'), 200)
+  const env = { PATH: process.env['PATH'], TERM: 'xterm', ...stage.env }
+  const child = spawn(program, rest, { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await new Promise((resolve) => child.on('close', resolve))
+  expect(text).toMatch(/UTC.*token\.price_alert.*evt_3/)
+  expect(text).toContain('\u001b[33mtoken.price_alert')
+})

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { commandsPage } from '../../docs/make-commands.ts'
+import { examplesOf } from '../../src/cli/command-tree.ts'
+import { loadProgram } from '../../src/cli/commands.ts'
+import { runCli } from '../support/cli.ts'
+import { callsOf } from '../support/snippets.ts'
+
+const program = await loadProgram()
+const run = (...args: string[]) => runCli(args, { cwd: tmpdir() })
+
+interface Named {
+  readonly name: string
+  readonly command: Command
+}
+
+const all = below(program, [])
+const leaves = all.filter(({ command }) => command.commands.length === 0)
+
+function below(command: Command, path: readonly string[]): readonly Named[] {
+  return command.commands.flatMap((one) => {
+    const words = [...path, one.name()]
+    return [{ name: words.join(' '), command: one }, ...below(one, words)]
+  })
+}
+
+test('every command says what it does, and every option what it is', () => {
+  const isSaid = ({ description }: { readonly description: string }) => /^(?![A-Z][a-z]).*[^.]$/.test(description)
+  const unsaid = all.flatMap(({ name, command }) => [
+    ...(isSaid({ description: command.description() }) ? [] : [name]),
+    ...command.options.filter((option) => !isSaid(option)).map(({ flags }) => `${name} ${flags}`),
+  ])
+  expect(all.length).toBeGreaterThan(40)
+  expect(unsaid).toEqual([])
+})
+
+test.each(leaves)(
+  'the help of $name has an example, and each is a call that the program takes',
+  async ({ name, command }) => {
+    const calls = callsOf(examplesOf(command).join('\n'), 'onchain-inbox')
+    expect(calls.length).toBeGreaterThan(0)
+    expect(calls.map((args) => args.join(' '))).toContainEqual(expect.stringMatching(new RegExp(`^${name}\\b`)))
+    const copy = await loadProgram()
+    const taken: string[] = []
+    for (const { name: known, command: one } of below(copy, [])) {
+      if (one.commands.length === 0 || known === 'emulator') one.action(() => void taken.push(known))
+    }
+    for (const args of calls) await copy.parseAsync(args, { from: 'user' })
+    expect(taken).toHaveLength(calls.length)
+    expect(taken).toContain(name)
+  },
+)
+
+test('a call that is none is not taken', async () => {
+  await expect(program.parseAsync(['events', 'list', '--tpe', 'x'], { from: 'user' })).rejects.toThrow('--tpe')
+})
+
+test('help lists every command, in groups', async () => {
+  const { code, out } = await run('--help')
+  expect(code).toBe(0)
+  for (const group of ['Start:', 'Events and handlers:', 'Database:', 'Development and tests:', 'Other:']) {
+    expect(out).toContain(`\n${group}\n`)
+  }
+  for (const { name } of all.filter((one) => !one.name.includes(' '))) {
+    expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+  }
+})
+
+test.each([
+  [['event'], 'Did you mean events?'],
+  [['events', 'lst'], 'Did you mean list?'],
+  [['dead', 'list', '--limt', '1'], 'Did you mean --limit?'],
+  [['emulator', '--prot', '1'], 'Did you mean --port?'],
+])('%j is refused with the nearest that there is: %s', async (args, words) => {
+  const { code, out, errors } = await run(...args)
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toMatch(/^usage: unknown (?:command|option) /)
+  expect(errors).toContain(words)
+})
+
+test('docs/commands.md says what the program says (made by: node docs/make-commands.ts)', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/commands.md'), 'utf8')
+  expect(page).toBe(await commandsPage())
+})

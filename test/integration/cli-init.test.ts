@@ -1,0 +1,198 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { projectFiles } from '../../src/init/project.ts'
+import { version } from '../../src/version.ts'
+import { compileCache, runCli, startCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const written = [
+  'package.json',
+  'onchain-inbox.config.ts',
+  'handlers/large-trades.ts',
+  'test/large-trades.test.ts',
+  'tsconfig.json',
+  'Dockerfile',
+  '.dockerignore',
+  'compose.yaml',
+  '.gitignore',
+  'README.md',
+  'secrets/webhook',
+]
+
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+
+/** What `npm install` would do, with the sources of this tree in the place of the package. */
+function install(project: string): void {
+  const own = join(project, 'node_modules/onchain-inbox')
+  mkdirSync(own, { recursive: true })
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: Record<string, unknown>
+  }
+  const sources = JSON.stringify(exports).replaceAll(/"\.\/dist\/([^"]*?)(?:\.d\.ts|\.js)"/g, '"./$1.ts"')
+  writeFileSync(join(own, 'package.json'), `{"name":"onchain-inbox","type":"module","exports":${sources}}`)
+  for (const folder of ['src', 'schema', 'handlers']) symlinkSync(join(root, folder), join(own, folder))
+  symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'))
+}
+
+/** Runs what `npm test` runs. */
+function runItsTest(project: string) {
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const [program, ...args] = scripts['test']?.split(' ') ?? []
+  expect(program).toBe('node')
+  return spawnSync(process.execPath, args, {
+    cwd: project,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },
+  })
+}
+
+test('init writes a project whose own test passes, and fails when its handler is broken; its types are right', async () => {
+  await using dir = await createTempDir()
+  const project = join(dir.path, 'My Inbox')
+  const { code, out, errors } = await runCli(['init', 'My Inbox', '--json'], { cwd: dir.path })
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(JSON.parse(out)).toEqual({ folder: project, files: written, written: true })
+  expect(filesIn(project).toSorted()).toEqual(written.toSorted())
+  expect(JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))).toMatchObject({
+    name: 'my-inbox',
+    type: 'module',
+    dependencies: { 'onchain-inbox': version },
+  })
+
+  install(project)
+  const passed = runItsTest(project)
+  expect(passed.status, passed.stdout + passed.stderr).toBe(0)
+  expect(passed.stdout).toMatch(/^. pass 1$/m)
+  const compiled = spawnSync(join(root, 'node_modules/typescript/bin/tsc'), ['-p', project], { encoding: 'utf8' })
+  expect(compiled).toMatchObject({ status: 0, stdout: '' })
+
+  const handler = join(project, 'handlers/large-trades.ts')
+  writeFileSync(handler, readFileSync(handler, 'utf8').replace('+ 1', '+ 2'))
+  expect(runItsTest(project).status).toBe(1)
+}, 90_000)
+
+test('R72 what init wrote is checked without a warning, and served: an event that is signed with its secret is handled', async () => {
+  await using dir = await createTempDir()
+  await runCli(['init'], { cwd: dir.path })
+  const checked = await runCli(['check', '--json'], { cwd: dir.path })
+  expect(checked.code).toBe(0)
+  expect(JSON.parse(checked.out)).toMatchObject({
+    handlers: [{ name: 'large-trades', types: ['wallet.large_trade'] }],
+    warnings: [],
+  })
+
+  using serving = startCli(['serve'], { cwd: dir.path, env: { INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' } })
+  let handled: unknown
+  for await (const line of createInterface({ input: serving.child.stdout })) {
+    const entry = JSON.parse(line) as { msg: string; url: string }
+    if (entry.msg === 'listening') {
+      const args = ['trigger', 'wallet.large_trade', '--url', entry.url, '--secret', '@secrets/webhook']
+      expect(await runCli(args, { cwd: dir.path })).toMatchObject({ code: 0, errors: '' })
+    }
+    if (entry.msg === 'large trade') {
+      handled = entry
+      break
+    }
+  }
+  expect(handled).toMatchObject({ handler: 'large-trades', attempt: 1, trades: 1 })
+  serving.child.kill('SIGTERM')
+  expect((await serving.ended).code).toBe(0)
+})
+
+test('the secret of a new project is its own, and for its user only; a container gets it as a file', async () => {
+  await using dir = await createTempDir()
+  await Promise.all(['a', 'b'].map((name) => runCli(['init', name], { cwd: dir.path })))
+  const [one = '', other = ''] = ['a', 'b'].map((name) => readFileSync(join(dir.path, name, 'secrets/webhook'), 'utf8'))
+  expect(one).toMatch(/^[\w-]{43}\n$/)
+  expect(other).not.toBe(one)
+  expect(statSync(join(dir.path, 'a/secrets/webhook')).mode & 0o777).toBe(0o600)
+  const holders = filesIn(join(dir.path, 'a')).filter((file) =>
+    readFileSync(join(dir.path, 'a', file), 'utf8').includes(one.trim()),
+  )
+  expect(holders).toEqual(['secrets/webhook'])
+
+  const owner = statSync(join(dir.path, 'a/secrets/webhook')).uid
+  expect(parse(readFileSync(join(dir.path, 'a/compose.yaml'), 'utf8'))).toMatchObject({
+    services: {
+      inbox: {
+        user: `${owner}:${owner}`,
+        healthcheck: { test: ['CMD', 'node', '-e', expect.stringContaining('/healthz')] },
+        environment: { INBOX_SECRETS_FILE: '/run/secrets/webhook' },
+        volumes: ['data:/data'],
+      },
+    },
+    secrets: { webhook: { file: './secrets/webhook' } },
+  })
+  expect(readFileSync(join(dir.path, 'a/Dockerfile'), 'utf8')).toContain(`USER ${owner}:${owner}\n`)
+})
+
+const hasGit = spawnSync('git', ['--version']).status === 0
+
+test.skipIf(!hasGit)(
+  'init takes a repository without files, and git does not see secret and database (needs git)',
+  async () => {
+    await using dir = await createTempDir()
+    execFileSync('git', ['init', '--quiet'], { cwd: dir.path })
+    expect(await runCli(['init'], { cwd: dir.path })).toMatchObject({ code: 0 })
+    mkdirSync(join(dir.path, 'data'))
+    writeFileSync(join(dir.path, 'data/inbox.db'), '')
+    const seen = execFileSync('git', ['ls-files', '--others', '--exclude-standard'], {
+      cwd: dir.path,
+      encoding: 'utf8',
+    })
+    expect(seen.trim().split('\n').toSorted()).toEqual(written.filter((file) => !file.startsWith('secrets')).toSorted())
+  },
+)
+
+test('init overwrites nothing: it lists what is there, and stops; --dry-run writes nothing', async () => {
+  await using dir = await createTempDir()
+  const dry = await runCli(['init', 'new', '--dry-run', '--table'], { cwd: dir.path })
+  expect(dry.code).toBe(0)
+  expect(dry.out).toBe(`would write to ${join(dir.path, 'new')}:\n${written.map((file) => `  ${file}\n`).join('')}`)
+  expect(existsSync(join(dir.path, 'new'))).toBe(false)
+
+  writeFileSync(join(dir.path, 'notes.txt'), 'mine')
+  for (const args of [['init'], ['init', '--dry-run']]) {
+    const { code, out, errors } = await runCli(args, { cwd: dir.path })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(errors).toContain(`usage: ${dir.path} is not empty, and nothing is overwritten: there are notes.txt;`)
+  }
+  const file = await runCli(['init', 'notes.txt', '--json'], { cwd: dir.path })
+  expect(file.code).toBe(1)
+  expect(JSON.parse(file.errors)).toMatchObject({
+    error: { code: 'usage', message: expect.stringContaining('ENOTDIR') },
+  })
+  expect(filesIn(dir.path)).toEqual(['notes.txt'])
+  expect(readFileSync(join(dir.path, 'notes.txt'), 'utf8')).toBe('mine')
+})
+
+test('docs/start.md shows the handler and the test that init writes, and the README the commands of docs/start.md', () => {
+  const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
+  const files = projectFiles({ name: 'my-inbox', dependency: version, user: 1_000, secret: 'the-secret-of-the-test' })
+  const contentOf = (path: string) => files.find((file) => file.path === path)?.content ?? ''
+  const shown = [...page.matchAll(/^```ts\n\/\/ (\S+)\n([^]*?)^```$/gm)].map(([, path = '', code]) => [path, code])
+  expect(shown.map(([path]) => path)).toEqual(['handlers/large-trades.ts', 'test/large-trades.test.ts'])
+  for (const [path = '', code] of shown) expect(code).toBe(contentOf(path))
+  for (const command of [
+    'npm install',
+    'npm test',
+    'npm start',
+    'docker compose up --build',
+    'npx onchain-inbox doctor',
+  ]) {
+    expect(page).toContain(command)
+    expect(contentOf('README.md')).toContain(command)
+  }
+})

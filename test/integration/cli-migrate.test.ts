@@ -1,0 +1,74 @@
+import Sqlite from 'better-sqlite3'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
+import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
+import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { runCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const newest = migrations.at(-1)?.name ?? ''
+const oldest = migrations[0]?.name ?? ''
+
+const schemasOf = (file: string) => {
+  const db = new Sqlite(file, { readonly: true })
+  try {
+    return db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
+  } finally {
+    db.close()
+  }
+}
+
+test('migrate brings an older database to the schema of this version, keeps a copy, and then has nothing to do', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  const migrate = (...args: string[]) =>
+    runCli(['migrate', ...args], { cwd: dir.path, env: { INBOX_DATABASE_URL: 'sqlite:./inbox.db' } })
+
+  const missing = await migrate('--json')
+  expect(missing).toMatchObject({ code: 0, errors: '' })
+  expect(JSON.parse(missing.out)).toEqual({ file, result: 'missing', from: null, to: newest, backup: null })
+  expect(readdirSync(dir.path)).toEqual([])
+
+  const old = await openWriterConnection(file, { known: migrations.slice(0, 1) })
+  old.prepare(`INSERT INTO meta (name, value) VALUES ('of_the_test', 7)`).run()
+  old.close()
+  const backup = `${file}.before-${newest.slice(0, 4)}`
+  const migrated = await migrate('--table')
+  expect(migrated).toEqual({
+    code: 0,
+    out: `migrated ${file} from ${oldest} to ${newest}\nwhat it was before is kept as ${backup}\n`,
+    errors: '',
+  })
+  expect(schemasOf(file)).toEqual(migrations.map(({ name }) => name))
+  expect(schemasOf(backup)).toEqual([oldest])
+  const db = new Sqlite(file, { readonly: true })
+  expect(db.prepare(`SELECT value FROM meta WHERE name = 'of_the_test'`).pluck().get()).toBe(7)
+  db.close()
+
+  expect(await migrate('--table')).toMatchObject({ code: 0, out: `nothing to do: ${file} has the schema ${newest}\n` })
+})
+
+test('migrate leaves a newer database alone with exit 1, one that a process works on with exit 75, and refuses memory:', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  const migrate = (url = 'sqlite:./inbox.db') =>
+    runCli(['migrate', '--json'], { cwd: dir.path, env: { INBOX_DATABASE_URL: url } })
+  const codeOf = ({ errors }: { errors: string }) => (JSON.parse(errors) as { error: { code: string } }).error.code
+
+  const db = await openWriterConnection(file)
+  db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
+  db.close()
+  const newer = await migrate()
+  expect([newer.code, codeOf(newer)]).toEqual([1, 'database_newer'])
+  expect(existsSync(`${file}.before-${newest.slice(0, 4)}`)).toBe(false)
+
+  const lock = lockDatabase(file)
+  const held = await migrate()
+  lock.release()
+  expect([held.code, codeOf(held)]).toEqual([75, 'database_in_use'])
+
+  const memory = await migrate('memory:')
+  expect([memory.code, codeOf(memory)]).toEqual([1, 'usage'])
+})

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { createAdminStage } from '../support/admin-stage.ts'
+import { compileCache, inTerminal, runCli } from '../support/cli.ts'
+import { has } from '../support/tools.ts'
+
+const hasTerminals = process.platform === 'linux' && has('script')
+const escape = '\u001b['
+const evil = 'a\u202ebad\u009b31mname'
+
+const stage = await createAdminStage()
+afterAll(() => stage[Symbol.asyncDispose]())
+await giveUp(stage.inbox, ['evt_1', 'evt_2'], `no pair ${escape}31m`)
+await stage.inbox.accept([
+  arrivalOf('evt_3', 'token.price_alert', '18446744073709551615'),
+  { ...arrivalOf('evt_4'), raw: Buffer.from(`{"id":"evt_4","type":"x","created_at":"","data":{"name":"${evil}"}}`) },
+])
+
+const run = (args: string, env: Record<string, string> = {}) =>
+  runCli(args.split(' '), { cwd: tmpdir(), env: { ...stage.env, ...env } })
+const linesOf = (text: string) => text.split('\n').slice(0, -1)
+
+/** What comes out of a terminal. */
+async function show(args: string, columns = 200, env: Record<string, string> = {}): Promise<string> {
+  const [program = '', ...rest] = inTerminal(args.split(' '), columns)
+  const child = spawn(program, rest, {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], TERM: 'xterm', NODE_COMPILE_CACHE: compileCache, ...stage.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await new Promise((resolve) => child.on('close', resolve))
+  return text.replaceAll('\r\n', '\n')
+}
+
+test('in a pipe a list is one line of JSON for each item, and how to go on stands on standard error', async () => {
+  const { code, out, errors } = await run('events list --limit 2')
+  expect(code).toBe(0)
+  const items = linesOf(out).map((line) => JSON.parse(line) as { id: string })
+  expect(items.map(({ id }) => id)).toEqual(['evt_4', 'evt_3'])
+  const [, cursor = ''] = /^more: --cursor (\S+)\n$/.exec(errors) ?? []
+  const rest = await run(`events list --cursor ${cursor}`)
+  expect(linesOf(rest.out).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['evt_2', 'evt_1'])
+  expect(rest.errors).toBe('')
+})
+
+test('in a pipe anything else is one line of JSON, its numbers exact', async () => {
+  const { out } = await run('events show evt_3')
+  expect(linesOf(out)).toHaveLength(1)
+  expect(out).toContain('"amount":18446744073709551615')
+  expect(await run('handlers pause --all')).toEqual({ code: 0, out: '{"handler":null,"paused":true}\n', errors: '' })
+})
+
+test('in a pipe an empty list is nothing', async () => {
+  expect(await run('events list --type none')).toEqual({ code: 0, out: '', errors: '' })
+})
+
+test('--json is one document, --table is for people also in a pipe, and both together are refused', async () => {
+  const [json, table, both] = await Promise.all([
+    run('dead list --json'),
+    run('dead list --table'),
+    run('dead list --table --json'),
+  ])
+  expect(JSON.parse(json.out)).toMatchObject({
+    data: [{ event_id: 'evt_2' }, { event_id: 'evt_1' }],
+    next_cursor: null,
+  })
+  expect(table.out).toMatch(/^run +died +handler +type +attempts +event +error\n/)
+  expect(table.out).not.toContain('\u001b')
+  expect(both).toMatchObject({ code: 1, out: '' })
+  expect(JSON.parse(both.errors)).toMatchObject({ error: { code: 'usage' } })
+})
+
+test('--table has colours in a pipe only where FORCE_COLOR says so; NDJSON has none', async () => {
+  const [table, lines] = await Promise.all([
+    run('events list --table', { FORCE_COLOR: '1' }),
+    run('events list', { FORCE_COLOR: '1' }),
+  ])
+  expect(table.out).toContain(`${escape}31mdead${escape}39m`)
+  expect(lines.out).not.toContain(escape)
+})
+
+test.skipIf(!hasTerminals)('a terminal gets a table, with colours unless NO_COLOR is set (needs script)', async () => {
+  const [coloured, plain] = await Promise.all([show('events list'), show('events list', 200, { NO_COLOR: '1' })])
+  expect(coloured).toContain(`${escape}31mdead${escape}39m`)
+  expect(plain).toMatch(/^received +status +type +network +address +id\n/)
+  expect(plain).not.toContain(escape)
+})
+
+test.skipIf(!hasTerminals)('what does not fit into the width of a terminal is cut (needs script)', async () => {
+  const text = await show('dead list', 100, { NO_COLOR: '1' })
+  for (const line of linesOf(text)) expect(line.length, line).toBeLessThanOrEqual(100)
+  expect(text).toMatch(/TerminalErr.*…\n/)
+})
+
+test.skipIf(!hasTerminals)(
+  'no control character of an event comes to a terminal, as JSON and as raw bytes too (needs script)',
+  async () => {
+    const { id } = quarantinedOf(Buffer.from(`{${escape}2J`))
+    await stage.inbox.accept([quarantinedOf(Buffer.from(`{${escape}2J`))])
+    const texts = await Promise.all([
+      show('events show evt_4', 200, { NO_COLOR: '1' }),
+      show('events show evt_4 --json'),
+      show('events show evt_4 --raw'),
+      show(`quarantine show ${id} --raw`),
+    ])
+    // eslint-disable-next-line no-control-regex
+    for (const text of texts) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+    const [, json] = texts
+    expect(JSON.parse(json)).toMatchObject({ envelope: { data: { name: evil } } })
+    expect(texts[3]).toBe('{\\u001b[2J\n')
+  },
+)

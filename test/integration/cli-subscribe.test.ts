@@ -1,0 +1,206 @@
+import Sqlite from 'better-sqlite3'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { startTestApp, testSecret } from '../support/app.ts'
+import { AppServer } from '../support/app-server.ts'
+import { runCli, startCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+import { apiKey, startStage, type Stage } from './emulator-stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+afterEach(async () => {
+  for (const { webhook_id: id } of await webhooks()) await stage.rest(`/webhooks/${id}`, { method: 'DELETE' })
+})
+
+async function webhooks(): Promise<readonly { webhook_id: string; events: readonly string[] }[]> {
+  return (await stage.rest('/webhooks')).json.data
+}
+
+const url = 'https://inbox.example.com/webhooks'
+const wanted = ['--url', url, '--events', 'token.new_listing']
+
+/** A folder with an empty database, and how `subscribe` is run in it. */
+async function setUp(settings: Readonly<Record<string, string>> = {}) {
+  const dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  await (await createSqliteInbox({ file })).close()
+  const env = {
+    INBOX_DATABASE_URL: `sqlite:${file}`,
+    INBOX_SECRETS: `main:${testSecret},next:another-${testSecret}`,
+    INBOX_API_URL: `${stage.emulator.url}/v1`,
+    INBOX_API_KEY: apiKey,
+    INBOX_ADMIN_PORT: '1',
+    ...settings,
+  }
+  const options = { cwd: dir.path, env }
+  return {
+    file,
+    options,
+    run: (...args: readonly string[]) => runCli(['subscribe', ...args], options),
+    start: (...args: readonly string[]) => startCli(['subscribe', ...args], options),
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
+
+test('R60 R62 R77 subscribe registers once, says what changed, and registers that with --force only', async () => {
+  await using at = await setUp()
+  const planned = await at.run(...wanted, '--dry-run', '--table')
+  expect(planned).toMatchObject({ code: 0, errors: '' })
+  expect(planned.out).toBe(`would register ${url} for token.new_listing, signed with the secret "main"\n`)
+  expect(await webhooks()).toEqual([])
+
+  const first = await at.run(...wanted, '--json')
+  expect(first).toMatchObject({ code: 0, errors: '' })
+  const [webhook] = await webhooks()
+  expect(JSON.parse(first.out)).toMatchObject({
+    result: 'registered',
+    todo: null,
+    webhook_id: webhook!.webhook_id,
+    subscription: { id: 1, url, events: ['token.new_listing'], secret_label: 'main', state: 'registered' },
+  })
+  const changed = await at.run('--url', url, '--events', 'wallet.*', '--secret', 'next', '--table')
+  expect(changed.code).toBe(1)
+  expect(changed.out).toContain(
+    `${url} for token.new_listing, signed with the secret "main"; wanted now: ${url} for wallet.large`,
+  )
+  expect(changed.out).toContain('remove the old one by hand in the dashboard of the service')
+  expect(await webhooks()).toHaveLength(1)
+
+  const forced = await at.run('--url', url, '--events', '*', '--secret', 'next', '--force', '--table')
+  expect([forced.code, forced.out]).toEqual([
+    0,
+    expect.stringMatching(/for all events, signed with the secret "next", as wh_/),
+  ])
+  expect((await webhooks()).map(({ events }) => events.join()).toSorted()).toEqual(['*', 'token.new_listing'])
+  expect([first, changed, forced].map(({ out, errors }) => out + errors).join()).not.toMatch(
+    new RegExp(`${testSecret}|${apiKey}`),
+  )
+})
+
+test('beside a running sidecar commands and the sidecar register once together, through the admin API', async () => {
+  await using at = await setUp()
+  await mkdir(join(at.options.cwd, 'handlers'))
+  const { INBOX_ADMIN_PORT: _, ...settings } = at.options.env
+  await using app = await startTestApp({
+    dir: at.options.cwd,
+    settings: { ...settings, INBOX_SUBSCRIBE: JSON.stringify({ url, events: ['token.new_listing'] }) },
+  })
+  const env = { ...at.options.env, INBOX_ADMIN_TOKEN: app.adminToken, INBOX_ADMIN_PORT: String(app.adminPort) }
+  const run = (...args: readonly string[]) => runCli(['subscribe', ...args], { ...at.options, env })
+  const results = await Promise.all([run(...wanted), run(...wanted)])
+  for (const { code, out } of results) {
+    const { result } = JSON.parse(out) as { result: string }
+    expect([code, result]).toBeOneOf([
+      [0, 'registered'],
+      [0, 'unchanged'],
+      [75, 'under_way'],
+    ])
+  }
+  await until(async () => (await app.inbox.subscription())?.state === 'registered', 'it was registered')
+  expect(await webhooks()).toHaveLength(1)
+
+  // What is wanted stands in the setting.
+  const settled = await runCli(['subscribe'], {
+    ...at.options,
+    env: { ...env, INBOX_SUBSCRIBE: JSON.stringify({ url, events: 'token.new_listing' }) },
+  })
+  expect(JSON.parse(settled.out)).toMatchObject({ result: 'unchanged' })
+  const forced = await run('--url', url, '--events', '*', '--force')
+  expect([forced.code, (await webhooks()).length]).toEqual([0, 2])
+  expect(await app.inbox.subscription()).toMatchObject({ id: 2, events: ['*'], state: 'registered' })
+  expect((await app.inbox.audit({ limit: 1 })).data).toMatchObject([
+    { action: 'subscription.register', detail: { subscription: 2, state: 'registered' } },
+  ])
+})
+
+test('killed before the answer came: nobody knows, it is not sent again, and somebody who has looked confirms it', async () => {
+  await using silent = await AppServer.start()
+  silent.answer = () => null
+  await using at = await setUp({ INBOX_API_URL: `http://127.0.0.1:${silent.port}/v1` })
+  using killed = at.start(...wanted)
+  await silent.received(1)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+
+  const soon = await at.run(...wanted, '--force', '--table')
+  expect([soon.code, soon.out]).toEqual([75, expect.stringContaining('somebody else began to register')])
+  // As if a minute had passed.
+  const db = new Sqlite(at.file)
+  expect(db.prepare('UPDATE subscription SET at = at - 60000 WHERE state = 0').run().changes).toBe(1)
+  db.close()
+  const later = await at.run(...wanted, '--table')
+  expect(later.code).toBe(1)
+  expect(later.out).toMatch(
+    /has no known end: it may or may not be there\. Nothing was sent\n\nWhat to do: look in the dashboard/,
+  )
+  const confirmed = await at.run('--confirm', '--table')
+  expect([confirmed.code, confirmed.out]).toEqual([
+    0,
+    `noted as registered: ${url} for token.new_listing, signed with the secret "main"\n`,
+  ])
+  const inbox = await createSqliteInbox({ file: at.file })
+  expect(await inbox.subscription()).toMatchObject({ id: 1, state: 'registered', answer: null })
+  await inbox.close()
+  expect(silent.requests).toHaveLength(1)
+})
+
+test('a secret that the service made is shown once; a refusal is told with the id of the request', async () => {
+  await using service = await AppServer.start()
+  const json = { 'Content-Type': 'application/json', 'X-Request-Id': 'req_42' }
+  service.answer = () => ({
+    status: 400,
+    headers: json,
+    body: JSON.stringify({
+      success: false,
+      error: { code: 'invalid_request', message: 'the url\u001b[31m is not public' },
+    }),
+  })
+  await using at = await setUp({ INBOX_API_URL: `http://127.0.0.1:${service.port}/v1` })
+  const refused = await at.run(...wanted, '--table')
+  expect(refused.code).toBe(1)
+  expect(refused.out).toMatch(/^nothing was registered: .*400 .*the url\\u001b\[31m is not public \(request req_42\)\n/)
+
+  service.answer = () => ({
+    status: 201,
+    headers: json,
+    body: JSON.stringify({ success: true, data: { id: 'wh_5', secret: 'whsec_of_the_service' }, meta: {} }),
+  })
+  const made = await at.run(...wanted, '--table')
+  expect(made.code).toBe(0)
+  expect(made.out).toMatch(/as wh_5\n\nThe service made a secret of its own\.[^]*\nwhsec_of_the_service\n$/)
+  const inbox = await createSqliteInbox({ file: at.file })
+  const { answer } = (await inbox.subscription())!
+  await inbox.close()
+  expect(answer).toBe('{"success":true,"data":{"id":"wh_5","secret":"(not kept)"},"meta":{}}')
+})
+
+test('mistakes are said before anything is sent', async () => {
+  await using at = await setUp()
+  await writeFile(join(at.options.cwd, 'key'), `${apiKey}\n`)
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [[], /^usage: expected --url and --events, or the setting subscribe/],
+    [[...wanted, '--secret', 'old'], /^usage: --secret: there is no secret of this label, expected one of main, next/],
+    [
+      [...wanted, '--api-url', 'https://api.example.com', '--api-key', apiKey],
+      /^usage: a secret cannot stand on the command line/,
+    ],
+    [['--confirm'], /^not_found: there is nothing to confirm/],
+  ]
+  const results = await Promise.all(cases.map(([args]) => at.run(...args)))
+  for (const [index, [, expected]] of cases.entries()) {
+    const { code, errors } = results[index]!
+    expect([code, errors]).toEqual([1, expect.stringMatching(expected)])
+  }
+  const unknown = await at.run('--url', url, '--events', 'token.new_listings', '--dry-run', '--api-key', '@key')
+  expect(unknown.errors).toBe(
+    'warning: token.new_listings is no event type that this version knows, did you mean token.new_listing?\n',
+  )
+  expect(await webhooks()).toEqual([])
+})

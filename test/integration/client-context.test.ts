@@ -1,0 +1,150 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInbox, defineHandler, defineSink } from 'onchain-inbox'
+import { createEvent, createTestInbox, signedRequest } from 'onchain-inbox/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describeConfig, loadConfig } from '../../src/config.ts'
+import { startTestApp, testSecret } from '../support/app.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+import { apiKey } from './emulator-stage.ts'
+import { busiest, startClientStage, type ClientStage } from './client-stage.ts'
+
+let stage: ClientStage
+let event: object & { readonly id: string }
+let wallet: string
+beforeAll(async () => {
+  stage = await startClientStage()
+  wallet = busiest(stage).address
+  event = createEvent('wallet.large_trade', { data: { wallet_address: wallet, network: 'ethereum' } })
+})
+afterEach(() => stage.heal())
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const lookUp = defineHandler({
+  name: 'look-up',
+  type: 'wallet.large_trade',
+  async run({ data }, ctx) {
+    const { data: overview } = await ctx.api.getWallet({ address: data.wallet_address, network: 'ethereum' })
+    ctx.state.set('address', overview.address)
+    if (ctx.api !== ctx.api) throw new Error('another client each time')
+  },
+})
+
+describe('ctx.api in createTestInbox', () => {
+  test('is the client that was given, for handlers and sinks', async () => {
+    const seen: number[] = []
+    const sink = defineSink({
+      name: 'networks',
+      type: 'wallet.large_trade',
+      async send(_, ctx) {
+        seen.push((await ctx.api.listNetworks()).data.length)
+      },
+    })
+    await using inbox = await createTestInbox({ handlers: [lookUp, sink], api: stage.api })
+    await inbox.deliver(event)
+    await until(async () => (await inbox.runs(event.id)).every(({ state }) => state === 'done'), 'handled')
+    expect(await inbox.state('look-up')).toEqual({ address: wallet })
+    expect(seen).toEqual([7])
+  })
+
+  test('is not there unless it is given: the run is a dead letter that says what to set', async () => {
+    await using inbox = await createTestInbox({ handlers: [lookUp] })
+    await inbox.deliver(event)
+    await inbox.idle()
+    expect(await inbox.deadLetters()).toMatchObject([
+      {
+        error: { name: 'handler_terminal', message: expect.stringMatching(/INBOX_API_URL and INBOX_API_KEY.*apiUrl/) },
+      },
+    ])
+  })
+})
+
+describe('ctx.api in the sidecar', () => {
+  const source = `
+    import { defineHandler } from 'onchain-inbox'
+    import { ApiError } from 'onchain-inbox/client'
+    export default defineHandler({
+      type: 'wallet.large_trade',
+      timeoutMs: 500,
+      retry: { attempts: 1 },
+      async run({ data }, ctx) {
+        const { address } = (await ctx.api.getWallet({ address: data.wallet_address, network: data.network })).data
+        const error = await ctx.api.get('/trending').catch((thrown) => thrown)
+        if (!(error instanceof ApiError)) throw new Error('not the class of the package')
+        ctx.state.set('found', { address, status: error.status })
+      },
+    })`
+
+  async function start() {
+    const keys = await createTempDir()
+    await writeFile(join(keys.path, 'key'), `${apiKey}\n`)
+    const settings = { INBOX_API_URL: stage.stage.emulator.url ?? '', INBOX_API_KEY_FILE: join(keys.path, 'key') }
+    const app = await startTestApp({ settings, handlers: { 'look-up.ts': source } })
+    const { headers, body } = signedRequest(event, testSecret)
+    expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
+    const runs = async () => (await app.inbox.event(event.id))?.runs ?? []
+    return Object.assign(app, { runs, keys })
+  }
+
+  test('is made from the settings, the key from its file', async () => {
+    await using app = await start()
+    await using _ = app.keys
+    await until(async () => (await app.runs()).every(({ state }) => state === 'done'), 'handled')
+    const state = await app.inbox.readState('look-up', { prefix: '', after: null, limit: 9 })
+    expect(state.map(({ value }) => JSON.parse(value) as object)).toEqual([{ address: wallet, status: 501 }])
+  })
+
+  test('ends its calls with the attempt: nothing goes on behind a timeout', async () => {
+    await stage.fault({ kind: 'too-many-requests', retryAfterS: 60 })
+    await using app = await start()
+    await using _ = app.keys
+    await until(async () => (await app.runs()).every(({ state }) => state === 'dead'), 'given up')
+    const [run] = await app.runs()
+    expect(run?.attempts).toMatchObject([{ error: { name: 'handler_timeout' } }])
+  })
+})
+
+test('ctx.api in createInbox is made from apiUrl and apiKey; one of them alone is refused', async () => {
+  const options = { secrets: testSecret, handlers: [lookUp], database: 'memory:', log: false } as const
+  expect(() => createInbox({ ...options, apiKey })).toThrow('apiUrl: expected apiUrl and apiKey, or neither')
+  expect(() => createInbox({ ...options, apiKey, apiUrl: 'http://example.com' })).toThrow(/apiUrl: .*plain http/)
+  await using inbox = createInbox({ ...options, apiUrl: stage.stage.emulator.url ?? '', apiKey })
+  await inbox.start()
+  const handled = new Promise((resolve) => inbox.events.once('handled', resolve))
+  const { headers, body } = signedRequest(event, testSecret)
+  await inbox.receive({ method: 'POST', headers, body: Buffer.from(body) })
+  expect(await handled).toMatchObject({ handler: 'look-up', eventId: event.id })
+})
+
+describe('settings', () => {
+  const load = (env: Record<string, string>, cwd = '/nowhere') =>
+    loadConfig({ env: { INBOX_SECRETS: testSecret, ...env }, cwd, configFile: null })
+  const api = { INBOX_API_URL: 'https://api.example.com/', INBOX_API_KEY: 'sk_very-secret' }
+
+  test('R6 give the base URL with its prefix; the key is never shown', async () => {
+    const config = await load(api)
+    expect(config.api).toEqual({ url: 'https://api.example.com/v1', key: 'sk_very-secret' })
+    expect(describeConfig(config)).toContainEqual(['REST service', 'https://api.example.com/v1 (key: set)'])
+    expect(JSON.stringify(describeConfig(config))).not.toContain('very-secret')
+    expect((await load({})).api).toBeUndefined()
+  })
+
+  test.each([
+    [
+      { INBOX_API_URL: 'http://api.example.com/v1' },
+      /INBOX_API_URL: plain http would show .*expected the https:\/\/ URL/,
+    ],
+    [{ INBOX_API_KEY: 'with space' }, /INBOX_API_KEY: the value, which is not shown, cannot be used/],
+    [{ INBOX_API_KEY_FILE: 'key' }, /INBOX_API_KEY: INBOX_API_KEY_FILE is set as well/],
+  ])('R5 %j is refused', async (wrong, said) => {
+    await expect(load({ ...api, ...wrong })).rejects.toThrow(said)
+  })
+
+  test('one without the other is a warning, and there is no access', async () => {
+    for (const [name, value] of Object.entries(api)) {
+      const config = await load({ [name]: value })
+      expect([config.api, config.warnings.join()]).toEqual([undefined, expect.stringContaining('need both')])
+    }
+  })
+})

@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createClient, type ApiError } from '../../src/client/index.ts'
+import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { busiestWallet, createRestStage, type RestStage } from './emulator-rest-stage.ts'
+
+let stage: RestStage
+beforeAll(async () => {
+  stage = await createRestStage({ hours: 1, plan: 'free' })
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+/** A new key of the smallest plan, and a client whose clock is that of the service, but for `skewMs`. */
+function startFree({ skewMs = 0 } = {}) {
+  const { wall, exchanges } = stage
+  const before = exchanges.length
+  const clock: TestClock = { ...wall, now: () => wall.now() + skewMs }
+  const { address } = busiestWallet(stage)
+  let inFlight = 0
+  const api = createClient({
+    baseUrl: `http://127.0.0.1:${stage.port}`,
+    apiKey: stage.newKey(),
+    clock,
+    retries: 5,
+    async fetch(url, init) {
+      inFlight++
+      const response = await fetch(url, init)
+      const text = await response.text()
+      inFlight--
+      return new Response(text, response)
+    },
+  })
+
+  /** Moves the clock from timer to timer, each time when no request is under way, until all is over. Gives how long it took. */
+  async function settle(calls: Promise<unknown>): Promise<number> {
+    const startedAt = wall.now()
+    let isOver = false
+    const over = calls.then(() => (isOver = true))
+    for (;;) {
+      do await turns(wall)
+      while (inFlight > 0)
+      if (isOver) break
+      await wall.advance(Math.max(0, (wall.nextTimerAt() ?? wall.now()) - wall.now()))
+    }
+    await over
+    return wall.now() - startedAt
+  }
+
+  return {
+    wall,
+    api,
+    settle,
+    statuses: () => exchanges.slice(before).map(({ status }) => status),
+    call: () => api.getWallet({ address, network: 'ethereum' }),
+  }
+}
+
+/** More than lie between an answer and the next request. */
+async function turns(wall: TestClock): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await wall.advance(0)
+}
+
+describe('R117, R118, R119 the client paces itself by what the service says', () => {
+  test('25 calls at once of a Free key take two minutes, and none of them is refused', async () => {
+    const { call, settle, statuses } = startFree()
+    const takenMs = await settle(Promise.all(Array.from({ length: 25 }, call)))
+    expect(statuses()).toEqual(Array<number>(25).fill(200))
+    expect(takenMs).toBe(120_000)
+  })
+
+  test('the eleventh call waits for the end of the window, to the second, and no longer', async () => {
+    const { call, wall, statuses } = startFree()
+    for (let count = 0; count < 10; count++) await call()
+    await wall.advance(20_000)
+    const eleventh = call()
+    await wall.advance(39_999)
+    expect(statuses()).toHaveLength(10)
+    await wall.advance(1)
+    expect((await eleventh).status).toBe(200)
+  })
+
+  test('one that is aborted while it waits leaves its place, and sends nothing', async () => {
+    const { api, call, wall, statuses } = startFree()
+    for (let count = 0; count < 10; count++) await call()
+    const controller = new AbortController()
+    const waiting = api.listNetworks({}, { signal: controller.signal })
+    const other = api.get('/networks', {}, { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await expect(other).rejects.toThrow('enough')
+    expect(statuses()).toHaveLength(10)
+    await wall.advance(60_000)
+    expect((await call()).status).toBe(200)
+  })
+
+  test.each([3_600_000, -3_600_000])(
+    'R107 with a clock that is wrong by %i ms it waits by Retry-After, and no longer than a window',
+    async (skewMs) => {
+      const { call, settle, statuses } = startFree({ skewMs })
+      const takenMs = await settle(Promise.all(Array.from({ length: 12 }, call)))
+      expect(takenMs).toBeLessThanOrEqual(62_000)
+      expect(statuses().filter((status) => status === 200)).toHaveLength(12)
+    },
+  )
+
+  test('more calls than five minutes have room for: the last ones say so', async () => {
+    const { call, settle, statuses } = startFree()
+    const calls = Promise.allSettled(Array.from({ length: 70 }, call))
+    await settle(calls)
+    const refused = (await calls).flatMap((result) => (result.status === 'rejected' ? [result.reason as ApiError] : []))
+    expect(refused.length).toBeGreaterThan(0)
+    expect(statuses().length + refused.length).toBe(70)
+    for (const error of refused) expect(error).toMatchObject({ code: 'rate_limited', status: null, isRetryable: true })
+    expect(refused[0]?.message).toContain('ask less at once')
+  })
+})
+
+test('a service that says nothing of limits is not held up, and neither is one whose headers cannot be read', async () => {
+  for (const headers of [{}, { 'X-RateLimit-Limit': 'x', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '-1' }]) {
+    const fetch = async () => Response.json({ success: true, data: 1 }, { headers })
+    const api = createClient({ baseUrl: 'https://service.test', apiKey: 'k', fetch, clock: createTestClock() })
+    await Promise.all(Array.from({ length: 50 }, () => api.get('/x')))
+  }
+})
+
+test('R107 a script that only waits for its turn does not end before it', async () => {
+  let asked = 0
+  const server = createServer((_, response) => {
+    const [status, text] = asked++ === 0 ? [429, '{}'] : [200, '{"success":true,"data":"at last"}']
+    response
+      .writeHead(status, { 'Content-Type': 'application/json', 'Retry-After': '1', Connection: 'close' })
+      .end(text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const script = `
+    import { createClient } from '${new URL('../../src/client/index.ts', import.meta.url).href}'
+    const api = createClient({ baseUrl: 'http://127.0.0.1:${(server.address() as AddressInfo).port}', apiKey: 'k' })
+    console.log((await api.get('/x')).data)`
+  const args = ['--input-type=module-typescript', '--eval', script]
+  expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('at last\n')
+})

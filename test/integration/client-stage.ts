@@ -1,0 +1,127 @@
+import { createClient, type ApiClient } from '../../src/client/index.ts'
+import type { ClientOptions } from '../../src/client/options.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { EmulatorOptions, SeedInput } from '../../src/emulator/emulator.ts'
+import { apiKey, startStage, testSeed, type Stage } from './emulator-stage.ts'
+
+export interface ClientStage extends AsyncDisposable {
+  readonly stage: Stage
+  readonly api: ApiClient
+  readonly clock: HastyClock
+  /** Another client of the same emulator. */
+  client(options?: Partial<ClientOptions>): ApiClient
+  /** From now on something goes wrong with answers. */
+  fault(fault: object, more?: object): Promise<void>
+  /** No fault any more. */
+  heal(): Promise<void>
+  /** How often the service was asked, by method and path, since the last time. */
+  asked(): readonly string[]
+}
+
+/** A running emulator with some history, and a client of it whose pauses take no time. */
+export async function startClientStage(
+  options: { readonly seed?: Partial<SeedInput>; readonly wall?: Clock; readonly client?: Partial<ClientOptions> } = {},
+): Promise<ClientStage> {
+  const world = { seed: 'client', history: '3h' }
+  const emulator: Partial<EmulatorOptions> = {
+    seed: testSeed({ world, ...options.seed }),
+    ...(options.wall && { wall: options.wall }),
+  }
+  const stage = await startStage(emulator)
+  const clock = createHastyClock()
+  let asked: string[] = []
+  const client = (more: Partial<ClientOptions> = {}) =>
+    createClient({
+      baseUrl: `${stage.emulator.url}/v1`,
+      apiKey,
+      clock,
+      random: () => 0,
+      fetch: (url, init) => {
+        asked.push(`${init?.method} ${new URL(url as string).pathname}`)
+        return fetch(url, init)
+      },
+      ...options.client,
+      ...more,
+    })
+  return {
+    stage,
+    api: client(),
+    clock,
+    client,
+    async fault(fault, more = {}) {
+      const { status, text } = await stage.control('POST', '/faults', { direction: 'in', fault, ...more })
+      if (status !== 201) throw new Error(`no such fault: ${text}`)
+    },
+    async heal() {
+      await stage.control('DELETE', '/faults')
+    },
+    asked() {
+      const last = asked
+      asked = []
+      return last
+    },
+    [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+  }
+}
+
+export interface HastyClock extends Clock {
+  /** The pauses that were made, in milliseconds. */
+  readonly pauses: number[]
+  advance(ms: number): void
+}
+
+/** Timeouts are longer than that, pauses between repeats shorter. */
+const longestPauseMs = 20_000
+
+/** Pauses are over at once, and noted; timeouts never are. */
+export function createHastyClock(): HastyClock {
+  let now = Date.UTC(2026, 0, 1)
+  const pauses: number[] = []
+  return {
+    pauses,
+    advance(ms) {
+      now += ms
+    },
+    now: () => now,
+    after(ms, fn) {
+      if (ms > longestPauseMs) return { cancel() {} }
+      pauses.push(ms)
+      const timer = setImmediate(() => {
+        now += ms
+        fn()
+      })
+      return { cancel: () => clearImmediate(timer) }
+    },
+    random: () => 0,
+  }
+}
+
+/** Every item of a list, in the order in which they come. */
+export async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = []
+  for await (const item of pages) items.push(item)
+  return items
+}
+
+/** A wallet that holds so many tokens and has made as many trades. */
+export function openWallet({ stage }: Pick<ClientStage, 'stage'>, positions: number) {
+  const { views, acts } = stage.emulator.world
+  const address = `0x${(0xc0_0000 + views.wallets().length).toString(16).padStart(40, '0')}`
+  const tokens = views.tokens().filter(({ network }) => network === 'ethereum')
+  const buy = (index: number) => {
+    const { address: token = '' } = tokens[index % tokens.length] ?? {}
+    acts.apply({ kind: 'trade', network: 'ethereum', wallet: address, token, side: 'buy', usd: 100 + index })
+  }
+  for (let index = 0; index < positions; index++) buy(index)
+  return { address, network: 'ethereum' as const, buy }
+}
+
+/** The wallet of a network that has traded most. */
+export function busiest({ stage }: Pick<ClientStage, 'stage'>, network = 'ethereum') {
+  const [wallet] = stage.emulator.world.views
+    .wallets()
+    .filter((one) => one.network === network)
+    .toSorted((a, b) => b.tradeCount - a.tradeCount)
+  if (wallet === undefined) throw new Error(`nobody has traded on ${network}`)
+  return { address: wallet.address, network: 'ethereum' as const, tradeCount: wallet.tradeCount }
+}

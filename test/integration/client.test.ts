@@ -1,0 +1,280 @@
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { operations } from '../../schema/rest/operations.ts'
+import { ApiError, createClient, type ApiClient } from '../../src/client/index.ts'
+import { operations as asked } from '../../src/client/operations.ts'
+import { createTestClock } from '../../src/clock.ts'
+import { createLogger } from '../../src/log.ts'
+import { apiKey } from './emulator-stage.ts'
+import { all, busiest, openWallet, startClientStage, type ClientStage } from './client-stage.ts'
+
+let stage: ClientStage
+let api: ApiClient
+let wallet: ReturnType<typeof busiest>
+beforeAll(async () => {
+  stage = await startClientStage()
+  api = stage.api
+  wallet = busiest(stage)
+})
+afterEach(() => stage.asked())
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const failureOf = (call: Promise<unknown>): Promise<ApiError> =>
+  call.then(
+    () => expect.unreachable('it succeeded'),
+    (error: unknown) => error as ApiError,
+  )
+
+test('R49, R50 the client asks every operation of the document as the document says', () => {
+  const documented = operations.map(({ id, method, path, data }) => [
+    id,
+    { method, path, data: data.type === 'array' ? 'list' : 'object' },
+  ])
+  expect(asked).toEqual(Object.fromEntries(documented))
+})
+
+describe('every operation', () => {
+  test('R51, R16 getWallet, R54 getWalletPnl', async () => {
+    const { address, network } = wallet
+    const overview = await api.getWallet({ address, network })
+    expect(overview).toMatchObject({ status: 200, data: { address, network }, meta: { network } })
+    expect(overview.requestId).toMatch(/^req_/)
+    const pnl = await api.getWalletPnl({ address, network, timeframe: '7d' })
+    expect(pnl.data).toMatchObject({ wallet: address, timeframe: '7d', pnl: { total_usd: expect.any(Number) } })
+    expect((await api.getWalletPnl({ address, network })).data.timeframe).toBe('30d')
+  })
+
+  test('R52, R53, R20 getWalletPortfolio gives pages, and each item', async () => {
+    const { address, network } = openWallet(stage, 3)
+    const portfolio = api.getWalletPortfolio({ address, network, limit: 2 })
+    const first = await portfolio.page()
+    expect(first.meta).toMatchObject({ limit: 2, total: expect.any(Number) })
+    const items = await all(portfolio)
+    expect(items).toHaveLength(3)
+    expect(first.meta.total).toBe(3)
+    expect(items.slice(0, 2)).toEqual(first.data)
+    expect(new Set(items.map(({ token_address }) => token_address)).size).toBe(items.length)
+    expect(items[0]).toHaveProperty('unrealised_pnl_usd')
+  })
+
+  test('R55, R56 listWalletTrades, whole and of one token', async () => {
+    const { address, network, tradeCount } = wallet
+    const trades = await all(api.listWalletTrades({ address, network, limit: 100 }))
+    expect(trades).toHaveLength(tradeCount)
+    const token = trades[0]!.token_in.address
+    const some = await all(api.listWalletTrades({ address, network, token }))
+    const of = trades.filter(({ token_in, token_out }) => [token_in.address, token_out.address].includes(token))
+    expect(some.map(({ tx_hash }) => tx_hash).toSorted()).toEqual(of.map(({ tx_hash }) => tx_hash).toSorted())
+  })
+
+  test('R64, R65 getToken, searchTokens', async () => {
+    const [token] = (await api.searchTokens({ q: 'a', network: 'ethereum', limit: 1 }).page()).data
+    const { address, symbol } = token!
+    expect((await api.getToken({ address, network: 'ethereum' })).data).toMatchObject({ address, symbol })
+  })
+
+  test('R57, R58, R31 createAlert, listAlerts, getAlert, deleteAlert', async () => {
+    const { address, network } = wallet
+    const webhook_url = 'https://example.com/a'
+    const made = await api.createAlert({ type: 'whale_buy', address, network, threshold: 5, webhook_url, label: 'ü' })
+    expect(made).toMatchObject({ status: 201, data: { status: 'active', label: 'ü', threshold: 5 } })
+    const { alert_id } = made.data
+    expect(await all(api.listAlerts())).toContainEqual(made.data)
+    expect((await api.getAlert({ alert_id })).data).toEqual(made.data)
+    expect((await api.deleteAlert({ alert_id })).data).toEqual({ alert_id, deleted: true })
+    expect(await failureOf(api.getAlert({ alert_id }))).toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  test('R60, R91 createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook', async () => {
+    const made = await api.createWebhook({ url: 'https://example.com/w', events: ['token.price_alert'] })
+    expect(made.data.secret).toEqual(expect.any(String))
+    const { webhook_id } = made.data
+    const changed = await api.updateWebhook({ webhook_id, events: ['*'] })
+    expect(changed.data).toMatchObject({ webhook_id, events: ['*'], url: 'https://example.com/w' })
+    expect((await api.getWebhook({ webhook_id })).data).toEqual(changed.data)
+    expect(await all(api.listWebhooks({ limit: 1 }))).toContainEqual(changed.data)
+    expect((await api.deleteWebhook({ webhook_id })).data.deleted).toBe(true)
+  })
+
+  test('R59, R4 listNetworks', async () => {
+    const { data } = await api.listNetworks({ fresh: true })
+    expect(data.map(({ id }) => id)).toEqual(['ethereum', 'bnb', 'solana', 'polygon', 'base', 'avalanche', 'arbitrum'])
+  })
+
+  test('R2 get asks for what is not documented, with the prefix or without it', async () => {
+    for (const path of ['/trending', '/v1/trending']) {
+      expect(await failureOf(api.get(path))).toMatchObject({ status: 501, code: 'not_documented', isRetryable: false })
+    }
+    expect(stage.asked()).toEqual(['GET /v1/trending', 'GET /v1/trending'])
+    expect((await api.get('/tokens/search', { q: 'a', limit: 1 })).data).toHaveLength(1)
+  })
+})
+
+describe('R123 the networks', () => {
+  test('are asked for once by calls at the same time, and kept for five minutes', async () => {
+    const { clock } = stage
+    const fresh = stage.client()
+    const answers = await Promise.all([fresh.listNetworks(), fresh.listNetworks(), fresh.listNetworks()])
+    expect(stage.asked()).toEqual(['GET /v1/networks'])
+    // To each its own.
+    answers[0].data.length = 0
+    expect((await fresh.listNetworks()).data).toHaveLength(7)
+    clock.advance(299_999)
+    await fresh.listNetworks()
+    expect(stage.asked()).toEqual([])
+    clock.advance(1)
+    await fresh.listNetworks()
+    expect(stage.asked()).toHaveLength(1)
+    await fresh.listNetworks({ fresh: true })
+    expect(stage.asked()).toHaveLength(1)
+  })
+
+  test('one that ends its call leaves the request to the others; a failure is not kept', async () => {
+    const fresh = stage.client({ retries: 0 })
+    const controller = new AbortController()
+    const mine = fresh.listNetworks({}, { signal: controller.signal })
+    const theirs = fresh.listNetworks()
+    controller.abort(new Error('no more'))
+    await expect(mine).rejects.toThrow('no more')
+    expect((await theirs).data).toHaveLength(7)
+    await stage.fault({ kind: 'error-500' }, { times: 1 })
+    expect(await failureOf(fresh.listNetworks({ fresh: true }))).toMatchObject({ status: 500 })
+    expect((await fresh.listNetworks()).data).toHaveLength(7)
+    await stage.heal()
+  })
+})
+
+describe('answers', () => {
+  test('R125, R15 members that nobody has heard of are kept, and a missing meta is tolerated', async () => {
+    await stage.fault({ kind: 'extra-members' })
+    const { address, network } = wallet
+    const { data, meta, body } = await api.getWallet({ address, network })
+    await stage.heal()
+    expect(data).toHaveProperty('added_later.version', 2)
+    expect(meta).toHaveProperty('added_later')
+    expect(body).toMatchObject({ success: true, data, meta })
+    const bare = stage.client({ fetch: async () => Response.json({ success: true, data: { x: 1 } }) })
+    expect(await bare.get('/x')).toMatchObject({ data: { x: 1 }, meta: {}, requestId: null })
+  })
+
+  test('R20 exact gives numbers as they were written', async () => {
+    const text = '{"success":true,"data":[{"value_usd":18446744073709551615,"unrealised_pnl_usd":-0.10}],"meta":{}}'
+    const headers = { 'Content-Type': 'application/json' }
+    const exact = stage.client({ fetch: async () => new Response(text, { headers }) })
+    const page = await exact.getWalletPortfolio({ address: wallet.address, network: 'ethereum' }).page()
+    expect(page.exact('data.0.value_usd')).toBe('18446744073709551615')
+    expect(page.exact('data.0.unrealised_pnl_usd')).toBe('-0.10')
+    expect(page.exact('data.1.value_usd')).toBeUndefined()
+  })
+
+  test('R106 a refusal is an ApiError with status, code, request id and body; where the problems are stands in its message', async () => {
+    const error = await failureOf(
+      api.createAlert({ ...wallet, type: 'whale_buy', threshold: -1, webhook_url: 'ftp://x' }),
+    )
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({ name: 'ApiError', status: 400, code: 'invalid_request', isRetryable: false })
+    expect(error.requestId).toMatch(/^req_/)
+    expect(error.body).toMatchObject({ success: false, error: { code: 'invalid_request' } })
+    expect(error.message).toMatch(/^POST \/alerts was answered 400 invalid_request: .*threshold: /)
+    expect(stage.asked()).toHaveLength(1)
+  })
+
+  test('R66 another key is refused with what to do; it is in no error, no log and no look at the client', async () => {
+    const lines: string[] = []
+    const log = createLogger({ level: 'debug', pretty: false, output: { write: (line) => void lines.push(line) } })
+    const key = 'sk_a-wrong-key-that-nobody-may-see'
+    const wrong = stage.client({ apiKey: key, log })
+    const error = await failureOf(wrong.getWallet(wallet))
+    expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    expect(error.message).toContain('check the API key')
+    const echo = stage.client({
+      apiKey: key,
+      log,
+      fetch: async (_url, init) => Response.json({ error: { code: 'x', message: inspect(init) } }, { status: 500 }),
+    })
+    const echoed = await failureOf(echo.getWallet(wallet))
+    const deaf = await failureOf(stage.client({ apiKey: key, log, baseUrl: 'http://127.0.0.1:1' }).getWallet(wallet))
+    const odd = await failureOf(stage.client({ apiKey: () => `${key}\n`, log }).getWallet(wallet))
+    expect(lines.length).toBeGreaterThan(3)
+    const shown = [error, echoed, deaf, odd, wrong].map((one) => inspect(one, { depth: 9, showHidden: true }))
+    expect([...shown, ...lines].filter((text) => text.includes(key.slice(3, 20)))).toEqual([])
+  })
+
+  test('a key from a function is asked for anew, so that it can be replaced', async () => {
+    const keys = ['sk_gone', apiKey]
+    const rotating = stage.client({ apiKey: async () => keys.shift() ?? '' })
+    expect(await failureOf(rotating.getWallet(wallet))).toMatchObject({ status: 401 })
+    expect((await rotating.getWallet(wallet)).status).toBe(200)
+  })
+})
+
+describe('what is never sent', () => {
+  test('R4 an unknown network, and arguments that no address can hold', async () => {
+    const { address } = wallet
+    const wrong: Promise<unknown>[] = [
+      api.getWallet({ address, network: 'dogecoin' }),
+      api.getWallet({ address: '..', network: 'base' }),
+      api.getWallet({ network: 'base' } as Parameters<ApiClient['getWallet']>[0]),
+      api.getToken({ address: '\ud800', network: 'base' }),
+      api.searchTokens({ q: {} as string }).page(),
+      api.createAlert({ threshold: 1n } as unknown as Parameters<ApiClient['createAlert']>[0]),
+      api.get('trending'),
+      api.get('/../admin'),
+      api.get('/trending?x=1'),
+      api.get('//elsewhere.example/v1'),
+    ]
+    for (const error of await Promise.all(wrong.map(failureOf))) expect(error).toMatchObject({ code: 'usage' })
+    expect(stage.asked()).toEqual([])
+  })
+
+  test('R5 options that cannot be used are refused at once, with what was expected', () => {
+    const options = { baseUrl: 'https://api.example.com/v1', apiKey }
+    for (const [wrong, said] of [
+      [{ baseUrl: 'http://api.example.com/v1' }, 'plain http'],
+      [{ baseUrl: 'api.example.com/v1' }, 'absolute URL'],
+      [{ apiKey: undefined }, 'apiKey'],
+      [{ timeoutMs: 0 }, 'timeoutMs'],
+      [{ retries: 1.5 }, 'retries'],
+    ] as const) {
+      expect(() => createClient({ ...options, ...wrong })).toThrow(said)
+    }
+    expect(createClient({ ...options, baseUrl: 'http://api.example.com', allowInsecure: true })).toBeDefined()
+  })
+})
+
+describe('how a call ends', () => {
+  test('by its signal, by that of the client, and by a signal that was aborted before', async () => {
+    await stage.fault({ kind: 'latency', ms: 60_000 })
+    const [own, ofClient] = [new AbortController(), new AbortController()]
+    const client = stage.client({ signal: ofClient.signal })
+    const calls = [
+      client.getWallet(wallet, { signal: own.signal }),
+      client.getWalletPnl(wallet),
+      client.getWallet(wallet, { signal: AbortSignal.abort(new Error('never')) }),
+    ].map(failureOf)
+    await expect.poll(() => stage.stage.emulator && stage.asked().length).toBeGreaterThan(0)
+    own.abort(new Error('mine'))
+    ofClient.abort(new Error('all'))
+    expect((await Promise.all(calls)).map(({ message }) => message)).toEqual(['mine', 'all', 'never'])
+    await stage.heal()
+  })
+
+  test('by its timeout, which says how long it was, and of what changes something that nobody knows whether it was done', async () => {
+    await stage.fault({ kind: 'latency', ms: 60_000 })
+    const clock = createTestClock()
+    const client = stage.client({ clock, timeoutMs: 5_000 })
+    const calls = [
+      client.getWallet(wallet),
+      client.deleteAlert({ alert_id: 'alrt_x' }, { timeoutMs: 4_000 }),
+      client.listNetworks({}, { timeoutMs: 3_000 }),
+    ].map(failureOf)
+    await clock.advance(5_000)
+    const [read, deletion, networks] = await Promise.all(calls)
+    expect(read).toMatchObject({ name: 'ApiTimeoutError', code: 'timed_out', status: null, isRetryable: true })
+    expect(read?.message).toContain('GET /wallets/')
+    expect(read?.message).toContain('longer than 5000 ms')
+    expect(deletion?.message).toMatch(/longer than 4000 ms.*whether it was done is not known/)
+    expect(networks?.message).toContain('longer than 3000 ms')
+    await stage.heal()
+  })
+})

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { completed } from '../support/snippet-prelude.ts'
+import { pages, pathOf, placesOf, readPage, snippetsOf, type Snippet } from '../support/snippets.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const root = join(import.meta.dirname, '../..')
+const snippets = pages.flatMap((page) => snippetsOf(page))
+const inLanguage = (...languages: string[]) => snippets.filter(({ language }) => languages.includes(language))
+const at = ({ page, line }: Snippet) => `${page}:${line}`
+
+/** The file of this repository that a block is. */
+function fileOf(snippet: Snippet): string | undefined {
+  const path = pathOf(snippet)
+  return path !== undefined && existsSync(join(root, path)) ? path : undefined
+}
+
+/** What the compiler says of blocks of TypeScript, each a module of its own, with the options of this repository. */
+async function complaintsOn(blocks: readonly Snippet[]): Promise<readonly string[]> {
+  await using dir = await createTempDir()
+  // Packages are looked for from the folder of a file.
+  await symlink(join(root, 'node_modules'), join(dir.path, 'node_modules'))
+  await writeFile(join(dir.path, 'package.json'), '{"type":"module"}')
+  const places = placesOf(blocks)
+  for (const [index, { code }] of blocks.entries()) {
+    const file = join(dir.path, 'blocks', places[index] ?? '')
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, completed(code).text)
+  }
+  const config = { extends: join(root, 'tsconfig.json'), include: ['blocks'], compilerOptions: { incremental: false } }
+  await writeFile(join(dir.path, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const run = promisify(execFile)(process.execPath, [tsc, '-p', dir.path, '--pretty', 'false'], { cwd: dir.path })
+  const output = await run.then(
+    () => '',
+    (error: { readonly stdout: string }) => error.stdout,
+  )
+  return output
+    .trim()
+    .split('\n')
+    .filter((line) => line.includes(': error '))
+    .map((line) => {
+      const [, place = '', row = '', message = ''] = /blocks\/(.*?)\((\d+),\d+\): (.*)/.exec(line) ?? []
+      const block = blocks[places.indexOf(place)]
+      if (block === undefined) return line
+      const { prelude } = completed(block.code)
+      return `${block.page}:${block.line + Number(row) - prelude.split('\n').length}: ${message}`
+    })
+}
+
+describe('code in the docs', () => {
+  test('every block of TypeScript compiles; one that did not would be found, with its line', async () => {
+    const page = [
+      '# Page',
+      '```ts',
+      "import { defineHandler } from 'onchain-inbox'",
+      '',
+      'defineHandler({ typ: 1 })',
+      '```',
+    ]
+    const blocks = inLanguage('ts').filter((snippet) => fileOf(snippet) === undefined)
+    const complaints = await complaintsOn([...snippetsOf('page.md', page.join('\n')), ...blocks])
+    expect(complaints).toEqual([expect.stringMatching(/^page\.md:5: error TS\d+: /)])
+    expect(blocks.length).toBeGreaterThan(5)
+  }, 60_000)
+
+  test('a block that begins with the path of a file of this repository is that file', () => {
+    const shown = snippets.filter((snippet) => fileOf(snippet) !== undefined)
+    for (const snippet of shown) {
+      const { code } = snippet
+      expect(code.slice(code.indexOf('\n') + 1), at(snippet)).toBe(readPage(fileOf(snippet) ?? ''))
+    }
+    expect(shown.length).toBeGreaterThan(5)
+  })
+
+  test('every block of JSON parses, line by line where it is NDJSON', () => {
+    const wrong = inLanguage('json', 'ndjson').filter(
+      ({ code }) => !isJson(code) && !code.trim().split('\n').every(isJson),
+    )
+    expect(wrong.map(at)).toEqual([])
+  })
+
+  test('every block of YAML parses', () => {
+    const wrong = inLanguage('yaml').flatMap((snippet) =>
+      parseAllDocuments(snippet.code).flatMap(({ errors }) =>
+        errors.map(({ message }) => `${at(snippet)}: ${message}`),
+      ),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('every block says what it is in, or is plain output', () => {
+    const known = [
+      '',
+      'sh',
+      'ts',
+      'js',
+      'json',
+      'ndjson',
+      'yaml',
+      'ini',
+      'nginx',
+      'sql',
+      'python',
+      'go',
+      'dockerfile',
+      'text',
+      'diff',
+    ]
+    expect(snippets.filter(({ language }) => !known.includes(language)).map(at)).toEqual([])
+  })
+})
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,183 @@
+import { once } from 'node:events'
+import net, { type AddressInfo, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
+import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { AppServer, type AppRequest } from '../support/app-server.ts'
+import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
+
+/** A server that does to the nth connection what it is told. */
+async function startSocketServer(behave: (socket: Socket, index: number) => void) {
+  let connections = 0
+  const sockets = new Set<Socket>()
+  const server = net.createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    const index = connections++
+    socket.once('data', () => behave(socket, index))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const opened = new AsyncDisposableStack()
+const servers = new Map<string, AppServer>()
+let app: TestApp
+
+/** So that tests need not wait long. */
+const soon = { attempts: 200, baseMs: 20, capMs: 100 }
+
+/** One app for all; each sink gets the type that is called as it is. */
+beforeAll(async () => {
+  const resetting = opened.use(
+    await startSocketServer((socket, index) => {
+      if (index === 0) socket.resetAndDestroy()
+      else if (index === 1) socket.end('what?\r\n\r\n')
+      else if (index === 2) socket.end('HTTP/1.1 20')
+      else socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n')
+    }),
+  )
+  const breaking = opened.use(
+    await startSocketServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it')
+      setImmediate(() => socket.destroy())
+    }),
+  )
+  const closed = await startSocketServer(() => {})
+  await closed[Symbol.asyncDispose]()
+  for (const name of ['slow', 'redirecting', 'refusing', 'down', 'huge']) {
+    servers.set(name, opened.use(await AppServer.start()))
+  }
+  const options: Readonly<Record<string, object>> = {
+    resetting: { url: resetting.url },
+    breaking: { url: breaking.url },
+    closed: { url: `${closed.url}?token=hush`, headers: { Authorization: 'hush' }, retry: { ...soon, attempts: 2 } },
+    huge: { url: serverOf('huge').url },
+    slow: { url: serverOf('slow').url, timeoutMs: 300 },
+    redirecting: { url: serverOf('redirecting').url, retry: { ...soon, attempts: 2 } },
+    refusing: { url: serverOf('refusing').url, terminalStatuses: [410, 422] },
+    down: { url: serverOf('down').url, breaker: { failures: 3, cooldownMs: 400, capMs: 400 } },
+  }
+  const sinks = Object.entries(options).map(([name, own]) => {
+    return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...own }]
+  })
+  app = opened.use(await startTestApp({ settings: { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) } }))
+})
+afterAll(() => opened.disposeAsync())
+
+function serverOf(sink: string): AppServer {
+  const server = servers.get(sink)
+  if (server === undefined) throw new Error(`${sink} has no server`)
+  return server
+}
+
+async function deliver(sink: string, id: string, wallet = id): Promise<void> {
+  const raw = eventBytes({ id, type: `wallet.${sink}`, data: { network: 'solana', wallet_address: wallet } })
+  const headers = { 'X-Service-Signature': sign(raw, testSecret) }
+  const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
+  expect(answer.status).toBe(200)
+}
+
+async function runOf(id: string) {
+  const [run] = (await app.inbox.event(id))?.runs ?? []
+  if (run === undefined) throw new Error(`there is no run of ${id}`)
+  return run
+}
+
+const becomes = (id: string, state: string) =>
+  until(async () => (await runOf(id)).state === state, `the forward of ${id} is ${state}`)
+
+async function errorsOf(id: string): Promise<(string | undefined)[]> {
+  return (await runOf(id)).attempts.map(({ error }) => error?.message)
+}
+
+const idOf = ({ body }: AppRequest) => (JSON.parse(body.toString()) as { id: string }).id
+
+describe('a forward to an app that fails', () => {
+  test('tries again after a reset, an answer that is none, and one that breaks off before its status', async () => {
+    await deliver('resetting', 'reset_1')
+    await becomes('reset_1', 'done')
+    const errors = await errorsOf('reset_1')
+    expect(errors).toHaveLength(4)
+    expect(errors.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('fetch failed')))
+  })
+
+  test('takes a 2xx for one whose body breaks off', async () => {
+    await deliver('breaking', 'break_1')
+    await becomes('break_1', 'done')
+    expect((await runOf('break_1')).attempts).toHaveLength(1)
+  })
+
+  test('gives up on an answer that takes longer than timeoutMs, and tries again', async () => {
+    const server = serverOf('slow')
+    server.answer = () => (server.requests.length === 1 ? null : { status: 200 })
+    await deliver('slow', 'slow_1')
+    await becomes('slow_1', 'done')
+    expect(await errorsOf('slow_1')).toEqual([expect.stringContaining('took longer than 300 ms'), undefined])
+  })
+
+  test('follows no redirect, not even one to itself', async () => {
+    const server = serverOf('redirecting')
+    server.answer = ({ path }) => ({ status: path === '/other' ? 200 : 307, headers: { Location: '/other' } })
+    await deliver('redirecting', 'redirect_1')
+    await becomes('redirect_1', 'dead')
+    expect(server.requests.map(({ path }) => path)).not.toContain('/other')
+    expect(await errorsOf('redirect_1')).toEqual(['the app answered 307', 'the app answered 307'])
+  })
+
+  test('tries answers of terminalStatuses no more, and lets the next of the key go on', async () => {
+    serverOf('refusing').answer = (request) =>
+      idOf(request) === 'a1' ? { status: 422, body: 'no such type' } : { status: 200 }
+    await deliver('refusing', 'a1', 'A')
+    await deliver('refusing', 'a2', 'A')
+    await becomes('a2', 'done')
+    await becomes('a1', 'dead')
+    expect(await errorsOf('a1')).toEqual(['the app answered 422: no such type'])
+  })
+
+  test('reads no answer to its end that is huge, and keeps little of it', async () => {
+    const server = serverOf('huge')
+    server.answer = () => ({ status: server.requests.length === 1 ? 500 : 200, body: 'x'.repeat(5_000_000) })
+    await deliver('huge', 'huge_1')
+    await becomes('huge_1', 'done')
+    expect(await errorsOf('huge_1')).toEqual([`the app answered 500: ${'x'.repeat(200)}`, undefined])
+  })
+
+  test('says nothing of its URL or its headers, which may be secret', async () => {
+    await deliver('closed', 'closed_1')
+    await becomes('closed_1', 'dead')
+    const errors = JSON.stringify((await runOf('closed_1')).attempts)
+    expect(errors).not.toContain('hush')
+    expect(errors).toContain('ECONNREFUSED')
+  })
+
+  test('is left alone while it is down, one try at a time; then all come, in the order of their keys', async () => {
+    const server = serverOf('down')
+    let isDown = true
+    server.answer = () => ({ status: isDown ? 503 : 200 })
+    const wallets = 'ABCDEFGHIJKL'.split('')
+    const rounds = [1, 2, 3]
+    for (const round of rounds) for (const wallet of wallets) await deliver('down', `${wallet}${round}`, wallet)
+    await until(() => server.requests.length >= 12, 'it was tried a few times')
+    // What had begun when it opened, and few tries: without the breaker there would be hundreds of requests.
+    expect(server.requests.length).toBeLessThan(20)
+    const attempts = await Promise.all(wallets.map(async (wallet) => (await runOf(`${wallet}3`)).attempt))
+    expect(attempts).toEqual(wallets.map(() => 0))
+    isDown = false
+    const from = server.requests.length
+    await Promise.all(wallets.map((wallet) => becomes(`${wallet}3`, 'done')))
+    const since = server.requests.slice(from).map(idOf)
+    for (const wallet of wallets) {
+      expect(since.filter((id) => id.startsWith(wallet))).toEqual(rounds.map((round) => `${wallet}${round}`))
+    }
+  })
+})

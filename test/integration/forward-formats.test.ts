@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { CloudEvent, HTTP } from 'cloudevents'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
+import { startTestApp, testSecret } from '../support/app.ts'
+import { AppServer, type AppRequest } from '../support/app-server.ts'
+import { eventBytes } from '../support/signed.ts'
+
+const key = Buffer.from('0123456789abcdef01234567').toString('base64')
+const nextKey = Buffer.from('another-key-of-24-bytes!').toString('base64')
+const textKey = 'a-key-that-is-plain-text-for-once'
+
+const forwards = {
+  prefixed: { signature: 'standard-webhooks', secret: `whsec_${key}` },
+  text: { signature: 'standard-webhooks', secret: textKey },
+  rotating: { signature: 'standard-webhooks', secret: [`whsec_${key}`, `whsec_${nextKey}`] },
+  structured: { format: 'cloudevents' },
+  binary: { format: 'cloudevents-binary', source: '/inbox' },
+  plain: { signature: 'none', headers: { Authorization: 'Bearer abc', 'User-Agent': 'ours' } },
+} as const
+
+// Digits that no JavaScript number keeps.
+const exact = Buffer.from(
+  '{"id": "evt_1", "type": "wallet.large_trade", "created_at": "2026-01-02T03:04:05.5Z", "data": {"network": "ethereum", ' +
+    '"wallet_address": "0xAbCdEf0123456789aBcDeF0123456789ABCDEF01", "amount_usd": 0.1000, "raw": 18446744073709551615}}',
+)
+const odd = Buffer.from(
+  '{"id":"evt.1 \\"→\\"\\n","type":"wallet.→","created_at":"2026-01-02T03:04:05Z","data":{"x":1}}',
+)
+const oddId = 'evt.1 "→"\n'
+
+const longId = '→'.repeat(255)
+
+const enqueuing = `import { defineHandler } from 'onchain-inbox'
+  export default defineHandler({ type: '*', run(event, ctx) {
+    for (const sink of ['prefixed', 'structured']) ctx.enqueue(sink, { seen: event.id })
+  } })`
+
+const opened = new AsyncDisposableStack()
+let requests: readonly AppRequest[]
+
+/** One app for all: each sink posts to a path of its own. */
+beforeAll(async () => {
+  const server = opened.use(await AppServer.start())
+  const sinks = Object.entries(forwards).map(([name, options]) => {
+    return [name, { kind: 'forward', url: new URL(`/${name}`, server.url).href, types: '*', ...options }]
+  })
+  const settings = { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) }
+  const app = opened.use(await startTestApp({ settings, handlers: { 'enqueuing.mjs': enqueuing } }))
+  for (const raw of [exact, odd, eventBytes({ id: longId })]) {
+    const headers = { 'X-Service-Signature': sign(raw, testSecret) }
+    await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
+  }
+  requests = await server.received(3 * sinks.length + 6)
+})
+afterAll(() => opened.disposeAsync())
+
+/** What came for a sink with this idempotency key. */
+function got(sink: keyof typeof forwards, idempotencyKey: string): AppRequest {
+  const found = requests.filter(
+    ({ path, headers }) => path === `/${sink}` && headers['idempotency-key'] === idempotencyKey,
+  )
+  expect(found).toHaveLength(1)
+  return found[0]!
+}
+
+const ofExact = (sink: keyof typeof forwards) => got(sink, `${sink}:evt_1`)
+const ofOdd = (sink: keyof typeof forwards) => got(sink, encodeURIComponent(`${sink}:${oddId}`))
+const headersOf = ({ headers }: AppRequest) => headers as Record<string, string>
+
+describe('a forward signed by Standard Webhooks', () => {
+  test.each([
+    ['prefixed', new Webhook(`whsec_${key}`)],
+    ['text', new Webhook(textKey, { format: 'raw' })],
+    ['rotating', new Webhook(key)],
+    ['rotating', new Webhook(nextKey)],
+  ] as const)('verifies by the standardwebhooks package: secret %s', (sink, webhook) => {
+    for (const request of [ofExact(sink), ofOdd(sink)]) {
+      expect(webhook.verify(request.body, headersOf(request))).toHaveProperty('created_at')
+      const other = Buffer.concat([request.body, Buffer.from(' ')])
+      expect(() => webhook.verify(other, headersOf(request))).toThrow('No matching signature')
+      expect(request.headers).not.toHaveProperty('x-service-signature')
+    }
+    expect(ofExact(sink).body).toEqual(exact)
+    expect(ofExact(sink).headers['webhook-id']).toBe(`${sink}:evt_1`)
+  })
+
+  test('has no dots in its id, which stand between the parts of what is signed', () => {
+    expect(ofOdd('prefixed').headers['webhook-id']).toBe('prefixed%3Aevt%2E1%20%22%E2%86%92%22%0A')
+  })
+
+  test('signs what handlers enqueue as well', () => {
+    const request = got('prefixed', 'enqueuing:evt_1:0')
+    expect(new Webhook(key).verify(request.body, headersOf(request))).toEqual({ seen: 'evt_1' })
+  })
+})
+
+describe('a forward as CloudEvents', () => {
+  test.each([
+    ['structured', 'urn:onchain-inbox'],
+    ['binary', '/inbox'],
+  ] as const)('is read by the cloudevents package: %s', (sink, source) => {
+    const request = ofExact(sink)
+    const event = HTTP.toEvent({ headers: request.headers, body: request.body.toString() })
+    if (!(event instanceof CloudEvent)) throw new Error('it is no event')
+    expect(event.validate()).toBe(true)
+    expect(event).toMatchObject({
+      specversion: '1.0',
+      id: 'evt_1',
+      type: 'wallet.large_trade',
+      source,
+      subject: 'ethereum:0xabcdef0123456789abcdef0123456789abcdef01',
+      time: '2026-01-02T03:04:05.500Z',
+      data: { network: 'ethereum', amount_usd: 0.1 },
+    })
+    // Every digit is there, and the signature is of what was posted.
+    expect(request.body.toString()).toContain('"amount_usd":0.1000,"raw":18446744073709551615}')
+    expect(request.headers['x-service-signature']).toBe(sign(request.body, testSecret))
+  })
+
+  test('percent-encodes in headers what they cannot hold', () => {
+    expect(ofOdd('binary').headers).toMatchObject({
+      'ce-specversion': '1.0',
+      'ce-id': 'evt.1%20%22%E2%86%92%22%0A',
+      'ce-type': 'wallet.%E2%86%92',
+      'content-type': 'application/json',
+    })
+    expect(JSON.parse(ofOdd('structured').body.toString())).toMatchObject({
+      id: oddId,
+      type: 'wallet.→',
+      data: { x: 1 },
+    })
+  })
+
+  test('tells what handlers enqueue from events', () => {
+    const item: unknown = JSON.parse(got('structured', 'enqueuing:evt_1:1').body.toString())
+    expect(item).toMatchObject({ id: 'enqueuing:evt_1:1', type: 'onchain-inbox.item', data: { seen: 'evt_1' } })
+  })
+})
+
+test('a forward names ids by their digest that would be longer than headers should be', () => {
+  const digest = (text: string) => `sha256-${createHash('sha256').update(encodeURIComponent(text)).digest('hex')}`
+  const { headers } = got('binary', digest(`binary:${longId}`))
+  expect(headers).toMatchObject({ 'x-inbox-event-id': digest(longId), 'ce-id': digest(longId) })
+  const request = got('prefixed', digest(`prefixed:${longId}`))
+  new Webhook(key).verify(request.body, headersOf(request))
+})
+
+test('a forward sends the headers of the settings, and no signature where none is wanted', () => {
+  const { headers, body } = ofExact('plain')
+  expect(headers).toMatchObject({ authorization: 'Bearer abc', 'user-agent': 'ours' })
+  expect(headers).not.toHaveProperty('x-service-signature')
+  expect(body).toEqual(exact)
+})

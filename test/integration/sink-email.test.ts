@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import createEmail from '../../handlers/sinks/email.ts'
+import { emailOptions } from '../../src/config/sinks/email.ts'
+import { TerminalError } from '../../src/index.ts'
+import { sampleData } from '../../src/testing/sample-data.ts'
+import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
+import { startSmtp, type TestSmtp } from '../support/smtp.ts'
+
+function aMailSink({ port }: TestSmtp, given: Record<string, unknown> = {}) {
+  const options = emailOptions.parse({
+    url: `smtp://127.0.0.1:${port}`,
+    from: 'Inbox <inbox@example.com>',
+    to: 'desk@example.com',
+    ...given,
+  })
+  return underTest(createEmail({ name: 'desk', options }))
+}
+
+const trade = (id: string, data: Record<string, unknown> = {}) =>
+  anItem({ id, type: 'wallet.large_trade', data: { ...sampleData['wallet.large_trade'], ...data } })
+const honeypot = (id: string) =>
+  anItem({ id, type: 'contract.honeypot_detected', data: sampleData['contract.honeypot_detected'] })
+const subjectOf = (smtp: TestSmtp, at = 0) => smtp.mails[at]!.headers.get('subject')![0]!
+
+describe('the sink `email`', () => {
+  test('sends one mail about one event, with the addresses and the subject of the settings', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp, {
+      to: ['desk@example.com', 'risk@example.com'],
+      subject: '{severity} {network} {type} {id}',
+    })
+    await sink.send([trade('evt_1')])
+    expect(smtp.mails).toHaveLength(1)
+    const [mail] = smtp.mails
+    expect(mail).toMatchObject({ from: 'inbox@example.com', to: ['desk@example.com', 'risk@example.com'] })
+    expect(subjectOf(smtp)).toBe('info ethereum wallet.large_trade evt_1')
+    expect(mail!.headers.get('from')).toEqual(['Inbox <inbox@example.com>'])
+    expect(mail!.headers.get('auto-submitted')).toEqual(['auto-generated'])
+    const { wallet_address, tx_hash } = sampleData['wallet.large_trade']
+    for (const part of [wallet_address, tx_hash, 'https://', 'event: evt_1', 'created: 2026-01-31T14:03:22.123Z']) {
+      expect(mail!.text).toContain(part)
+    }
+  })
+
+  test('the Message-ID is the same on a repeat, and another for other events', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    for (const items of [[trade('evt_1')], [trade('evt_1')], [trade('evt_2')], [trade('evt_1'), trade('evt_2')]]) {
+      await sink.send(items)
+    }
+    const ids = smtp.mails.map(({ headers }) => headers.get('message-id')![0]!)
+    expect(ids[0]).toMatch(/^<[0-9a-f]{40}@example\.com>$/)
+    expect(ids[1]).toBe(ids[0])
+    expect(new Set(ids).size).toBe(3)
+  })
+
+  test('several items become one digest, oldest first, as severe as the worst of them', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    const items = [
+      { ...trade('evt_10'), id: '10' },
+      { ...honeypot('evt_9'), id: '9' },
+      { ...trade('evt_8'), id: '8', payload: { text: 'by a handler', subject: 'of its own' } },
+    ]
+    await sink.send(items)
+    expect(subjectOf(smtp)).toBe('[critical] 3 events')
+    const { text } = smtp.mails[0]!
+    const places = ['of its own\n\nby a handler', 'event: evt_9', 'event: evt_10'].map((part) => text.indexOf(part))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+
+  test('sends what handlers enqueue as { text, subject }, and refuses anything else for good', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    await sink.send([anItem({ id: 'evt_1' }, { payload: { text: 'héllo\n.\nend', subject: 'S' } })])
+    expect(subjectOf(smtp)).toBe('S')
+    expect(smtp.mails[0]!.text.trim()).toBe('héllo\n.\nend')
+    for (const payload of ['text', null, { text: 1 }, { text: 'x', subject: 1 }]) {
+      const given = sink.send([anItem({ id: 'evt_1' }, { payload })])
+      await expect(given, JSON.stringify(payload)).rejects.toThrow(TerminalError)
+    }
+  })
+
+  test('nothing from outside becomes a header or ends the mail', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp, { subject: '{title} {type} {network} {id}' })
+    const evil = 'a\r\nBcc: thief@example.com\r\n\r\n.\r\nQUIT\r\n\u2028\0'
+    const item = anItem({ id: evil, type: evil, data: { network: evil, symbol: evil, [evil]: evil } })
+    await sink.send([item])
+    await sink.send([trade('evt_1', { token_symbol: evil, network: evil })])
+    await sink.send([anItem({ id: 'evt_1' }, { payload: { text: evil, subject: evil } })])
+    expect(smtp.mails).toHaveLength(3)
+    for (const { headers, to } of smtp.mails) {
+      expect(to).toEqual(['desk@example.com'])
+      expect([...headers.keys()].toSorted()).toEqual([
+        'auto-submitted',
+        'content-transfer-encoding',
+        'content-type',
+        'date',
+        'from',
+        'message-id',
+        'mime-version',
+        'subject',
+        'to',
+      ])
+      expect([...headers.values()].every(({ length }) => length === 1)).toBe(true)
+    }
+  })
+
+  test.for([
+    ['recipient', 550, true],
+    ['data', 554, true],
+    ['recipient', 450, false],
+    ['data', 451, false],
+    ['data', 503, false],
+  ] as const)('a refusal of the %s with %i: for good %s', async ([at, code, isForGood]) => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    smtp.refusals.push({ at, code })
+    const error = await sink.send([trade('evt_1')]).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Error)
+    expect(error instanceof TerminalError).toBe(isForGood)
+    await sink.send([trade('evt_1')])
+    expect(smtp.mails).toHaveLength(1)
+  })
+
+  test('recipients that are refused beside others are told in the log', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp, { to: ['gone@example.com', 'desk@example.com'] })
+    smtp.refusals.push({ at: 'recipient', code: 550 })
+    const context = aSinkContext()
+    await sink.send([trade('evt_1')], context)
+    expect(smtp.mails[0]!.to).toEqual(['desk@example.com'])
+    expect(context.lines).toMatchObject([{ level: 'warn', rejected: 1 }])
+  })
+
+  test('logs in over TLS; a wrong password is tried again, and is in no error', async () => {
+    await using smtp = await startSmtp()
+    const url = (password: string) => ({ url: `smtp://me%40example.com:${password}@localhost:${smtp.port}` })
+    await using sink = aMailSink(smtp, url('of-the-test'))
+    await sink.send([trade('evt_1')])
+    expect(smtp.mails).toMatchObject([{ user: 'me@example.com', isTls: true }])
+    await using wrong = aMailSink(smtp, url('hunter2-secret'))
+    const error = await wrong.send([trade('evt_1')]).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).not.toBeInstanceOf(TerminalError)
+    expect(String(error)).not.toContain('hunter2')
+  })
+
+  test('smtps is TLS from the first byte', async () => {
+    await using smtp = await startSmtp({ secure: true })
+    await using sink = aMailSink(smtp, { url: `smtps://localhost:${smtp.port}` })
+    await sink.send([trade('evt_1')])
+    expect(smtp.mails).toMatchObject([{ isTls: true }])
+  })
+
+  // 0.0.0.0 leads to this machine, but is not known to.
+  test('a server elsewhere without TLS, or with a certificate that nobody vouches for, gets neither password nor mail', async () => {
+    await using plain = await startSmtp({ disabledCommands: ['STARTTLS'] })
+    await using unknown = await startSmtp()
+    for (const smtp of [plain, unknown]) {
+      const url = `smtp://me:of-the-test@0.0.0.0:${smtp.port}`
+      await using sink = aMailSink(smtp, { url })
+      await expect(sink.send([trade('evt_1')])).rejects.toThrow()
+      expect([smtp.mails, smtp.logins]).toEqual([[], []])
+      await using insecure = aMailSink(smtp, { url: `smtp://0.0.0.0:${smtp.port}`, allowInsecure: true })
+      await insecure.send([trade('evt_1')])
+      expect(smtp.mails).toHaveLength(1)
+    }
+  })
+
+  test('an attempt that is aborted ends at once, whatever the server does', async () => {
+    await using smtp = await startSmtp({ onConnect: () => {} })
+    await using sink = aMailSink(smtp)
+    const controller = new AbortController()
+    const given = sink.send([trade('evt_1')], aSinkContext({ signal: controller.signal }))
+    setImmediate(() => controller.abort(new Error('time is over')))
+    await expect(given).rejects.toThrow('aborted')
+  })
+
+  test.for([
+    ['url', 'http://example.com'],
+    ['url', 'smtp://'],
+    ['url', 'smtp://a:%zz@example.com'],
+    ['from', 'a@example.com\r\nBcc: b@example.com'],
+    ['to', 'no address'],
+    ['to', []],
+    ['subject', '{password}'],
+  ] as const)('the options refuse %s: %j', ([name, value]) => {
+    const good = { url: 'smtp://mail.example.com', from: 'a@example.com', to: 'b@example.com' }
+    expect(emailOptions.safeParse(good).success).toBe(true)
+    const problems = emailOptions.safeParse({ ...good, [name]: value }).error?.issues
+    expect(problems?.map(({ path }) => path[0])).toEqual([name])
+  })
+})

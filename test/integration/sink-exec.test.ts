@@ -1,0 +1,131 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import createExec from '../../handlers/sinks/exec.ts'
+import { execOptions } from '../../src/config/sinks/exec.ts'
+import { TerminalError } from '../../src/index.ts'
+import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+const anExec = (dir: TempDir, command: readonly string[], given: Record<string, unknown> = {}) =>
+  underTest(createExec({ name: 'script', options: execOptions.parse({ command, ...given }) }, { baseDir: dir.path }))
+
+const shell = (script: string) => ['sh', '-c', script]
+const read = (dir: TempDir, name: string) => readFile(join(dir.path, name), 'utf8')
+
+/** A zombie is not: nobody may be there to take note of its end. */
+async function isAlive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  return stat !== null && !/\) [ZX] /.test(stat)
+}
+
+describe('the sink `exec`', () => {
+  test('gives the command the bytes of the event on its standard input, and tells of it by its environment', async () => {
+    await using dir = await createTempDir()
+    const sink = anExec(dir, shell('cat > body; env > environment; pwd > folder'), { env: { TOKEN: 'of the command' } })
+    const raw = Buffer.from('{ "id":"evt_1",\n"type":"x.y","created_at":"","data":{"n":1.50} }')
+    process.env.INBOX_SECRETS_OF_TEST = 'not for the command'
+    await sink.send([anItem(raw, { attempt: 3 })])
+    delete process.env.INBOX_SECRETS_OF_TEST
+    expect(await read(dir, 'body')).toBe(raw.toString())
+    expect((await read(dir, 'folder')).trim()).toBe(await realpath(dir.path))
+    const environment = new Map(
+      (await read(dir, 'environment'))
+        .trim()
+        .split('\n')
+        .map((line) => line.split('=') as [string, string]),
+    )
+    // What the shell sets by itself.
+    for (const name of ['PWD', 'OLDPWD', 'SHLVL', '_']) environment.delete(name)
+    expect(Object.fromEntries(environment)).toEqual({
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      TOKEN: 'of the command',
+      INBOX_EVENT_ID: 'evt_1',
+      INBOX_EVENT_TYPE: 'x.y',
+      INBOX_IDEMPOTENCY_KEY: 'sink:evt_1',
+      INBOX_ATTEMPT: '3',
+    })
+  })
+
+  test('gives it what a handler enqueued as JSON; runs it in `cwd`; no shell reads the arguments; odd ids are encoded', async () => {
+    await using dir = await createTempDir()
+    const script =
+      'require("fs").writeFileSync("told", process.argv[1] + process.env.INBOX_EVENT_ID + require("fs").readFileSync(0))'
+    const sink = anExec(dir, [process.execPath, '-e', script, '$HOME `id`'], { cwd: '.' })
+    await sink.send([anItem({ id: 'a b\0ü' }, { payload: { a: 1 } })])
+    expect(await read(dir, 'told')).toBe('$HOME `id`a%20b%00%C3%BC{"a":1}')
+  })
+
+  test('exit code 0 is done; 75 and others are tried again; those of `terminalExitCodes` go to the dead letters', async () => {
+    await using dir = await createTempDir()
+    const ends = async (code: number) =>
+      anExec(dir, shell(`exit ${code}`), { terminalExitCodes: [65] }).send([anItem({ id: 'evt_1' })])
+    await ends(0)
+    await expect(ends(65)).rejects.toThrow(TerminalError)
+    await expect(ends(65)).rejects.toThrow('the command sh ended with exit code 65')
+    for (const code of [1, 75]) await expect(ends(code)).rejects.not.toBeInstanceOf(TerminalError)
+    await expect(anExec(dir, shell('kill -9 $$')).send([anItem({ id: 'evt_1' })])).rejects.toThrow(
+      'the command sh was ended by SIGKILL',
+    )
+  })
+
+  test('a command that is not there is an error that names it, and is tried again', async () => {
+    await using dir = await createTempDir()
+    const given = anExec(dir, ['no-such-command', 'secret-argument']).send([anItem({ id: 'evt_1' })])
+    await expect(given).rejects.toThrow(/^the command no-such-command could not be started in .+: ENOENT$/)
+  })
+
+  test('need not read its standard input, and may write more than anybody reads: the beginning is logged at debug', async () => {
+    await using dir = await createTempDir()
+    const context = aSinkContext()
+    const big = anItem({ id: 'evt_1', data: { text: 'x'.repeat(1_000_000) } })
+    await anExec(dir, shell('exec <&-; echo wrong >&2; head -c 3000000 /dev/zero | tr "\\0" y')).send([big], context)
+    const [line] = context.lines
+    expect(line).toMatchObject({ level: 'debug', message: 'command ended', exitCode: 0 })
+    expect(line).toMatchObject({ stdout: 'y'.repeat(4096), stderr: 'wrong\n' })
+  })
+
+  test('is killed with what it started when the attempt is aborted', async () => {
+    await using dir = await createTempDir()
+    const controller = new AbortController()
+    const script = 'trap "" TERM; sleep 600 & echo $! > child; echo $$ > self; wait'
+    const sending = anExec(dir, shell(script)).send(
+      [anItem({ id: 'evt_1' })],
+      aSinkContext({ signal: controller.signal }),
+    )
+    const pid = async (name: string) => Number(await read(dir, name).catch(() => '0'))
+    await until(async () => (await pid('self')) > 0, 'the command has started')
+    const pids = [await pid('self'), await pid('child')]
+    expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
+    controller.abort(new Error('time is over'))
+    await expect(sending).rejects.toThrow('time is over')
+    await until(async () => !(await Promise.all(pids.map(isAlive))).includes(true), 'both are gone')
+  })
+
+  test('is not started for an attempt that is over', async () => {
+    await using dir = await createTempDir()
+    const signal = AbortSignal.abort(new Error('time is over'))
+    await expect(
+      anExec(dir, shell('touch ran')).send([anItem({ id: 'evt_1' })], aSinkContext({ signal })),
+    ).rejects.toThrow('time is over')
+    await expect(read(dir, 'ran')).rejects.toThrow('ENOENT')
+  })
+
+  test('does not wait for what it left running in the background', async () => {
+    await using dir = await createTempDir()
+    const context = aSinkContext()
+    await anExec(dir, shell('sleep 600 & echo $!')).send([anItem({ id: 'evt_1' })], context)
+    const left = Number(String(context.lines[0]!.stdout))
+    expect(await isAlive(left)).toBe(true)
+    process.kill(left, 'SIGKILL')
+  })
+
+  test('the options refuse what cannot work', () => {
+    expect(execOptions.safeParse({ command: [] }).success).toBe(false)
+    expect(execOptions.safeParse({ command: ['x'], terminalExitCodes: [75] }).success).toBe(false)
+    expect(execOptions.safeParse({ command: ['x\0'] }).success).toBe(false)
+    expect(execOptions.safeParse({ command: ['x'], env: { 'A=B': 'x' } }).success).toBe(false)
+  })
+})

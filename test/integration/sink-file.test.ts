@@ -1,0 +1,188 @@
+import Sqlite from 'better-sqlite3'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import createFile from '../../handlers/sinks/file.ts'
+import { fileOptions } from '../../src/config/sinks/file.ts'
+import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+
+function aFileSink(dir: TempDir, given: Record<string, unknown> = {}) {
+  const options = fileOptions.parse({ path: 'events.ndjson', ...given })
+  return underTest(createFile({ name: 'archive', options }, { baseDir: dir.path }))
+}
+
+const event = (id: string) => anItem({ id })
+const read = (dir: TempDir, name = 'events.ndjson') => readFile(join(dir.path, name), 'utf8')
+const idsIn = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+
+describe('the sink `file`', () => {
+  test('writes each event on a line: its bytes, line breaks between tokens as spaces, digits and escapes as they came', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir)
+    const raw =
+      '{\r\n "id":"evt_1",\n"type":"x","created_at":"2026-01-31T14:03:22Z","data":{"n":1.50e+0,"s":"a\\nb\\u2028ü"}\n}'
+    await sink.send([anItem(Buffer.from(raw)), event('evt_2')])
+    const [first, second, end] = (await read(dir)).split('\n')
+    expect(first).toBe(raw.replaceAll(/[\r\n]/g, ' '))
+    expect(JSON.parse(first!)).toEqual(JSON.parse(raw))
+    expect(JSON.parse(second!)).toMatchObject({ id: 'evt_2' })
+    expect(end).toBe('')
+  })
+
+  test('writes what handlers enqueue as JSON, and with-receipt what the inbox knows of each', async () => {
+    await using dir = await createTempDir()
+    await using plain = aFileSink(dir)
+    await plain.send([anItem({ id: 'evt_1' }, { payload: { note: 'two\nlines' } })])
+    expect(await read(dir)).toBe('{"note":"two\\nlines"}\n')
+
+    await using receipts = aFileSink(dir, { path: 'deep/in/receipts.ndjson', format: 'with-receipt' })
+    const raw = Buffer.from('{"id":"evt_1","type":"x","created_at":"","data":{"n":1.50}}')
+    await receipts.send([anItem(raw), anItem(raw, { payload: [1] })])
+    const receipt =
+      '{"item_id":"7","event_id":"evt_1","key":"ethereum:0x1","secret_label":"main","attempt":1,"idempotency_key":"sink:evt_1"'
+    expect(await read(dir, 'deep/in/receipts.ndjson')).toBe(
+      `${receipt},"event":${raw.toString()}}\n${receipt},"payload":[1]}\n`,
+    )
+  })
+
+  test('puts a full file aside by number, keeps the newest of those, and never tears a batch within a line', async () => {
+    await using dir = await createTempDir()
+    const line = event('evt_00').event.raw.length + 1
+    await using sink = aFileSink(dir, { maxBytes: 3 * line, keep: 2 })
+    const ids = Array.from({ length: 10 }, (_, at) => `evt_${String(at).padStart(2, '0')}`)
+    await sink.send(ids.slice(0, 2).map(event))
+    await sink.send(ids.slice(2).map(event))
+    const names = (await readdir(dir.path)).filter((name) => !name.endsWith('.lock')).toSorted()
+    expect(names).toEqual(['events.ndjson', 'events.ndjson.000002', 'events.ndjson.000003'])
+    const texts = await Promise.all(
+      ['events.ndjson.000002', 'events.ndjson.000003', 'events.ndjson'].map((n) => read(dir, n)),
+    )
+    expect(texts.map(idsIn)).toEqual([ids.slice(3, 6), ids.slice(6, 9), ids.slice(9)])
+  })
+
+  test('a line longer than a file may be gets a file of its own; without `keep` nothing is deleted', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir, { maxBytes: 10 })
+    await sink.send(['evt_1', 'evt_2', 'evt_3'].map(event))
+    const names = (await readdir(dir.path)).filter((name) => !name.endsWith('.lock'))
+    expect(names.toSorted()).toEqual(['events.ndjson', 'events.ndjson.000001', 'events.ndjson.000002'])
+    expect(idsIn(await read(dir, 'events.ndjson.000001'))).toEqual(['evt_1'])
+  })
+
+  test.for([
+    ['part of a line is cut off, and said', '{"id":"evt_1"}\n{"id":"evt_', '{"id":"evt_1"}\n', 11],
+    ['part of the only line is cut off', '{"id":"evt_', '', 11],
+    ['a number may be part of a longer one', '{"id":"evt_1"}\n12', '{"id":"evt_1"}\n', 2],
+    ['a line that lacks its newline gets it', '{"id":"evt_1"}', '{"id":"evt_1"}\n', null],
+    ['whole lines stay', '{"id":"evt_1"}\n', '{"id":"evt_1"}\n', null],
+    ['part of a long line is found to its beginning', `{"a":1}\n${'x'.repeat(200_000)}`, '{"a":1}\n', 200_000],
+  ] as const)('mends the end that a crash left: %s', async ([, before, kept, cut]) => {
+    await using dir = await createTempDir()
+    await writeFile(join(dir.path, 'events.ndjson'), before)
+    await using sink = aFileSink(dir)
+    const context = aSinkContext()
+    await sink.send([event('evt_2')], context)
+    expect(await read(dir)).toBe(`${kept}${event('evt_2').event.raw.toString()}\n`)
+    expect(context.lines.map(({ level, bytes }) => [level, bytes])).toEqual(cut === null ? [] : [['warn', cut]])
+  })
+
+  test('mends what another writer left while it was open', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir)
+    await sink.send([event('evt_1')])
+    await appendFile(join(dir.path, 'events.ndjson'), '{"id":"torn')
+    await sink.send([event('evt_2')])
+    expect(idsIn(await read(dir))).toEqual(['evt_1', 'evt_2'])
+  })
+
+  test('goes on in a new file where somebody moved or removed the old one', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir)
+    const path = join(dir.path, 'events.ndjson')
+    await sink.send([event('evt_1')])
+    await rename(path, `${path}.old`)
+    await sink.send([event('evt_2')])
+    await rm(path)
+    await sink.send([event('evt_3')])
+    expect([idsIn(await read(dir, 'events.ndjson.old')), idsIn(await read(dir))]).toEqual([['evt_1'], ['evt_3']])
+  })
+
+  test('two sinks on one file, by two names, write whole lines and put it aside together', async () => {
+    await using dir = await createTempDir()
+    await writeFile(join(dir.path, 'events.ndjson'), '')
+    await symlink('events.ndjson', join(dir.path, 'other.ndjson'))
+    const line = event('evt_000').event.raw.length + 1
+    await using one = aFileSink(dir, { maxBytes: 20 * line, fsync: false })
+    await using two = aFileSink(dir, { maxBytes: 20 * line, fsync: false, path: 'other.ndjson' })
+    const ids = Array.from({ length: 200 }, (_, at) => `evt_${String(at).padStart(3, '0')}`)
+    await Promise.all(ids.map((id, at) => (at % 2 === 0 ? one : two).send([event(id)])))
+    const names = (await readdir(dir.path)).filter((name) => /^events\.ndjson(\.\d+)?$/.test(name))
+    const written = (await Promise.all(names.map((name) => read(dir, name)))).flatMap(idsIn)
+    expect(written.toSorted()).toEqual(ids)
+    expect(names).toHaveLength(10)
+  })
+
+  test('waits while another process holds the lock, and gives up when it is told to', async () => {
+    await using dir = await createTempDir()
+    const other = new Sqlite(join(dir.path, 'events.ndjson.lock'))
+    other.exec('BEGIN IMMEDIATE')
+    await using sink = aFileSink(dir)
+    const controller = new AbortController()
+    const given = sink.send([event('evt_1')], aSinkContext({ signal: controller.signal }))
+    controller.abort(new Error('time is over'))
+    await expect(given).rejects.toThrow('aborted')
+    const waiting = sink.send([event('evt_2')])
+    other.close()
+    await waiting
+    expect(idsIn(await read(dir))).toEqual(['evt_2'])
+  })
+
+  test('after a kill -9 in the middle of writing every line but the last is whole, and the next process goes on', async () => {
+    await using dir = await createTempDir()
+    const script = join(dir.path, 'writer.mjs')
+    const root = join(import.meta.dirname, '../..')
+    await writeFile(
+      script,
+      `import { createAppendFile } from ${JSON.stringify(join(root, 'handlers/sinks/common/append-file.ts'))}
+       const file = createAppendFile({ path: 'events.ndjson', maxBytes: 1e9, fsync: false, onCut() {} })
+       const line = Buffer.from(JSON.stringify({ id: 'x'.repeat(300_000) }) + '\\n')
+       for (let n = 0; ; n++) { await file.append([line, line, line], new AbortController().signal); if (n === 3) console.log('on') }`,
+    )
+    const writer = spawn(process.execPath, [script], { cwd: dir.path, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(writer.stdout, 'data')
+    writer.kill('SIGKILL')
+    await once(writer, 'exit')
+    // The kernel may have finished the write: what a power cut would leave is made for certain.
+    await appendFile(join(dir.path, 'events.ndjson'), '{"id":"xxx')
+    await using sink = aFileSink(dir)
+    await sink.send([event('evt_1')])
+    const ids = idsIn(await read(dir))
+    expect(ids.length).toBeGreaterThanOrEqual(4 * 3 + 1)
+    expect(ids.at(-1)).toBe('evt_1')
+    expect(new Set(ids.slice(0, -1))).toEqual(new Set(['x'.repeat(300_000)]))
+  })
+
+  test('a path that cannot be written to is an error, and the next attempt goes through once it can be', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir, { path: 'sub/events.ndjson' })
+    await mkdir(join(dir.path, 'sub/events.ndjson'), { recursive: true })
+    await expect(sink.send([event('evt_1')])).rejects.toThrow()
+    await rm(join(dir.path, 'sub'), { recursive: true })
+    await sink.send([event('evt_1')])
+    expect(idsIn(await read(dir, 'sub/events.ndjson'))).toEqual(['evt_1'])
+  })
+
+  test('writes to what is no file, such as a device, without a lock', async () => {
+    await using dir = await createTempDir()
+    await using sink = aFileSink(dir, { path: '/dev/null' })
+    await sink.send([event('evt_1')])
+    await expect(stat('/dev/null.lock')).rejects.toThrow('ENOENT')
+  })
+})

@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest'
+import createOpsgenie from '../../handlers/sinks/opsgenie.ts'
+import createPagerduty from '../../handlers/sinks/pagerduty.ts'
+import { eventTypes, type AnyEvent } from '../../schema/index.ts'
+import { opsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
+import { pagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
+import type { SinkItem } from '../../src/dispatch/define-sink.ts'
+import { RetryableError, TerminalError } from '../../src/errors.ts'
+import { createEvent } from '../../src/testing/create-event.ts'
+import { createTestInbox } from '../../src/testing/test-inbox.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
+import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
+import { until } from '../support/until.ts'
+
+const kinds = [
+  {
+    kind: 'pagerduty',
+    who: 'PagerDuty',
+    rules: pagerdutyRules,
+    secret: routingKey,
+    keyOf: 'dedup_key',
+    create: (baseUrl: string, given: object = {}) =>
+      createPagerduty({ name: 'pager', options: pagerdutyOptions.parse({ routingKey, baseUrl, ...given }) }),
+  },
+  {
+    kind: 'opsgenie',
+    who: 'Opsgenie',
+    rules: opsgenieRules,
+    secret: genieKey,
+    keyOf: 'alias',
+    create: (baseUrl: string, given: object = {}) =>
+      createOpsgenie({ name: 'pager', options: opsgenieOptions.parse({ apiKey: genieKey, baseUrl, ...given }) }),
+  },
+]
+const honeypot = eventSamples['contract.honeypot_detected']
+
+describe.each(kinds)('the sink $kind', ({ who, rules, secret, keyOf, create }) => {
+  async function stage(given: object = {}) {
+    const fake = await FakeChat.start(rules)
+    const to = sendingStage()
+    const sink = create(fake.origin, given)
+    return {
+      ...to,
+      fake,
+      send: (batch: readonly SinkItem[]) => to.send(sink, batch),
+      [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
+    }
+  }
+
+  test('opens an alert from minSeverity on: by default for what is a warning or worse', async () => {
+    await using to = await stage()
+    for (const type of eventTypes) expect(await to.send(items(eventSamples[type]))).toBeUndefined()
+    expect(to.fake.refused).toEqual([])
+    expect(to.fake.shown).toEqual([
+      'The risk of PEPE went from 20 to 72 (high)',
+      'TRAP is a honeypot (sell_blocked), risk 97',
+      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 is left',
+    ])
+  })
+
+  test.each([
+    ['info', eventTypes.length],
+    ['critical', 2],
+  ])('with minSeverity %s opens %i of the ten', async (minSeverity, count) => {
+    await using to = await stage({ minSeverity })
+    for (const type of eventTypes) await to.send(items(eventSamples[type]))
+    expect(to.fake.shown).toHaveLength(count)
+  })
+
+  test('R89 names an alert by the id of its event; one that is too long by a hash of it', async () => {
+    await using to = await stage()
+    await to.send(items(honeypot))
+    await to.send(items({ ...honeypot, id: 'ï'.repeat(255) }))
+    await to.send(
+      items({ payload: { summary: 's', message: 'm' } }).map((item) => ({ ...item, idempotencyKey: 'k'.repeat(600) })),
+    )
+    const [first, second] = to.fake.accepted.map(({ body }) => body[keyOf])
+    expect([first, second]).toEqual([honeypot.id, 'ï'.repeat(255)])
+    expect(to.fake.refused).toEqual([])
+  })
+
+  test('R103 is taken whatever the event holds, and however much of it', async () => {
+    await using to = await stage()
+    const long = '😀<&"\u202e\ud800'.repeat(20_000)
+    for (const type of eventTypes) {
+      const data = Object.fromEntries(Object.keys(eventSamples[type].data).map((name) => [name, long]))
+      const event = { ...eventSamples[type], data: { ...data, current_risk_score: 99, network: long } }
+      expect(await to.send(items(event as AnyEvent))).toBeUndefined()
+    }
+    expect(to.fake.refused).toEqual([])
+    expect(to.fake.shown.length).toBeGreaterThan(2)
+  })
+
+  test('waits as long as a 429 says, tries again what is no fault of the event, and gives up what is', async () => {
+    await using to = await stage()
+    to.fake.next.push({ tooMany: 30 })
+    const error = await to.send(items(honeypot))
+    expect(error).toBeInstanceOf(RetryableError)
+    expect(error).toMatchObject({ retryAfterMs: 30_000 })
+    expect(to.pauses).toEqual([30_000])
+    to.fake.next.push({ status: 503, body: 'down' })
+    expect(await to.send(items(honeypot))).toEqual(new Error(`${who} answered 503: down`))
+    to.fake.dislikes = () => true
+    expect(await to.send(items(honeypot))).toBeInstanceOf(TerminalError)
+  })
+
+  test('keeps its secret to itself, whatever goes wrong', async () => {
+    await using to = await stage()
+    const said: unknown[] = []
+    for (const answer of [
+      { status: 403, body: `key ${secret} is not known` },
+      { status: 400, body: `{"routing_key":"${secret}"}` },
+      { status: 500, body: secret },
+    ]) {
+      to.fake.next.push(answer)
+      said.push(await to.send(items(honeypot)))
+    }
+    await to.fake[Symbol.asyncDispose]()
+    said.push(await to.send(items(honeypot)))
+    expect(said.at(-1)).toBeInstanceOf(Error)
+    const all = said.map((error) => `${String(error)} ${(error as Error).stack} ${JSON.stringify(error)}`).join('\n')
+    expect(all).not.toContain(secret)
+  })
+
+  test.each([null, 'text', [], {}, { summary: '', message: '' }, { summary: 's', message: 'm', color: 'red' }])(
+    'takes no %j from a handler',
+    async (payload) => {
+      await using to = await stage()
+      const error = await to.send(items({ payload }))
+      expect(error).toBeInstanceOf(TerminalError)
+      expect(error).toMatchObject({ message: expect.stringContaining('the sink takes {') })
+      expect(to.fake.server.requests).toEqual([])
+    },
+  )
+
+  test('goes with a dispatcher', async () => {
+    await using fake = await FakeChat.start(rules)
+    const sink = { ...create(fake.origin), type: 'contract.*' }
+    await using inbox = await createTestInbox({ handlers: [sink] })
+    fake.next.push({ tooMany: 5 }, { status: 500 })
+    await inbox.deliver(createEvent('contract.liquidity_removed', { id: 'evt_1' }))
+    await until(async () => {
+      await inbox.idle()
+      if (fake.shown.length === 0) await inbox.advance(1_000)
+      return fake.shown.length > 0
+    }, 'the alert is open')
+    await inbox.idle()
+    expect((await inbox.runs('evt_1')).map(({ state, attempt }) => [state, attempt])).toEqual([['done', 3]])
+  })
+})
+
+test('the sink pagerduty says what, where and when, with links and the event', async () => {
+  await using fake = await FakeChat.start(pagerdutyRules)
+  const to = sendingStage()
+  await to.send(kinds[0]!.create(fake.origin), items(honeypot))
+  expect(fake.accepted[0]?.body).toEqual({
+    routing_key: routingKey,
+    event_action: 'trigger',
+    dedup_key: honeypot.id,
+    client: 'onchain-inbox',
+    payload: {
+      summary: 'TRAP is a honeypot (sell_blocked), risk 97',
+      source: 'onchain-inbox',
+      severity: 'critical',
+      timestamp: '2026-01-31T14:03:22.123Z',
+      component: 'polygon',
+      class: 'contract.honeypot_detected',
+      custom_details: {
+        holders: '1,132',
+        liquidity: '$12,000.00',
+        summary: 'Transfers to the pool revert.',
+        contract: honeypot.data.contract_address,
+        event_id: honeypot.id,
+        data: honeypot.data,
+      },
+    },
+    links: [{ href: `https://polygonscan.com/address/${honeypot.data.contract_address}`, text: 'contract' }],
+  })
+})
+
+test('the sink pagerduty lets handlers open, acknowledge and resolve', async () => {
+  await using fake = await FakeChat.start(pagerdutyRules)
+  const to = sendingStage()
+  const sink = kinds[0]!.create(fake.origin)
+  const payloads = [
+    { summary: 'drained', severity: 'error', details: { pool: 1 }, dedupKey: 'pool-1' },
+    { action: 'acknowledge', dedupKey: 'pool-1' },
+    { action: 'resolve', dedupKey: 'pool-1' },
+    { summary: 'drained' },
+  ]
+  for (const payload of payloads) expect(await to.send(sink, items({ payload }))).toBeUndefined()
+  expect(fake.accepted.map(({ body }) => [body.event_action, body.dedup_key])).toEqual([
+    ['trigger', 'pool-1'],
+    ['acknowledge', 'pool-1'],
+    ['resolve', 'pool-1'],
+    ['trigger', 'sink:evt_p:1'],
+  ])
+  for (const payload of [{ action: 'resolve' }, { action: 'close', dedupKey: 'a' }, { summary: 's', severity: 'high' }])
+    expect(await to.send(sink, items({ payload }))).toBeInstanceOf(TerminalError)
+})
+
+test('the sink opsgenie says what, where and when, to a team, with a key in the header', async () => {
+  await using fake = await FakeChat.start(opsgenieRules)
+  const to = sendingStage()
+  await to.send(kinds[1]!.create(fake.origin, { team: 'desk', tags: ['chain'] }), items(honeypot))
+  expect(fake.server.requests[0]?.headers.authorization).toBe(`GenieKey ${genieKey}`)
+  expect(fake.accepted[0]?.body).toMatchObject({
+    message: 'TRAP is a honeypot (sell_blocked), risk 97',
+    alias: honeypot.id,
+    priority: 'P1',
+    tags: ['chain', 'contract.honeypot_detected', 'polygon'],
+    responders: [{ type: 'team', name: 'desk' }],
+    description: expect.stringContaining('https://polygonscan.com/address/0x666'),
+    details: { holders: '1,132', 'event id': honeypot.id },
+  })
+})
+
+test('the sink opsgenie lets handlers open, acknowledge and close', async () => {
+  await using fake = await FakeChat.start(opsgenieRules)
+  const to = sendingStage()
+  const sink = kinds[1]!.create(fake.origin)
+  const payloads = [
+    { message: 'drained', description: 'all of it', priority: 'P2', alias: 'pool/1' },
+    { action: 'acknowledge', alias: 'pool/1' },
+    { action: 'close', alias: 'pool/1' },
+  ]
+  for (const payload of payloads) expect(await to.send(sink, items({ payload }))).toBeUndefined()
+  expect(fake.server.requests.map(({ path }) => path)).toEqual([
+    '/v2/alerts',
+    '/v2/alerts/pool%2F1/acknowledge?identifierType=alias',
+    '/v2/alerts/pool%2F1/close?identifierType=alias',
+  ])
+  expect(fake.accepted[0]?.body).toMatchObject({ message: 'drained', priority: 'P2', alias: 'pool/1' })
+  for (const payload of [{ action: 'close' }, { message: 'm', priority: 'high' }])
+    expect(await to.send(sink, items({ payload }))).toBeInstanceOf(TerminalError)
+})
+
+test('both lead to the region of the account', () => {
+  const urls = ['us', 'eu'].map((region) => [
+    pagerdutyOptions.parse({ routingKey, region }).baseUrl,
+    opsgenieOptions.parse({ apiKey: genieKey, region }).baseUrl,
+  ])
+  expect(urls).toEqual([
+    ['https://events.pagerduty.com', 'https://api.opsgenie.com'],
+    ['https://events.eu.pagerduty.com', 'https://api.eu.opsgenie.com'],
+  ])
+})

@@ -1,0 +1,160 @@
+import Sqlite from 'better-sqlite3'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import createSql from '../../handlers/sinks/sql.ts'
+import { eventTypes } from '../../schema/index.ts'
+import { sqlOptions } from '../../src/config/sinks/sql.ts'
+import { sampleData } from '../../src/testing/sample-data.ts'
+import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+
+function aSqlSink(dir: TempDir, given: Record<string, unknown> = {}) {
+  const options = sqlOptions.parse({ url: 'sqlite:sub/events.db', ...given })
+  return underTest(createSql({ name: 'warehouse', options }, { baseDir: dir.path }))
+}
+
+function ask(dir: TempDir, sql: string): Record<string, unknown>[] {
+  const db = new Sqlite(join(dir.path, 'sub/events.db'))
+  try {
+    return db.prepare<[], Record<string, unknown>>(sql).all()
+  } finally {
+    db.close()
+  }
+}
+
+function exec(dir: TempDir, sql: string): void {
+  const db = new Sqlite(join(dir.path, 'sub/events.db'))
+  db.exec(sql)
+  db.close()
+}
+
+const trade = (id: string, amount: string, created = '2026-01-31T14:03:22Z') =>
+  anItem(
+    Buffer.from(
+      `{"id":${JSON.stringify(id)},"type":"wallet.large_trade","created_at":"${created}","data":{"network":"base","amount_usd":${amount}}}`,
+    ),
+  )
+
+describe('the sink `sql` on SQLite', () => {
+  test('R93–R102 each documented type has a table with a column for each field of its own', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir)
+    const items = eventTypes.map((type) => anItem({ id: `evt_${type}`, type, data: { ...sampleData[type] } }))
+    await sink.send(items)
+    for (const type of eventTypes) {
+      const [row] = ask(dir, `SELECT * FROM onchain_${type.replaceAll('.', '_')}`)
+      const { network = 'solana', ...fields } = sampleData[type] as Record<string, unknown>
+      expect(row).toMatchObject({ event_id: `evt_${type}`, event_type: type, network, key: 'ethereum:0x1' })
+      for (const [name, value] of Object.entries(fields)) {
+        const stored = row![name]
+        if (Array.isArray(value)) expect(JSON.parse(stored as string), name).toEqual(value)
+        else expect(stored, name).toEqual(typeof value === 'boolean' ? Number(value) : value)
+        if (typeof value === 'number') expect(row![`${name}_exact`], name).toBe(String(value))
+      }
+    }
+  })
+
+  test('a number is there to reckon with and as it was written; times sort as text; bytes are the bytes', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir)
+    const items = [
+      trade('evt_3', '123456789012345678901.10', '2026-01-31t14:03:23.000000001z'),
+      trade('evt_2', '1e-18', '2026-01-31T14:03:22.5+00:00'),
+      trade('evt_1', '1.50'),
+    ]
+    await sink.send(items)
+    const rows = ask(dir, 'SELECT * FROM onchain_wallet_large_trade ORDER BY created_at')
+    expect(rows).toMatchObject([
+      { event_id: 'evt_1', amount_usd: 1.5, amount_usd_exact: '1.50', created_at: '2026-01-31T14:03:22.000000000Z' },
+      { event_id: 'evt_2', amount_usd: 1e-18, amount_usd_exact: '1e-18', created_at: '2026-01-31T14:03:22.500000000Z' },
+      {
+        event_id: 'evt_3',
+        amount_usd: 123456789012345680000,
+        amount_usd_exact: '123456789012345678901.10',
+        created_at: '2026-01-31T14:03:23.000000001Z',
+      },
+    ])
+    expect((rows[2]!.raw as Buffer).equals(items[0]!.event.raw)).toBe(true)
+  })
+
+  test('an event has one row, however often it comes; others go to `other`, payloads to `items`', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir)
+    const items = [
+      trade('evt_1', '1'),
+      trade('evt_1', '1'),
+      anItem({ id: 'evt_2', type: 'new.type' }),
+      anItem({ id: 'evt_2', type: 'new.type' }, { payload: null, idempotencyKey: 'h:evt_2:0' }),
+    ]
+    await sink.send(items)
+    await sink.send(items)
+    expect(ask(dir, 'SELECT seq, event_id FROM onchain_wallet_large_trade')).toEqual([{ seq: 1, event_id: 'evt_1' }])
+    expect(ask(dir, `SELECT event_id, body ->> '$.type' AS type FROM onchain_other`)).toEqual([
+      { event_id: 'evt_2', type: 'new.type' },
+    ])
+    expect(ask(dir, 'SELECT idempotency_key, payload FROM onchain_items')).toEqual([
+      { idempotency_key: 'h:evt_2:0', payload: 'null' },
+    ])
+  })
+
+  test('adds columns that are missing, which a replay fills', async () => {
+    await using dir = await createTempDir()
+    await using old = aSqlSink(dir)
+    await old.send([trade('evt_1', '1')])
+    exec(dir, 'ALTER TABLE onchain_wallet_large_trade DROP COLUMN amount_usd')
+    exec(dir, 'ALTER TABLE onchain_wallet_large_trade DROP COLUMN amount_usd_exact')
+    await using upgraded = aSqlSink(dir)
+    await upgraded.send([trade('evt_1', '1.50')])
+    expect(ask(dir, 'SELECT amount_usd, amount_usd_exact FROM onchain_wallet_large_trade')).toEqual([
+      { amount_usd: 1.5, amount_usd_exact: '1.50' },
+    ])
+  })
+
+  test('a batch is written whole or not at all', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir)
+    await sink.send([trade('evt_0', '0')])
+    exec(dir, `CREATE TRIGGER stop BEFORE INSERT ON onchain_other BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+    const batch = [trade('evt_1', '1'), anItem({ id: 'evt_2', type: 'new.type' })]
+    await expect(sink.send(batch)).rejects.toThrow('not now')
+    expect(ask(dir, 'SELECT event_id FROM onchain_wallet_large_trade')).toEqual([{ event_id: 'evt_0' }])
+  })
+
+  test('waits without holding up the thread while somebody else writes, but not for ever', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir, { statementTimeoutMs: 100 })
+    await sink.send([trade('evt_1', '1')])
+    const other = new Sqlite(join(dir.path, 'sub/events.db'))
+    other.exec('BEGIN IMMEDIATE')
+    await expect(sink.send([trade('evt_2', '2')])).rejects.toThrow('locked by somebody else')
+    await expect(
+      sink.send([trade('evt_2', '2')], aSinkContext({ signal: AbortSignal.abort(new Error('over')) })),
+    ).rejects.toThrow('over')
+    const waiting = sink.send([trade('evt_2', '2')])
+    setImmediate(() => other.exec('COMMIT'))
+    await waiting
+    other.close()
+    expect(ask(dir, 'SELECT count(*) AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 2 }])
+  })
+
+  test('the file is written with every commit on the disk', async () => {
+    await using dir = await createTempDir()
+    await using sink = aSqlSink(dir, { url: `sqlite:${dir.path}/sub/events.db` })
+    await sink.send([trade('evt_1', '1')])
+    expect(ask(dir, 'PRAGMA journal_mode')).toEqual([{ journal_mode: 'wal' }])
+    expect(await readFile(join(dir.path, 'sub/events.db'))).not.toHaveLength(0)
+  })
+
+  test.for([
+    ['mysql://localhost/x', {}],
+    ['postgres://a b/x', {}],
+    ['sqlite:', {}],
+    ['sqlite:folder/', {}],
+    ['sqlite:x.db', { tablePrefix: 'x"; DROP TABLE y; --' }],
+    ['sqlite:x.db', { tablePrefix: 'Upper' }],
+  ] as const)('the options refuse %s %j', ([url, rest]) => {
+    expect(sqlOptions.safeParse({ url: 'sqlite:./x.db' }).success).toBe(true)
+    expect(sqlOptions.safeParse({ url, ...rest }).success).toBe(false)
+  })
+})

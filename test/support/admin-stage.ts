@@ -1,0 +1,52 @@
+import { createMetrics } from '../../src/admin/metrics.ts'
+import { createAdminApp } from '../../src/admin/server.ts'
+import { systemClock } from '../../src/clock.ts'
+import { startHttpServer } from '../../src/http-server.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { silentLogger } from '../../src/log.ts'
+import { readAsEvent } from '../../src/receiver/ingest.ts'
+
+const token = 'admin-token-of-the-stage'
+
+export interface AdminStage extends AsyncDisposable {
+  readonly inbox: Inbox
+  /** With these settings commands find it. */
+  readonly env: Readonly<Record<string, string>>
+  /** Takes the admin API away; `open` brings it back at the same address. */
+  close(): Promise<void>
+  open(): Promise<void>
+}
+
+/** An inbox in memory with its admin API in this process, as commands see a running sidecar. */
+export async function createAdminStage(): Promise<AdminStage> {
+  const inbox = createMemoryInbox({ clock: systemClock })
+  const handler = createAdminApp({
+    readEvent: readAsEvent,
+    now: () => systemClock.now(),
+    inbox,
+    metrics: createMetrics({ inbox, clock: systemClock }),
+    handlers: () => [],
+    token,
+    hosts: [],
+    state: { stopping: false, health: () => inbox.health() },
+    log: silentLogger,
+  })
+  const limits = { maxConnections: 10, keepAliveMs: 1_000, portSetting: 'INBOX_ADMIN_PORT' }
+  const listen = (port: number) => startHttpServer({ host: '127.0.0.1', port, handler, ...limits })
+  let server = await listen(0)
+  const { port } = server
+  const close = () => server.close(0)
+  return {
+    inbox,
+    env: { INBOX_ADMIN_PORT: String(port), INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: 'memory:' },
+    close,
+    async open() {
+      server = await listen(port)
+    },
+    async [Symbol.asyncDispose]() {
+      await close()
+      await inbox.close()
+    },
+  }
+}

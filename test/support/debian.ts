@@ -1,0 +1,92 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { has } from './tools.ts'
+import { until } from './until.ts'
+
+const run = promisify(execFile)
+
+/** A program, and what has to be in its environment. */
+export interface Program {
+  readonly file: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+/**
+ * A program of Debian's: the one that is installed, or else out of these packages, which are downloaded once to a folder of
+ * ours and installed nowhere. Null where there is neither; for the condition of a named skip.
+ */
+export async function debianProgram(name: string, packages: readonly string[]): Promise<Program | null> {
+  if (has(name)) return { file: name, env: process.env }
+  if (process.platform !== 'linux' || !has('apt-get') || !has('dpkg-deb')) return null
+  const folder = join(tmpdir(), `onchain-inbox-debian-${userInfo().uid}`, name)
+  try {
+    if (!existsSync(folder)) await unpack(folder, packages)
+  } catch {
+    return null
+  }
+  const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`)
+  const file = ['usr/bin', 'usr/sbin'].map((part) => join(folder, part, name)).find(existsSync)
+  return file === undefined ? null : { file, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
+}
+
+async function unpack(folder: string, packages: readonly string[]): Promise<void> {
+  await mkdir(join(folder, '..'), { recursive: true })
+  const work = await mkdtemp(`${folder}-`)
+  try {
+    const options = ['lists', 'cache'].map((part) => join(work, 'apt', part))
+    for (const path of options) await mkdir(join(path, 'partial'), { recursive: true })
+    const [lists, cache] = options
+    // Lists of its own: those of the machine may be missing, and stay as they are.
+    const own = ['-o', `Dir::State::Lists=${lists}`, '-o', `Dir::Cache=${cache}`, '-o', 'APT::Sandbox::User=']
+    await run('apt-get', [...own, 'update', '-qq'], { timeout: 60_000 })
+    await run('apt-get', [...own, 'download', '-qq', ...packages], { cwd: work, timeout: 60_000 })
+    for (const file of await readdir(work))
+      if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', file, 'root'], { cwd: work })
+    await rename(join(work, 'root'), folder).catch((error: unknown) => {
+      // Another test was faster.
+      if (!existsSync(folder)) throw error
+    })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+export interface RunningProgram extends AsyncDisposable {
+  readonly process: ChildProcess
+}
+
+/** Starts a server; resolves once it takes connections on its port. */
+export async function startServer(
+  { file, env }: Program,
+  args: readonly string[],
+  port: number,
+): Promise<RunningProgram> {
+  const child = spawn(file, args, { env, stdio: 'ignore' })
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  child.on('error', () => {})
+  await until(() => child.exitCode !== null || canConnect(port), `${file} takes connections`)
+  if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}`)
+  return {
+    process: child,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port })
+    const end = (isOpen: boolean) => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => end(true)).once('error', () => end(false))
+  })
+}

@@ -1,0 +1,53 @@
+import type { SinkContext, SinkDefinition, SinkItem } from '../../src/index.ts'
+import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+import { eventBytes, type EventParts } from './signed.ts'
+
+/** An item as a sink gets it: an event, given as bytes or by its parts, or with `payload` what a handler enqueued. */
+export function anItem(event: Uint8Array | EventParts, given: Partial<SinkItem> = {}): SinkItem {
+  const raw = event instanceof Uint8Array ? event : eventBytes(event)
+  const read = toHandlerEvent({
+    seq: 1,
+    id: '',
+    type: '',
+    createdAt: '',
+    receivedAt: 0,
+    key: '',
+    secretLabel: 'main',
+    raw,
+  })
+  return {
+    id: '7',
+    key: 'ethereum:0x1',
+    payload: undefined,
+    event: read,
+    secretLabel: 'main',
+    attempt: 1,
+    idempotencyKey: `sink:${read.id}`,
+    ...given,
+  }
+}
+
+export interface LogLine {
+  readonly level: string
+  readonly message: string
+  readonly [member: string]: unknown
+}
+
+/** What a sink gets beside its items; `lines` fills with what it logs. */
+export function aSinkContext(parts: Partial<SinkContext> = {}): SinkContext & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = []
+  const collect = (level: string) => (values: object, message: string) => void lines.push({ ...values, level, message })
+  const log = { ...silentLogger, debug: collect('debug'), warn: collect('warn') } as Logger
+  return { signal: new AbortController().signal, log, pause: () => {}, ...parts, lines } as ReturnType<
+    typeof aSinkContext
+  >
+}
+
+/** A sink that the end of a test closes, as the end of its thread would: `await using sink = underTest(create(…))`. */
+export function underTest(sink: Readonly<SinkDefinition>) {
+  return {
+    send: async (items: readonly SinkItem[], ctx: SinkContext = aSinkContext()) => sink.send(items, ctx),
+    [Symbol.asyncDispose]: async () => sink.close?.(),
+  }
+}

@@ -1,0 +1,96 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A block of code on a page of the docs. */
+export interface Snippet {
+  /** Path from the root of the repository. */
+  readonly page: string
+  /** Of its first line of code, from 1. */
+  readonly line: number
+  /** What follows the fence: `ts`, `sh` … */
+  readonly language: string
+  readonly code: string
+}
+
+const root = join(import.meta.dirname, '../..')
+
+/** The pages that people write; docs/api is generated. */
+export const pages: readonly string[] = [
+  'README.md',
+  ...globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api'] }).toSorted(),
+]
+
+export function readPage(page: string): string {
+  return readFileSync(join(root, page), 'utf8')
+}
+
+/** The blocks of a page, those inside of lists as well. Throws where one is not closed. */
+export function snippetsOf(page: string, text = readPage(page)): readonly Snippet[] {
+  const snippets: Snippet[] = []
+  let open: { indent: string; language: string; line: number; lines: string[] } | undefined
+  for (const [index, line] of text.split('\n').entries()) {
+    const [, indent = '', language = ''] = /^(\s*)```(.*)$/.exec(line) ?? [line]
+    if (!line.startsWith(`${indent}\`\`\``)) open?.lines.push(line.slice(open.indent.length))
+    else if (open === undefined) open = { indent, language: language.trim(), line: index + 2, lines: [] }
+    else {
+      snippets.push({ page, line: open.line, language: open.language, code: `${open.lines.join('\n')}\n` })
+      open = undefined
+    }
+  }
+  if (open !== undefined) throw new Error(`${page}:${open.line - 1}: a block of code is not closed`)
+  return snippets
+}
+
+/** The path that is the first line of a block, as a comment: a file of this repository, or one of the reader's. */
+export function pathOf({ code }: Snippet): string | undefined {
+  return /^(?:\/\/|#) (\S+\.\w+)\n/.exec(code)?.[1]
+}
+
+/**
+ * Where to write blocks of TypeScript so that those of a page find each other: a folder per page, in which a block has the path that
+ * it names.
+ */
+export function placesOf(snippets: readonly Snippet[]): readonly string[] {
+  return snippets.map((snippet, index) => {
+    const folder = snippet.page.replace(/\.md$/, '').replaceAll('/', '-')
+    return `${folder}/${pathOf(snippet) ?? `block-${index}.ts`}`
+  })
+}
+
+/**
+ * The calls of a program in a block for a shell, each as its arguments: with quotes, comments, line ends behind a backslash,
+ * settings before the command, pipes and lists, as far as our pages use them.
+ */
+export function callsOf(code: string, program: string): readonly (readonly string[])[] {
+  return commandsOf(code).flatMap((words) => {
+    const command = words.slice(words.findIndex((word) => !/^\w+=/.test(word)))
+    const [first, second] = command
+    if (first === program) return [command.slice(1)]
+    return first === 'npx' && second === program ? [command.slice(2)] : []
+  })
+}
+
+const token =
+  /\\\n|[ \t]+|(#.*)|(\n|\|\|?|&&?|;|[<>]+|\$\(|[()])|((?:'[^']*'|"(?:\\[^]|[^"\\])*"|\\[^]|[^\s'"\\|&;<>()])+)/y
+
+function commandsOf(code: string): string[][] {
+  const commands: string[][] = [[]]
+  for (token.lastIndex = 0; token.lastIndex < code.length;) {
+    const at = token.lastIndex
+    const [, comment, separator, word] = token.exec(code) ?? []
+    if (token.lastIndex === 0) throw new Error(`not understood as a shell would: ${code.slice(at, at + 60)}`)
+    if (comment !== undefined) continue
+    if (separator !== undefined) commands.push([])
+    else if (word !== undefined) commands.at(-1)?.push(unquoted(word))
+  }
+  return commands.filter((words) => words.length > 0)
+}
+
+function unquoted(word: string): string {
+  return word.replaceAll(
+    /'([^']*)'|"((?:\\[^]|[^"\\])*)"|\\([^])/g,
+    (_all, single?: string, double?: string, one = '') => {
+      return single ?? double?.replaceAll(/\\([$`"\\])/g, '$1') ?? String(one)
+    },
+  )
+}

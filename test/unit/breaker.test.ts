@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest'
+import { RetryableError, TerminalError } from '../../src/errors.ts'
+import { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from '../../src/dispatch/define-sink.ts'
+import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { counts } from '../counts.ts'
+import { eventBytes } from '../support/signed.ts'
+import { numbered, stageDispatcher } from './dispatcher-stage.ts'
+
+type Send = (items: readonly SinkItem[], ctx: SinkContext) => void | Promise<void>
+
+/** A sink for all events; `calls` counts how often the store was asked for work or given some back. */
+async function stageSink(send: Send, options: Partial<SinkDefinition> = {}, { suspects = false } = {}) {
+  const sent: string[] = []
+  const calls = { claim: 0, released: 0 }
+  const sink = defineSink({
+    name: 'h1',
+    type: '*',
+    retry: { attempts: 1_000, baseMs: 1_000, capMs: 600_000 },
+    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...options,
+    async send(items, ctx) {
+      sent.push(...items.map(({ event }) => event.id))
+      await send(items, ctx)
+    },
+  })
+  const { run, ...parsed } = parseDefinition(sink, 'sink.ts', '')
+  const stage = await stageDispatcher({
+    handlers: [{ ...parsed, run: (_event, ctx) => run(ctx) }],
+    suspects,
+    work: (inbox) => ({
+      claim(request) {
+        calls.claim++
+        return inbox.claim(request)
+      },
+      release(leases) {
+        calls.released += leases.length
+        return inbox.release(leases)
+      },
+    }),
+  })
+  if (!suspects) stage.dispatcher.start()
+  return { ...stage, sent, calls }
+}
+
+const down: Send = () => {
+  throw new Error('it is down')
+}
+
+describe('the breaker of a sink', () => {
+  it('opens after so many items have failed in a row; the others wait uncharged, and one is tried when its time is over', async () => {
+    const stage = await stageSink(down, { concurrency: 1 })
+    await stage.accept(...numbered(20))
+    expect(stage.sent).toEqual(['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5'])
+    expect(await stage.run('evt_6')).toMatchObject({ state: 'ready', attempt: 0 })
+    await stage.pass(4_999)
+    expect(stage.sent).toHaveLength(5)
+    await stage.pass(1)
+    expect(stage.sent).toHaveLength(6)
+    // Twice as long each time.
+    await stage.pass(9_999)
+    expect(stage.sent).toHaveLength(6)
+    await stage.pass(1)
+    expect(stage.sent).toHaveLength(7)
+  })
+
+  it('lets everything go on once a try has worked', async () => {
+    let isDown = true
+    const stage = await stageSink(() => (isDown ? down([], {} as SinkContext) : undefined))
+    await stage.accept(...numbered(50))
+    isDown = false
+    const before = stage.sent.length
+    expect(before).toBeLessThan(20)
+    await stage.pass(5_000)
+    expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThan(40)
+    await stage.pass(60_000)
+    expect(stage.settled.filter((result) => result === 'h1 done')).toHaveLength(50)
+  })
+
+  it('doubles its time up to its cap', async () => {
+    const stage = await stageSink(down, { concurrency: 1, breaker: { failures: 1, cooldownMs: 1_000, capMs: 3_000 } })
+    await stage.accept(...numbered(10))
+    const times: number[] = []
+    for (let second = 0; second < 12; second++) {
+      times.push(stage.sent.length)
+      await stage.pass(1_000)
+    }
+    // Tries at 0, 1, 3, 6, 9 s …
+    expect(times).toEqual([1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5])
+  })
+
+  it('stays shut for what one item alone does to itself: its repeats are no new failures', async () => {
+    const stage = await stageSink(([item]) => {
+      if (item?.event.id === 'poison') throw new Error('it is refused')
+    })
+    await stage.accept({ id: 'poison' })
+    while (stage.sent.length < 8) await stage.pass(500)
+    await stage.accept({ id: 'evt_1' })
+    expect(stage.sent.at(-1)).toBe('evt_1')
+  })
+
+  it('counts no TerminalError, and begins to count anew after a success', async () => {
+    const stage = await stageSink(
+      ([item]) => {
+        const number = Number(item?.event.id.slice(4))
+        if (number <= 10) throw new TerminalError('never')
+        if (number % 5 !== 0) throw new Error('not now')
+      },
+      { concurrency: 1 },
+    )
+    await stage.accept(...numbered(40))
+    expect(stage.sent).toHaveLength(40)
+  })
+
+  it('gives the place of its try to the next item when that was not sent, but unwanted or refused for good', async () => {
+    let isDown = true
+    const stage = await stageSink(
+      ([item]) => {
+        if (isDown) throw new Error('it is down')
+        if (item?.event.id !== 'evt_40') throw new TerminalError('never')
+      },
+      {
+        concurrency: 1,
+        retry: { attempts: 1_000, baseMs: 60_000, capMs: 60_000 },
+        match: ({ id }) => !['evt_7', 'evt_8'].includes(id),
+      },
+    )
+    await stage.accept(...numbered(40))
+    expect(stage.sent).toHaveLength(5)
+    isDown = false
+    await stage.pass(5_000)
+    expect(stage.sent.at(-1)).toBe('evt_40')
+    expect(stage.settled.filter((result) => result === 'h1 unmatched')).toHaveLength(2)
+  })
+
+  it('keeps the order of each key', async () => {
+    let isDown = true
+    const stage = await stageSink(() => (isDown ? down([], {} as SinkContext) : undefined), {
+      breaker: { failures: 2, cooldownMs: 5_000 },
+    })
+    const events = Array.from({ length: 60 }, (_, n) => ({ id: `evt_${n + 1}`, address: `0x${n % 6}` }))
+    await stage.accept(...events)
+    await stage.pass(100_000)
+    isDown = false
+    stage.sent.length = 0
+    await stage.pass(700_000)
+    expect(stage.settled.filter((result) => result === 'h1 done')).toHaveLength(60)
+    for (let key = 0; key < 6; key++) {
+      const ofKey = stage.sent.filter((id) => (Number(id.slice(4)) - 1) % 6 === key)
+      expect(ofKey).toEqual([...ofKey].toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4))))
+    }
+  })
+
+  it('gives back at once what a claim brings that was waiting when it opened', async () => {
+    const stage = await stageSink(down, { breaker: { failures: 1 } })
+    await stage.accept({ id: 'first' })
+    await stage.accept(...numbered(10))
+    for (const { id } of numbered(10)) expect(await stage.run(id)).toMatchObject({ state: 'ready', attempt: 0 })
+    expect(stage.calls.released).toBe(10)
+  })
+
+  it('gives back what waits for its send in a batch', async () => {
+    const ends: PromiseWithResolvers<void>[] = []
+    const stage = await stageSink(
+      () => {
+        const end = Promise.withResolvers<void>()
+        ends.push(end)
+        return end.promise
+      },
+      { batch: 4, concurrency: 1, order: 'none', breaker: { failures: 1 } },
+    )
+    await stage.accept({ id: 'first' })
+    await stage.accept(...numbered(8))
+    expect(stage.sent).toEqual(['first'])
+    ends[0]?.reject(new Error('it is down'))
+    await stage.turns()
+    expect(stage.sent).toEqual(['first'])
+    expect(stage.settled).toEqual(['h1 retry'])
+    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
+    await stage.pass(5_000)
+    // One item, not a batch.
+    expect(stage.sent).toHaveLength(2)
+    ends[1]?.resolve()
+    await stage.turns()
+    expect(stage.sent).toHaveLength(6)
+  })
+
+  it('does not hold back what a crash left: each of it gets its verdict, once, and nothing spins', async () => {
+    const stage = await stageSink(down, { breaker: { failures: 1 }, batch: 2 }, { suspects: true })
+    await stage.accept(...numbered(10))
+    await stage.inbox.claim({ handlers: ['h1'], max: 10, owner: 'crashed', suspects: false })
+    await stage.inbox.reap('crashed')
+    stage.calls.claim = 0
+    stage.dispatcher.start()
+    await stage.turns(200)
+    expect(stage.settled).toEqual(Array.from({ length: 10 }, () => 'h1 retry'))
+    expect(stage.calls).toMatchObject({ released: 0 })
+    expect(stage.calls.claim).toBeLessThanOrEqual(22)
+  })
+
+  it('leaves a backlog in the store: nothing is claimed while it is open, and one run at each try', async () => {
+    const stage = await stageSink(down, { breaker: { failures: 5, cooldownMs: 60_000, capMs: 60_000 } })
+    for (let n = 0; n < counts.breakerBacklog / 1_000; n++) {
+      await stage.inbox.accept(
+        numbered(1_000).map(({ id }) => ({ ...anEvent(`${n}-${id}`), raw: eventBytes({ id: `${n}-${id}` }) })),
+      )
+    }
+    await stage.turns()
+    const sent = stage.sent.length
+    expect(sent).toBeLessThanOrEqual(5 + 8)
+    const { claim, released } = stage.calls
+    await stage.pass(59_000)
+    expect(stage.calls.claim).toBe(claim)
+    expect(stage.sent).toHaveLength(sent)
+    await stage.pass(10 * 60_000)
+    expect(stage.sent).toHaveLength(sent + 10)
+    expect(stage.calls.claim - claim).toBeLessThanOrEqual(40)
+    expect(stage.calls.released - released).toBeLessThanOrEqual(10)
+  }, 30_000)
+})
+
+describe('ctx.pause', () => {
+  it('holds all items of the sink for so long, uncharged, and counts the failure that came with it for no breaker', async () => {
+    let isLimited = true
+    const stage = await stageSink(
+      (_items, ctx) => {
+        if (!isLimited) return
+        ctx.pause(30_000)
+        throw new RetryableError('too many', { retryAfterMs: 30_000 })
+      },
+      { concurrency: 1, breaker: { failures: 1 } },
+    )
+    await stage.accept(...numbered(10))
+    expect(stage.sent).toEqual(['evt_1'])
+    isLimited = false
+    await stage.pass(29_999)
+    expect(stage.sent).toHaveLength(1)
+    await stage.pass(1)
+    expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThanOrEqual(9)
+    expect((await stage.run('evt_2')).attempts).toHaveLength(1)
+  })
+
+  it('holds for an hour at most, and refuses what is no time', async () => {
+    const stage = await stageSink((_items, ctx) => ctx.pause(Infinity), { concurrency: 1 })
+    await stage.accept(...numbered(2))
+    await stage.pass(3_599_999)
+    expect(stage.sent).toHaveLength(1)
+    await stage.pass(1)
+    expect(stage.sent).toHaveLength(2)
+    const refused = await stageSink((_items, ctx) => ctx.pause(NaN))
+    await refused.accept({ id: 'evt_1' })
+    expect(refused.settled).toEqual(['h1 dead'])
+  })
+
+  it('does not hold other sinks', async () => {
+    const sent: string[] = []
+    const sinks = ['h1', 'h2'].map((name) =>
+      parseDefinition(
+        defineSink({
+          name,
+          type: '*',
+          concurrency: 1,
+          send(_items, ctx) {
+            sent.push(name)
+            if (name === 'h1') ctx.pause(1_000)
+          },
+        }),
+        'sink.ts',
+        '',
+      ),
+    )
+    const handlers = sinks.map(({ run, ...parsed }) => ({
+      ...parsed,
+      run: (_event: unknown, ctx: Parameters<typeof run>[0]) => run(ctx),
+    }))
+    const stage = await stageDispatcher({ handlers })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(3))
+    expect(sent.toSorted()).toEqual(['h1', 'h2', 'h2', 'h2'])
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { toneOf, type Screen } from '../../src/cli/screen.ts'
+import { renderTable } from '../../src/cli/table.ts'
+import { cutText, textWidth } from '../../src/cli/text-width.ts'
+
+const screen = (columns: number): Screen => ({ columns, paint: (tone, text) => `<${tone}>${text}</>` })
+const plain = (columns: number): Screen => ({ columns, paint: (_, text) => text })
+
+const address = '0x1234567890123456789012345678901234567890'
+const id = 'evt_01jgfj3k8m0q2s4v6x8z0b2d4f'
+const head = ['received', 'status', 'type', 'address', 'id']
+const row = ['2026-01-31T14:00:00.000Z', 'dead', 'contract.ownership_changed', address, id]
+
+describe('renderTable', () => {
+  test('has columns as wide as their widest cell, and no space at the end of a line', () => {
+    expect(
+      renderTable(
+        ['a', 'bb'],
+        [
+          ['xxx', 'y'],
+          ['x', ''],
+        ],
+        plain(Infinity),
+      ),
+    ).toBe('a    bb\nxxx  y\nx')
+  })
+
+  test('cuts the longest cells until a line fits, never ids, names and times, and addresses in their middle', () => {
+    const [, line = ''] = renderTable(head, [row], plain(120)).split('\n')
+    expect(line).toBe(`${row[0]}  dead    ${row[2]}  0x12345678901…901234567890  ${id}`)
+    expect(line).toHaveLength(120)
+  })
+
+  test('leaves a line longer than the terminal rather than cut what the next command needs', () => {
+    const [, line = ''] = renderTable(head, [row], plain(40)).split('\n')
+    expect(line).toBe(`${row[0]}  dead    contract.ow…  0x1234…67890  ${id}`)
+  })
+
+  test('cuts nothing where no terminal is, and no value of a fact', () => {
+    expect(renderTable(head, [row], plain(Infinity))).toContain(address)
+    const long = 'x'.repeat(200)
+    expect(renderTable(['event', ''], [['error', long]], plain(40))).toContain(long)
+  })
+
+  test('escapes the control characters of every cell', () => {
+    const text = renderTable(['id', 'type'], [['\u001b[31mevt', 'a\u202eb\nc\u009b']], plain(80))
+    expect(text.split('\n')[1]).toBe('\\u001b[31mevt  a\\u202eb\\u000ac\\u009b')
+  })
+
+  test('paints titles and states, after their width was counted', () => {
+    expect(
+      renderTable(
+        ['id', 'status'],
+        [
+          ['1', 'done'],
+          ['2', 'odd'],
+        ],
+        screen(80),
+      ),
+    ).toBe('<bold>id</>  <bold>status</>\n1   <green>done</>\n2   odd')
+  })
+})
+
+test.each([
+  ['done', 'green'],
+  ['not loaded', 'red'],
+  ['loaded, backfill 66 %', 'green'],
+  ['retrying', 'yellow'],
+  ['dropped', 'gray'],
+  ['donation', undefined],
+])('the tone of the state %j is %s', (state, tone) => {
+  expect(toneOf(state)).toBe(tone)
+})
+
+test.each([
+  ['PEPE', 4],
+  ['é', 1],
+  ['e\u0301', 1],
+  ['柴犬', 4],
+  ['🚀x', 3],
+  ['👩‍🚀', 2],
+])('%j takes %i columns', (text, width) => {
+  expect(textWidth(text)).toBe(width)
+})
+
+test.each([
+  ['abcdef', 6, 'abcdef', 'abcdef'],
+  ['abcdefg', 6, 'abcde…', 'abc…fg'],
+  ['柴犬柴犬', 5, '柴犬…', '柴…犬'],
+])('of %j goes into %i columns %j, or %j', (text, width, end, middle) => {
+  expect([cutText(text, width), cutText(text, width, 'middle')]).toEqual([end, middle])
+  expect(Math.max(textWidth(end), textWidth(middle))).toBeLessThanOrEqual(width)
+})

@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { explorerLinks } from '../../handlers/sinks/common/explorer.ts'
+import { eventTypes, networkIds, type AnyEvent } from '../../schema/index.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+
+const hosts: Readonly<Record<string, string>> = {
+  ethereum: 'etherscan.io',
+  bnb: 'bscscan.com',
+  polygon: 'polygonscan.com',
+  base: 'basescan.org',
+  avalanche: 'snowtrace.io',
+  arbitrum: 'arbiscan.io',
+  solana: 'solscan.io',
+}
+const evm = `0x${'aB'.repeat(20)}`
+const tx = `0x${'0f'.repeat(32)}`
+const mint = 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'
+const signature = '5'.repeat(88)
+
+function anEvent(data: Record<string, unknown>, type = 'x.y'): AnyEvent {
+  return { id: 'evt_1', type, created_at: '2026-01-31T14:03:22Z', data }
+}
+
+describe('explorerLinks', () => {
+  test.each(networkIds)('R4 leads to the explorer of %s: transaction, token, wallet', (network) => {
+    const isSolana = network === 'solana'
+    const [address, hash] = isSolana ? [mint, signature] : [evm, tx]
+    const event = anEvent({ network, token_address: address, wallet_address: address, tx_hash: hash })
+    expect(explorerLinks(event)).toEqual([
+      { label: 'transaction', url: `https://${hosts[network]}/tx/${hash}` },
+      { label: 'token', url: `https://${hosts[network]}/token/${address}` },
+      { label: 'wallet', url: `https://${hosts[network]}/${isSolana ? 'account' : 'address'}/${address}` },
+    ])
+  })
+
+  test.each(eventTypes)('R93–R102 has links for %s', (type) => {
+    expect(explorerLinks(eventSamples[type]).length).toBeGreaterThan(0)
+  })
+
+  test('R102 takes pump.graduation, which has no network, for Solana', () => {
+    expect(explorerLinks(anEvent({ token_address: mint }, 'pump.graduation'))).toEqual([
+      { label: 'token', url: `https://solscan.io/token/${mint}` },
+    ])
+    expect(explorerLinks(anEvent({ token_address: mint }))).toEqual([])
+  })
+
+  test.each([
+    ['an unknown network', { network: 'tron', token_address: evm }],
+    ['a name of Object.prototype for a network', { network: 'constructor', token_address: evm }],
+    ['an address of another kind of network', { network: 'ethereum', token_address: mint }],
+    ['a path for an address', { network: 'ethereum', token_address: '../../login' }],
+    ['an address with more behind it', { network: 'ethereum', token_address: `${evm}/..\n` }],
+    ['a number', { network: 'ethereum', tx_hash: 12 }],
+    ['a transaction that is none', { network: 'solana', tx_hash: '0OIl'.repeat(20) }],
+  ])('gives no link for %s', (_what, data) => {
+    expect(explorerLinks(anEvent(data))).toEqual([])
+  })
+
+  test('leads nowhere else, whatever the event holds', () => {
+    const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(evm, tx, mint, signature, `${evm}#`, '//x.y'))
+    const data = fc.record({
+      network: fc.constantFrom(...networkIds),
+      token_address: odd,
+      wallet_address: odd,
+      pool_address: odd,
+      tx_hash: odd,
+      new_owner: odd,
+    })
+    fc.assert(
+      fc.property(data, (fields) => {
+        for (const { url } of explorerLinks(anEvent(fields))) {
+          const { origin, pathname, search, hash } = new URL(url)
+          expect([origin, search, hash]).toEqual([`https://${hosts[fields.network]}`, '', ''])
+          expect(pathname).toMatch(/^\/(?:address|account|token|tx)\/\w+$/)
+        }
+      }),
+    )
+  })
+})

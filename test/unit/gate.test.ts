@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { Gate } from '../../src/dispatch/gate.ts'
+import { silentLogger, type Logger } from '../../src/log.ts'
+
+describe('a gate', () => {
+  const stageGate = () => {
+    const lines: string[] = []
+    const write = (_fields: object, message: string) => void lines.push(message)
+    const log = Object.assign(Object.create(silentLogger) as Logger, { warn: write, info: write })
+    return { gate: new Gate({ failures: 2, cooldownMs: 1_000 }), log, lines }
+  }
+
+  it('leaves one line when it opens and one when it closes, however often it was tried between', () => {
+    const { gate, log, lines } = stageGate()
+    gate.failed([1], 0, log)
+    gate.failed([2], 0, log)
+    for (const [run, now] of [
+      [3, 1_000],
+      [4, 3_000],
+      [5, 7_000],
+    ] as const) {
+      gate.enter(run)
+      gate.failed([run], now, log)
+    }
+    gate.enter(6)
+    gate.succeeded(15_000, log)
+    expect(lines).toEqual([
+      'the sink fails; its items wait, and now and then one of them is tried',
+      'the sink works again; what waited is sent',
+    ])
+  })
+
+  it('opens at once for a clock that was set back', () => {
+    const { gate, log } = stageGate()
+    gate.failed([1], 10_000_000, log)
+    gate.failed([2], 10_000_000, log)
+    expect(gate.waitMs(10_000_000)).toBe(1_000)
+    expect(gate.waitMs(9_000_000)).toBe(0)
+  })
+
+  it('heeds the failures of its try alone while it is open', () => {
+    const { gate, log } = stageGate()
+    gate.failed([1], 0, log)
+    gate.failed([2], 0, log)
+    gate.failed([7], 500, log)
+    expect(gate.waitMs(500)).toBe(500)
+    gate.enter(3)
+    expect(gate.room(1_000)).toBe(0)
+    gate.failed([8], 1_000, log)
+    expect(gate.room(1_000)).toBe(0)
+    gate.leave(3)
+    expect(gate.room(1_000)).toBe(1)
+  })
+})

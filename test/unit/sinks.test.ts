@@ -1,0 +1,193 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeConfig, loadConfig } from '../../src/config.ts'
+import { InboxError } from '../../src/errors.ts'
+import { loadSources, sourcesOf } from '../../src/dispatch/sources.ts'
+
+let cwd: string
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'inbox-sinks-'))
+  await writeFile(join(cwd, 'slack-url'), 'https://hooks.slack.example/services/from-the-file\n')
+})
+afterAll(() => rm(cwd, { recursive: true }))
+
+const base = { INBOX_SECRETS: 'main:the-secret-of-the-tests' }
+
+function load(sinks: unknown, routes?: unknown, env: Readonly<Record<string, string>> = {}) {
+  const given = {
+    ...base,
+    INBOX_SINKS: JSON.stringify(sinks),
+    ...(routes !== undefined && { INBOX_ROUTES: JSON.stringify(routes) }),
+    ...env,
+  }
+  return loadConfig({ env: given, cwd, configFile: null })
+}
+
+/** The lines of what is said against it. */
+async function problemsOf(loading: Promise<unknown>): Promise<string[]> {
+  try {
+    await loading
+  } catch (error) {
+    if (error instanceof InboxError) return error.message.split('\n  ').slice(1)
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+const archive = { kind: 'file', path: './events.ndjson', types: '*' }
+
+/** The sinks of the settings as the handlers that they are. */
+const loadHandlers = async (...settings: Parameters<typeof load>) =>
+  loadSources(sourcesOf(await load(...settings)), () => [])
+
+describe('sinks of the settings', () => {
+  it('come from the config file under short names, or from the environment as JSON', async () => {
+    const file = join(cwd, 'some.config.mjs')
+    await writeFile(
+      file,
+      `export default { sinks: { archive: ${JSON.stringify(archive)} }, routes: [{ to: 'archive' }] }`,
+    )
+    const fromFile = await loadConfig({ env: base, cwd, configFile: file })
+    expect(fromFile.sinks).toEqual((await load({ archive }, [{ to: 'archive' }])).sinks)
+    expect(fromFile.sinks).toMatchObject([
+      { name: 'archive', kind: 'file', routes: [{ types: ['*'] }, { types: ['*'] }], options: { fsync: true } },
+    ])
+    expect(fromFile.handlersDir).toBeNull()
+  })
+
+  it('may refer to texts in variables and files, which are not shown', async () => {
+    const url = { file: './slack-url' }
+    const env = { SLACK: 'https://hooks.slack.example/services/from-the-variable' }
+    const config = await load({ a: { kind: 'slack', url }, b: { kind: 'slack', url: { env: 'SLACK' } } }, [], env)
+    expect(config.sinks.map(({ options }) => options)).toEqual([
+      { url: 'https://hooks.slack.example/services/from-the-file' },
+      { url: 'https://hooks.slack.example/services/from-the-variable' },
+    ])
+    const rows = describeConfig(config).filter(([name]) => name.startsWith('sink '))
+    expect(rows).toEqual([
+      ['sink a', `slack to file ${join(cwd, 'slack-url')}, gets what handlers enqueue`],
+      ['sink b', 'slack to $SLACK, gets what handlers enqueue'],
+    ])
+  })
+
+  it('are described by kind, what they get and where they lead, without what may be secret', async () => {
+    const config = await load(
+      {
+        desk: {
+          kind: 'slack',
+          url: 'https://hooks.slack.example/services/T0/B0/secret',
+          types: ['wallet.*'],
+          networks: 'base',
+        },
+        db: { kind: 'sql', url: 'postgres://user:secret@db.example/inbox', types: '*' },
+        app: { kind: 'forward', url: 'https://app.example/hook?token=secret' },
+        run: { kind: 'exec', command: ['notify', '--key', 'secret'] },
+        cache: { kind: 'redis', url: 'redis://user:secret@cache.example:6379' },
+      },
+      [{ types: 'pump.graduation', where: { 'data.symbol': 'secret' }, to: 'app' }],
+    )
+    const rows = describeConfig(config).filter(([name]) => name.startsWith('sink '))
+    expect(rows).toEqual([
+      ['sink desk', 'slack to https://hooks.slack.example, gets wallet.* on base'],
+      ['sink db', 'sql to postgres://db.example, gets *'],
+      ['sink app', 'forward to https://app.example/hook, gets pump.graduation by data.symbol'],
+      ['sink run', 'exec to notify …, gets what handlers enqueue'],
+      ['sink cache', 'redis to redis://cache.example:6379, gets what handlers enqueue'],
+    ])
+  })
+
+  it('that cannot be used are all told at once, with what is meant, and without values', async () => {
+    const app = { kind: 'forward', url: 'http://127.0.0.1/' }
+    const sinks = {
+      'a b': archive,
+      chat: { kind: 'slak', url: 'https://hooks.slack.example/hush' },
+      desk: { kind: 'slack', url: 'ftp://hooks.slack.example/hush', retry: { tries: 3 }, batch: 0 },
+      app: { ...app, headrs: {}, headers: { Host: 'hush' }, terminalStatuses: [200] },
+      signed: { ...app, signature: 'standard-webhooks' },
+      short: { ...app, signature: 'standard-webhooks', secret: 'whsec_hush' },
+      lost: { kind: 'slack', url: { env: 'NOT_SET' } },
+      gone: { kind: 'slack', url: { file: './not-there' } },
+      some: { ...archive, types: undefined, networks: 'base' },
+      none: 'file',
+    }
+    const routes = [
+      { types: 'wallet.*', to: 'dask' },
+      { type: 'wallet.*', to: 'desk' },
+      { types: 'wal*', where: { amount: 1, 'data.x': { above: 3 } }, to: 'desk' },
+      { to: [] },
+    ]
+    const problems = await problemsOf(load(sinks, routes))
+    const hint = 'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters'
+    const types = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
+    expect(problems.map((problem) => problem.split(';')[0])).toEqual([
+      'sinks: the name of a sink is 1 to 100 letters, digits, dots, dashes or underscores, not "a b"',
+      'sinks.chat.kind: there is no kind "slak", did you mean slack?',
+      'sinks.desk.retry: unknown option `tries`',
+      'sinks.desk.batch: Too small: expected number to be >=1',
+      'sinks.desk.url: expected an https URL without user name and password (http only for this machine)',
+      'sinks.app.headers.Host: expected none of the headers that are set anyway',
+      'sinks.app.terminalStatuses.0: Too small: expected number to be >=400',
+      'sinks.app: unknown option `headrs`, did you mean headers?',
+      "sinks.signed.secret: expected together with signature: 'standard-webhooks', and only then",
+      `sinks.short.secret.0: ${hint}`,
+      'sinks.lost.url: the environment variable NOT_SET is not set',
+      `sinks.gone.url: ${join(cwd, 'not-there')} cannot be read (ENOENT): check the path and its permissions`,
+      "sinks.some.types: expected together with networks or where: '*' for all types",
+      'sinks.none: expected an object with a `kind`',
+      'routes[0].to: there is no sink "dask", did you mean desk?',
+      'routes[1]: unknown option `type`, did you mean types?',
+      `routes[2].types.0: ${types}`,
+      "routes[2].where.amount: expected 'id', 'type', 'created_at' or a path such as 'data.amount_usd'",
+      'routes[2].where.data.x: unknown option `above`',
+      'routes[2].where.data.x: expected at least one of eq, ne, gt, gte, lt, lte, in, exists',
+      'routes[3].to: expected the name of a sink, or a list of these',
+    ])
+    expect(problems.join()).not.toContain('hush')
+    expect(await problemsOf(load('[}'))).toEqual([expect.stringContaining('sinks: expected an object')])
+    expect(await problemsOf(load({}, {}, { INBOX_SINKS: '{' }))).toHaveLength(2)
+  })
+
+  it('cannot have the name of the one that INBOX_FORWARD_URL makes', async () => {
+    const problems = await problemsOf(load({ forward: archive }, undefined, { INBOX_FORWARD_URL: 'http://127.0.0.1/' }))
+    expect(problems).toEqual(['sinks.forward: INBOX_FORWARD_URL makes a sink of this name already; keep one of them'])
+  })
+
+  it('whose routes ask for what no documented event has are warned of', async () => {
+    const { warnings } = await load({ archive }, [
+      { types: 'wallet.*', networks: 'etherium', where: { 'data.amount_us': 1, id: 'x' }, to: 'archive' },
+      { types: 'wallet.new_kind', where: { 'data.anything': 1 }, to: 'archive' },
+    ])
+    expect(warnings).toEqual([
+      'sinks.archive: a route asks for the network etherium, which the service does not have, did you mean ethereum?',
+      'sinks.archive: a route asks for data.amount_us, which no documented event of wallet.* has, did you mean data.amount_usd?',
+    ])
+  })
+
+  it('have the defaults of their kind, and what the settings say laid over them', async () => {
+    const app = { kind: 'forward', url: 'http://127.0.0.1/', types: 'wallet.*' }
+    const over = { order: 'none', concurrency: 3, rate: 10, timeoutMs: 5, retry: { attempts: 7 }, onDead: 'hold' }
+    const [plain, changed] = await loadHandlers({ plain: app, changed: { ...app, ...over, order: 'key' } })
+    expect(plain).toMatchObject({
+      kind: 'sink',
+      name: 'plain',
+      types: ['wallet.*'],
+      order: 'key',
+      timeoutMs: 30_000,
+      retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
+      match: undefined,
+      file: 'the settings (sinks.plain)',
+    })
+    expect(changed).toMatchObject({ ...over, order: 'key', retry: { attempts: 7, baseMs: 1_000, capMs: 600_000 } })
+    const [archived] = await loadHandlers({ archive: { ...archive, batch: 2 } })
+    expect(archived).toMatchObject({ batch: 2, concurrency: 1 })
+  })
+
+  it('cannot send batches where their kind sends one item at a time', async () => {
+    const app = { kind: 'forward', url: 'http://127.0.0.1/', batch: 2 }
+    await expect(loadHandlers({ app })).rejects.toThrow(
+      'sinks.app.batch: a sink of the kind forward sends one item at a time; leave `batch` out',
+    )
+  })
+})
