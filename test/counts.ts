@@ -2,9 +2,9 @@ const long = Boolean(process.env['LONG'])
 
 /** How much the tests that could go on for ever do: in CI, and with LONG=1. */
 export const counts = {
-  killRounds: long ? 200 : 20,
+  killRounds: long ? 200 : 12,
   /** Kills while handlers write state and leave items in the outbox. */
-  effectKillRounds: long ? 100 : 20,
+  effectKillRounds: long ? 100 : 12,
   /** Of 1 MB each, to a process with a small heap. */
   largeBodies: long ? 5_000 : 600,
   overloadConnections: long ? 2_000 : 400,
@@ -12,7 +12,7 @@ export const counts = {
   /** Open runs that a start finds. */
   backlogRuns: long ? 1_000_000 : 100_000,
   /** Power cuts, each under load, with a start on what was left. */
-  powerCuts: long ? 40 : 5,
+  powerCuts: long ? 40 : 3,
   /** A kill before the first fsync of a life, before the second, and so on. Some 14 belong to a first start. */
   killsBeforeFsync: long ? 80 : 18,
   /** Good events around one that poisons its handler. */
@@ -36,7 +36,7 @@ export const counts = {
   /** Longer than one attempt to forward may take; 0: not at all. */
   longStallMs: long ? 40_000 : 0,
   /** How long faults take turns, and how long it rests between two. */
-  soakMs: long ? 3_600_000 : 30_000,
+  soakMs: long ? 3_600_000 : 20_000,
   soakRestMs: long ? 3_000 : 0,
   /** Items that wait for a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 20_000,

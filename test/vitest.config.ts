@@ -14,6 +14,11 @@ const alias = {
   'onchain-inbox': at('src/index.ts'),
 }
 
+/** On two cores as well as more: most tests wait for processes and timers. */
+const maxWorkers = Math.max(2, availableParallelism() - 1)
+/** Of the faults, those that neither load the machine nor are disturbed by what else runs on it. */
+const calmFaults = ['conformance-flawed', 'container', 'flawed-receivers'].map((name) => `test/faults/${name}.test.ts`)
+
 export default defineConfig({
   root,
   resolve: { alias },
@@ -26,10 +31,19 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          // On two cores as well: most of them wait for processes and timers.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
+          maxWorkers,
           include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'calm',
+          include: calmFaults,
+          sequence: { groupOrder: 0 },
+          maxWorkers,
+          testTimeout: 600_000,
         },
       },
       {
@@ -38,6 +52,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['test/faults/**/*.test.ts'],
+          exclude: calmFaults,
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
           fileParallelism: false,

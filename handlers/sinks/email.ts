@@ -12,7 +12,8 @@ const connectMs = 10_000
 
 /**
  * Sends mail by SMTP: one about each event, and under bursts one about up to 50. A server on another machine has to offer TLS. What
- * the server refuses for good (5xx) goes to the dead letters; anything else is tried again. A repeat has the same Message-ID.
+ * the server refuses for good (5xx) goes to the dead letters, unless it is a digest; anything else is tried again. A repeat has the
+ * same Message-ID.
  */
 export default function createEmail({ name, options }: SinkSetup<EmailOptions>): Readonly<SinkDefinition<'*'>> {
   const transport = createConnection({ open: () => openTransport(name, options), close: (opened) => opened.close() })
@@ -26,7 +27,9 @@ export default function createEmail({ name, options }: SinkSetup<EmailOptions>):
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
     async send(items, { signal, log }) {
       const sorted = items.toSorted((a, b) => Number(a.id) - Number(b.id))
-      const mail = toMailText(sorted, options.subject)
+      const { unusable, ...mail } = toMailText(sorted, options.subject)
+      if (unusable.length > 0)
+        log.error({ items: unusable }, 'what a handler enqueued is no mail; the mail about the others says so')
       const opened = await transport.get()
       const { rejected } = await opened
         .sendMail({
@@ -37,7 +40,7 @@ export default function createEmail({ name, options }: SinkSetup<EmailOptions>):
           headers: { 'Auto-Submitted': 'auto-generated' },
           signal,
         })
-        .catch(refuse)
+        .catch((error: unknown) => refuse(error, sorted.length > 1))
       if (rejected?.length) log.warn({ rejected: rejected.length }, 'the mail server refused some of the recipients')
     },
     close: () => transport.forget(),
@@ -77,12 +80,16 @@ function messageId(items: readonly SinkItem[], from: string): string {
   return `<${hash.digest('hex').slice(0, 40)}@${domain}>`
 }
 
-/** A refusal of the mail itself; one of the login is for the operator to mend, and the mail can wait for that. */
-function refuse(error: unknown): never {
+/**
+ * A refusal of the mail itself; one of the login is for the operator to mend, and the mail can wait for that. Of a digest nobody knows
+ * which of its items is refused: they are tried again, each in its own time, until the one has a mail of its own.
+ */
+function refuse(error: unknown, isDigest: boolean): never {
   if (!(error instanceof Error)) throw error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE'
   const isForGood = typeof responseCode === 'number' && responseCode >= 500 && responseCode !== 503
-  if (isOfMail && isForGood) throw new TerminalError(`the mail server refused it: ${error.message}`, { cause: error })
+  if (isOfMail && isForGood && !isDigest)
+    throw new TerminalError(`the mail server refused it: ${error.message}`, { cause: error })
   throw error
 }

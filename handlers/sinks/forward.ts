@@ -4,6 +4,7 @@ import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
 import { bodyOf, headerText } from './common/body.ts'
 import { toBinary, toStructured, type PostedBody } from './common/cloudevents.ts'
 import { refusal, sendHttp } from './common/http.ts'
+import { hider } from './common/post.ts'
 import { standardWebhookHeaders } from './common/standard-webhooks.ts'
 
 /**
@@ -24,12 +25,13 @@ export default function createForward(
     async send([item], { signal }) {
       if (item === undefined) return
       const { headers, body } = posted(item, options)
+      const signature = signatureOf(item, body, options, tools)
       const answer = await sendHttp(options.url, {
         headers: {
           'user-agent': 'onchain-inbox',
           ...options.headers,
           ...headers,
-          ...signatureOf(item, body, options, tools),
+          ...signature,
           'Idempotency-Key': headerText(item.idempotencyKey),
           'X-Inbox-Event-Id': headerText(item.event.id),
           'X-Inbox-Attempt': String(item.attempt),
@@ -38,10 +40,18 @@ export default function createForward(
         signal,
       })
       if (answer.status >= 200 && answer.status < 300) return
-      const refused = refusal(answer, 'the app')
+      // An app that fails may answer with what it got: neither signatures nor tokens get into dead letters and logs by that.
+      const { 'webhook-id': _id, ...signed } = signature
+      const hide = hider(secretsIn([...Object.values(options.headers), ...Object.values(signed)]))
+      const refused = refusal({ ...answer, text: hide(answer.text) }, 'the app')
       throw options.terminalStatuses.includes(answer.status) ? new TerminalError(refused.message) : refused
     },
   })
+}
+
+/** What of the values of headers may be secret: each as a whole, and the longer words in it. */
+function secretsIn(values: readonly string[]): string[] {
+  return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
 }
 
 function posted(item: SinkItem, { format, source }: ForwardOptions): PostedBody {

@@ -54,6 +54,7 @@ async function connect(name: string, options: KafkaOptions): Promise<BytesProduc
     clientId,
     bootstrapBrokers: [...brokers],
     timeout: timeoutMs,
+    requestTimeout: timeoutMs,
     // A send that fails is tried again as a whole, by the sink's own policy.
     retries: 0,
     ...(tls && { tls: {} }),

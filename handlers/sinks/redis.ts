@@ -37,10 +37,14 @@ export default function createRedis({ name, options }: SinkSetup<RedisOptions>):
     name,
     retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
-    async send([item]) {
+    async send([item], { signal }) {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
       const client = await connection.get()
+      signal.throwIfAborted()
+      // Who does not answer in time is not heard any more: what was being sent fails, and the next item opens another connection.
+      const leave = () => void connection.forget()
+      signal.addEventListener('abort', leave, { once: true })
       const fields = ['id', event.id, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
       try {
         await client.eval(addOnce, {
@@ -51,6 +55,8 @@ export default function createRedis({ name, options }: SinkSetup<RedisOptions>):
       } catch (error) {
         if (!client.isReady) await connection.forget()
         throw error
+      } finally {
+        signal.removeEventListener('abort', leave)
       }
     },
     close: () => connection.forget(),
@@ -70,6 +76,12 @@ async function connect(name: string, url: string) {
   })
   // Heard, or it would end the thread; what was being sent fails by itself.
   client.on('error', () => {})
-  await client.connect()
+  // Its own limit ends with the connection, before the server has said anything.
+  const late = setTimeout(() => client.destroy(), connectMs)
+  try {
+    await client.connect()
+  } finally {
+    clearTimeout(late)
+  }
   return client
 }

@@ -73,6 +73,9 @@ export async function readApiSettings(
   const url = options.apiUrl ?? values.INBOX_API_URL
   if (url === undefined) throw missing('the REST service is not known', 'INBOX_API_URL, or give it by --api-url')
   if (options.apiKey !== undefined) return { url, key: await readSecretArgument(options.apiKey, { url }) }
+  if (file !== undefined && text !== undefined) {
+    throw new InboxError('config_invalid', 'INBOX_API_KEY and INBOX_API_KEY_FILE are both set, expected one of them')
+  }
   const key = file === undefined ? text : withoutLineBreak(await readSecretFile(resolve(cwd, file)))
   if (key === undefined || key === '') {
     throw missing(

@@ -59,8 +59,13 @@ function confirm(options: SubscribeOptions): Work {
   if (options.force || options.dryRun)
     throw new InboxError('usage', '--confirm goes with neither --force nor --dry-run')
   return async (opened) => {
-    const noted = await confirmRegistered(subscriptionsOf(opened))
+    const noted = await confirmRegistered(subscriptionsOf(opened), () => systemClock.now())
     if (noted === null) throw new InboxError('not_found', 'there is nothing to confirm: no registration was begun')
+    if ('kind' in noted) {
+      printResult(toJson(noted, noted.subscription), options, renderResult)
+      process.exitCode = exitCodeOf(noted)
+      return
+    }
     printResult({ result: 'confirmed', subscription: toSubscriptionJson(noted) }, options, () => {
       return `noted as registered: ${safeText(describeWanted(noted), 2_000)}`
     })

@@ -16,19 +16,25 @@ export interface Received {
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The answer as the caller gets it (R8–R15).
+ * The answer as the caller gets it (R8–R15). One that repeats `key` brings it into no error.
  *
  * @throws ApiError for an answer that is no success, ApiProtocolError for one that is not in the envelope
  */
-export function toAnswer(received: Received, data: ApiRequest['data'], now: number): ApiAnswer<unknown> {
+export function toAnswer(
+  received: Received,
+  data: ApiRequest['data'],
+  { now, key }: { readonly now: number; readonly key: string },
+): ApiAnswer<unknown> {
   const { status, text } = received
   const body = parse(text)
   const envelope = isObject(body) ? body : undefined
-  if (status < 200 || status > 299 || envelope?.['success'] === false) throw toError(received, body, now)
-  if (envelope === undefined) throw notJson(received)
-  if (envelope['success'] !== true || !isExpected(envelope['data'], data)) {
+  const shown = () => parse(text.replaceAll(key, hiddenKey), hiding(key))
+  if (status < 200 || status > 299 || envelope?.['success'] === false) throw toError(received, shown(), now)
+  if (body === undefined) throw notJson(received)
+  if (envelope?.['success'] !== true || !isExpected(envelope['data'], data)) {
     const kind = data === 'any' ? 'value' : data
-    throw invalid(received, `expected {"success": true, "data": …} with a${kind === 'object' ? 'n' : ''} ${kind} in it`)
+    const problem = `expected {"success": true, "data": …} with a${kind === 'object' ? 'n' : ''} ${kind} in it`
+    throw invalid(received, problem, { body: shown() })
   }
   let exact: ExactReader | undefined
   return {
@@ -90,14 +96,19 @@ function notJson(received: Received): ApiProtocolError {
   const problem = isBroken
     ? `expected JSON, received ${received.text === '' ? 'nothing' : 'something else, or a part of it'}`
     : `expected JSON, received the type ${safeText(type, 80)}: is the base URL that of the service?`
-  return invalid(received, problem, isBroken)
+  return invalid(received, problem, { isRetryable: isBroken })
 }
 
-function invalid({ label, status, headers }: Received, problem: string, isRetryable = false): ApiProtocolError {
+function invalid(
+  { label, status, headers }: Received,
+  problem: string,
+  { isRetryable = false, body }: { readonly isRetryable?: boolean; readonly body?: unknown },
+): ApiProtocolError {
   return new ApiProtocolError(`${label} was answered ${status}, but ${problem}`, {
     code: 'answer_invalid',
     status,
     requestId: headers.get('X-Request-Id'),
+    body,
     isRetryable,
   })
 }
@@ -107,9 +118,17 @@ function isExpected(value: unknown, data: ApiRequest['data']): boolean {
   return data === 'list' ? Array.isArray(value) : isObject(value)
 }
 
-function parse(text: string): unknown {
+const hiddenKey = '[api key]'
+
+/** JSON may write a character in several ways, so the key is looked for in what they mean. */
+function hiding(key: string) {
+  return (_name: string, value: unknown): unknown =>
+    typeof value === 'string' ? value.replaceAll(key, hiddenKey) : value
+}
+
+function parse(text: string, reviver?: (name: string, value: unknown) => unknown): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text, reviver) as unknown
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 import type { ApiClient, NetworksOptions } from './api.ts'
 import { ApiTimeoutError } from './errors.ts'
 import { operations, type OperationId } from './operations.ts'
-import { parseClientOptions, type ClientOptions } from './options.ts'
+import { parseClientOptions, parseTimeout, type ClientOptions } from './options.ts'
 import { toPages } from './pages.ts'
 import { toGetRequest, toRequest } from './request.ts'
 import { createShared, type Shared } from './shared.ts'
@@ -59,6 +59,7 @@ function toClient(
 
   /** Whoever ends its call leaves the request to the others. */
   async function listNetworks({ fresh = false }: NetworksOptions = {}, { signal, timeoutMs }: CallOptions = {}) {
+    parseTimeout(timeoutMs)
     using link = linkSignals([ofRun?.(), signal])
     link.signal.throwIfAborted()
     const late =

@@ -58,9 +58,20 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   }
 }
 
+/**
+ * `timeoutMs` of one call. A timer takes no more than this, and would fire at once.
+ *
+ * @throws InboxError `usage`
+ */
+export function parseTimeout(ms: number | undefined): number | undefined {
+  if (ms === undefined || isWhole(ms, 1, longestTimeoutMs)) return ms
+  throw new InboxError('usage', `timeoutMs: expected a whole number from 1 to ${longestTimeoutMs}, received ${ms}`)
+}
+
+const isWhole = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max
+
 function requireWhole(name: string, value: number, min: number, max: number): void {
-  if (!Number.isInteger(value) || value < min || value > max)
-    throw refused(name, `a whole number from ${min} to ${max}`)
+  if (!isWhole(value, min, max)) throw refused(name, `a whole number from ${min} to ${max}`)
 }
 
 function refused(name: string, expected: string): InboxError {

@@ -53,7 +53,7 @@ function nextCursor(name: string, page: PageOf<unknown>): string | undefined {
 
 function unusable(
   name: string,
-  { status, requestId }: PageOf<unknown>,
+  { status, requestId, body }: PageOf<unknown>,
   code: string,
   problem: string,
 ): ApiProtocolError {
@@ -61,6 +61,7 @@ function unusable(
     code,
     status,
     requestId,
+    body,
     isRetryable: true,
   })
 }

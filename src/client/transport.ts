@@ -4,6 +4,7 @@ import { safeText, type Logger } from '../log.ts'
 import { version } from '../version.ts'
 import { toAnswer, type Received } from './answer.ts'
 import { ApiError, ApiNetworkError, ApiTimeoutError } from './errors.ts'
+import { parseTimeout } from './options.ts'
 import { longestPauseMs, Pacer, type Turn } from './pacer.ts'
 import { readText } from './read-text.ts'
 import type { ApiRequest } from './request.ts'
@@ -56,7 +57,7 @@ export class Transport {
 
   /** `ofRun`: a further signal that ends the call. See `ApiClient` for what it rejects with. */
   async call(request: ApiRequest, options: CallOptions = {}, ofRun?: AbortSignal): Promise<ApiAnswer<unknown>> {
-    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs
+    const timeoutMs = parseTimeout(options.timeoutMs) ?? this.#options.timeoutMs
     using link = linkSignals([this.#options.signal, ofRun, options.signal])
     const { method, path } = request
     const label = safeText(`${method.toUpperCase()} ${path}`, 200)
@@ -115,7 +116,7 @@ export class Transport {
       const key = await orAborted(this.#key(), call.signal)
       const received = await this.#exchange(call, key)
       headers = received.headers
-      return toAnswer(withoutKey(received, key), call.request.data, this.clock.now())
+      return toAnswer(received, call.request.data, { now: this.clock.now(), key })
     } catch (error) {
       const isPause = error instanceof ApiError && error.status === 429
       if (isPause) this.#pacer.pause(error.retryAfterMs ?? 1_000)
@@ -203,10 +204,4 @@ function withAdvice(error: ApiError, advice: string): ApiError {
   const { code, status, requestId, body, retryAfterMs, isRetryable, cause } = error
   const options = { code, status, requestId, body, retryAfterMs, isRetryable, cause }
   return new Class(`${error.message}; ${advice}`, options)
-}
-
-/** An answer that repeats the key must not bring it into an error or a log. */
-function withoutKey(received: Received, key: string): Received {
-  const isSuccess = received.status >= 200 && received.status <= 299
-  return isSuccess ? received : { ...received, text: received.text.replaceAll(key, '[api key]') }
 }

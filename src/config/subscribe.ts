@@ -103,7 +103,8 @@ export function problemsOf({ secret }: SubscribeSetting, circumstances: Subscrib
   if (!hasApi) problems.push('expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it')
   if (!isKept) problems.push('with memory: each start would register once more; expected a database file')
   if (secret !== undefined && !labels.includes(secret)) {
-    problems.push(`there is no secret with the label ${JSON.stringify(secret)}; expected one of ${labels.join(', ')}`)
+    // Not what it says: that may be the secret itself.
+    problems.push(`secret: there is no secret of this label; expected one of ${labels.join(', ')}`)
   }
   return problems.map((problem) => `INBOX_SUBSCRIBE: ${problem}`)
 }

@@ -61,6 +61,10 @@ function underSettings(definition: Readonly<SinkDefinition>, { name, kind, commo
     const message = `sinks.${name}.batch: a sink of the kind ${kind} sends one item at a time; leave \`batch\` out`
     throw new InboxError('handler_invalid', message)
   }
+  if (others.onDead === 'hold' && (others.order ?? definition.order) === 'none') {
+    const message = `sinks.${name}.onDead: 'hold' stops the items of a key, and there is no key with order 'none'; say order: 'key' too`
+    throw new InboxError('handler_invalid', message)
+  }
   const own = definition.match?.bind(definition)
   const routed = toMatch(routes)
   const match: SinkDefinition['match'] = own && routed ? (event) => own(event) && routed(event) : (own ?? routed)

@@ -30,7 +30,7 @@ const longestWaitMs = 600_000
 
 /**
  * What is certain not to be registered, since the service could not be reached or had no room, is tried again: after 10 s, then ever
- * later up to 10 min, or when the service says. All else is said in the log, with what to do, and left to people.
+ * later up to 10 min, and not before the service says. All else is said in the log, with what to do, and left to people.
  */
 export function createReceiverRegistration(options: RegistrationOptions): ReceiverRegistration {
   const { inbox, client, wanted, clock, log } = options
@@ -44,9 +44,9 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
     if (!isClosed) timer = clock.after(ms, run)
   }
 
-  /** Draws so that replicas that were refused together do not come together again. */
-  function backOff(): void {
-    again(waitMs * (0.5 + clock.random() / 2))
+  /** Draws so that replicas that were refused together do not come together again; not before `askedMs`, which may be nothing. */
+  function backOff(askedMs = 0): void {
+    again(Math.max(waitMs * (0.5 + clock.random() / 2), askedMs))
     waitMs = Math.min(waitMs * 2, longestWaitMs)
   }
 
@@ -67,9 +67,7 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
       const result = await register({ inbox, client: client(), wanted, secret, now })
       report(result, wanted, log)
       if (result.kind === 'under_way') again(Math.max(result.clearAt - now(), 0) + 1)
-      if (result.kind !== 'refused' || !result.verdict.canRetry) return
-      if (result.verdict.retryAfterMs === null) backOff()
-      else again(result.verdict.retryAfterMs)
+      if (result.kind === 'refused' && result.verdict.canRetry) backOff(result.verdict.retryAfterMs ?? 0)
     } catch (error) {
       log.error(
         { error: safeText(messageOf(error)) },

@@ -2,7 +2,7 @@ import type { CallOptions } from '../client/index.ts'
 import { messageOf } from '../errors.ts'
 import type { Subscription, SubscriptionPort } from '../inbox/port.ts'
 import { keepAnswer, webhookIdOf } from './answer.ts'
-import { verdictOf, type Verdict } from './verdict.ts'
+import { acceptanceIn, verdictOf, type Verdict } from './verdict.ts'
 import { digestOf, type Wanted } from './wanted.ts'
 
 /** What of the client is needed. It repeats no POST that may have been done. Types may be new ones, which it does not know. */
@@ -80,9 +80,16 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   }
 }
 
-/** Says of one that was begun that it is there: somebody has looked. Gives it, or null if there is none. */
-export async function confirmRegistered(inbox: SubscriptionPort): Promise<Subscription | null> {
+/**
+ * Says of one that was begun that it is there: somebody has looked. Gives it, or null if there is none. One that may still be under
+ * way is left alone: its end would not be heeded any more.
+ */
+export async function confirmRegistered(
+  inbox: SubscriptionPort,
+  now: () => number,
+): Promise<Subscription | UnderWay | null> {
   const begun = await inbox.subscription()
+  if (begun !== null && isUnderWay(begun, now())) return underWay(begun)
   if (begun?.state === 'begun') await inbox.endSubscription(begun.id, { state: 'registered', answer: null })
   const newest = await inbox.subscription()
   return newest?.state === 'registered' ? newest : null
@@ -90,12 +97,20 @@ export async function confirmRegistered(inbox: SubscriptionPort): Promise<Subscr
 
 /** Null where it may be gone on. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
-  if (newest.state === 'begun' && Math.abs(now - newest.at) < underWayMs) {
-    return { kind: 'under_way', subscription: newest, clearAt: newest.at + underWayMs }
-  }
+  if (isUnderWay(newest, now)) return underWay(newest)
   if (force) return null
   if (newest.state === 'begun') return { kind: 'unclear', subscription: newest, verdict: null }
   return { kind: newest.digest === digest ? 'unchanged' : 'changed', subscription: newest }
+}
+
+type UnderWay = Extract<Registration, { kind: 'under_way' }>
+
+function isUnderWay({ state, at }: Subscription, now: number): boolean {
+  return state === 'begun' && Math.abs(now - at) < underWayMs
+}
+
+function underWay(subscription: Subscription): UnderWay {
+  return { kind: 'under_way', subscription, clearAt: subscription.at + underWayMs }
 }
 
 async function call(options: RegisterOptions, begun: Subscription): Promise<Registration> {
@@ -105,12 +120,15 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
   try {
     ;({ body } = await client.createWebhook({ url, events, secret }, { timeoutMs: callTimeoutMs }))
   } catch (error) {
-    const verdict = verdictOf(error, secret)
-    if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
-    const answer = keepAnswer((error as { readonly body?: unknown }).body, secret).text
-    const result = { state: 'failed', answer } as const
-    await inbox.endSubscription(begun.id, result)
-    return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
+    body = acceptanceIn(error)
+    if (body === undefined) {
+      const verdict = verdictOf(error, secret)
+      if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
+      const answer = keepAnswer((error as { readonly body?: unknown }).body, secret).text
+      const result = { state: 'failed', answer } as const
+      await inbox.endSubscription(begun.id, result)
+      return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
+    }
   }
   const { text, secret: madeSecret } = keepAnswer(body, secret)
   const result = { state: 'registered', answer: text } as const

@@ -77,5 +77,18 @@ function saysNo(status: number): boolean {
 }
 
 function saysFailure(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'success' in body && body.success === false
+  return successIn(body) === false
+}
+
+function successIn(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'success' in body ? body.success : undefined
+}
+
+/**
+ * The JSON of an answer of success that has not the form that the client knows: the service shows no answer to this POST, so its
+ * `data` may be anything (R8, A8). Undefined for all else.
+ */
+export function acceptanceIn(thrown: unknown): unknown {
+  const { status = null, body } = fieldsOf(thrown)
+  return status !== null && status >= 200 && status < 300 && successIn(body) === true ? body : undefined
 }

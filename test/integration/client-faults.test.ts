@@ -187,7 +187,9 @@ describe('what answers is not the service', () => {
     'R8, R9 %s is not in the envelope',
     async (text) => {
       const { api } = await clientOf((_, response) => response.writeHead(200, json).end(text))
-      expect(await failureOf(api.getWallet(wallet))).toMatchObject({ name: 'ApiProtocolError', code: 'answer_invalid' })
+      const body: unknown = JSON.parse(text)
+      const failure = { name: 'ApiProtocolError', code: 'answer_invalid', body }
+      expect(await failureOf(api.getWallet(wallet))).toMatchObject(failure)
     },
   )
 

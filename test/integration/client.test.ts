@@ -200,6 +200,22 @@ describe('answers', () => {
     expect([...shown, ...lines].filter((text) => text.includes(key.slice(3, 20)))).toEqual([])
   })
 
+  test.each([
+    ['under a status of success', 200, (key: string) => JSON.stringify(key)],
+    ['with its slashes escaped', 401, (key: string) => JSON.stringify(key).replaceAll('/', '\\/')],
+    ['as a part of a text, with quotes in it', 403, (key: string) => JSON.stringify(`no: ${key}`)],
+    ['under a status of success, in no envelope', 200, (key: string) => `0, "x": ${JSON.stringify(key)}`],
+  ])('R66 a key that the answer repeats %s is in no error', async (_, status, write) => {
+    const key = 'sk/of"nobody\\else'
+    const text = (said: string) =>
+      `{"success": ${said.startsWith('0') ? 'true' : 'false'}, "error": {"message": ${said}}}`
+    const json = { 'Content-Type': 'application/json' }
+    const answer = async () => new Response(text(write(key)), { status, headers: json })
+    const error = await failureOf(stage.client({ apiKey: key, fetch: answer }).getWallet(wallet))
+    expect(error).toMatchObject({ status, body: { error: expect.anything() } })
+    for (const shown of [error.message, JSON.stringify(error.body)]) expect(shown).not.toContain('nobody')
+  })
+
   test('a key from a function is asked for anew, so that it can be replaced', async () => {
     const keys = ['sk_gone', apiKey]
     const rotating = stage.client({ apiKey: async () => keys.shift() ?? '' })
@@ -226,6 +242,21 @@ describe('what is never sent', () => {
     for (const error of await Promise.all(wrong.map(failureOf))) expect(error).toMatchObject({ code: 'usage' })
     expect(stage.asked()).toEqual([])
   })
+
+  test.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])(
+    'a call that is given %d ms, which no timer can wait',
+    async (timeoutMs) => {
+      const calls = [
+        api.getWallet(wallet, { timeoutMs }),
+        api.listNetworks({}, { timeoutMs }),
+        api.listWalletTrades(wallet, { timeoutMs }).page(),
+      ]
+      for (const error of await Promise.all(calls.map(failureOf))) {
+        expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('timeoutMs') })
+      }
+      expect(stage.asked()).toEqual([])
+    },
+  )
 
   test('R5 options that cannot be used are refused at once, with what was expected', () => {
     const options = { baseUrl: 'https://api.example.com/v1', apiKey }

@@ -54,13 +54,22 @@ beforeAll(async () => {
   )
   const closed = await startSocketServer(() => {})
   await closed[Symbol.asyncDispose]()
-  for (const name of ['slow', 'redirecting', 'refusing', 'down', 'huge']) {
+  const unending = opened.use(
+    await startSocketServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it')),
+  )
+  for (const name of ['slow', 'redirecting', 'refusing', 'down', 'huge', 'echoing']) {
     servers.set(name, opened.use(await AppServer.start()))
   }
   const options: Readonly<Record<string, object>> = {
     resetting: { url: resetting.url },
     breaking: { url: breaking.url },
     closed: { url: `${closed.url}?token=hush`, headers: { Authorization: 'hush' }, retry: { ...soon, attempts: 2 } },
+    unending: { url: unending.url, timeoutMs: 20_000 },
+    echoing: {
+      url: serverOf('echoing').url,
+      headers: { Authorization: 'Bearer the-token-of-the-app' },
+      retry: { ...soon, attempts: 1 },
+    },
     huge: { url: serverOf('huge').url },
     slow: { url: serverOf('slow').url, timeoutMs: 300 },
     redirecting: { url: serverOf('redirecting').url, retry: { ...soon, attempts: 2 } },
@@ -117,6 +126,12 @@ describe('a forward to an app that fails', () => {
     expect((await runOf('break_1')).attempts).toHaveLength(1)
   })
 
+  test('takes a 2xx for one whose body never ends, long before timeoutMs', async () => {
+    await deliver('unending', 'unending_1')
+    await becomes('unending_1', 'done')
+    expect((await runOf('unending_1')).attempts).toHaveLength(1)
+  })
+
   test('gives up on an answer that takes longer than timeoutMs, and tries again', async () => {
     const server = serverOf('slow')
     server.answer = () => (server.requests.length === 1 ? null : { status: 200 })
@@ -158,6 +173,16 @@ describe('a forward to an app that fails', () => {
     const errors = JSON.stringify((await runOf('closed_1')).attempts)
     expect(errors).not.toContain('hush')
     expect(errors).toContain('ECONNREFUSED')
+  })
+
+  test('keeps signature and tokens to itself where the app answers with what it got', async () => {
+    serverOf('echoing').answer = ({ headers }) => ({
+      status: 401,
+      body: `bad signature ${String(headers['x-service-signature'])}; ${String(headers.authorization)} the-token-of-the-app`,
+    })
+    await deliver('echoing', 'echo_1')
+    await becomes('echo_1', 'dead')
+    expect(await errorsOf('echo_1')).toEqual(['the app answered 401: bad signature [hidden]; [hidden] [hidden]'])
   })
 
   test('is left alone while it is down, one try at a time; then all come, in the order of their keys', async () => {

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock, systemClock } from '../../src/clock.ts'
@@ -218,13 +219,21 @@ test.each([
   [{ url: 'https://example.com/', events: '*', type: 'x' }, /INBOX_SUBSCRIBE: type: no member of it/],
   [
     { url: 'https://example.com/', events: '*', secret: 'next' },
-    /no secret with the label "next"; expected one of main/,
+    /INBOX_SUBSCRIBE: secret: there is no secret of this label; expected one of main/,
   ],
 ])('the setting %j is refused with what was expected', async (setting, expected) => {
   const given = settings({})
   await expect(startTestApp({ settings: { ...given, INBOX_SUBSCRIBE: JSON.stringify(setting) } })).rejects.toThrow(
     expected,
   )
+})
+
+test('a secret that was given in place of its label is in no problem', async () => {
+  const subscribe = { url: 'https://example.com/', events: '*', secret: testSecret }
+  const given = { ...settings({}), INBOX_SUBSCRIBE: JSON.stringify(subscribe) }
+  const error: unknown = await startTestApp({ settings: given }).catch((thrown: unknown) => thrown)
+  expect(String(error)).toContain('there is no secret of this label')
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(testSecret)
 })
 
 test('the setting is refused without the address of the service and a key, and where nothing is kept', async () => {

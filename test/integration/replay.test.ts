@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { forPeople } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { Sidecar, serveCommand, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -53,7 +54,8 @@ async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs'
     command: async (...args: string[]) => {
       const [node = '', cli = ''] = serveCommand
       const env = { PATH: process.env['PATH'], INBOX_ADMIN_TOKEN: testToken }
-      const { stdout } = await promisify(execFile)(node, [cli, ...args, '--admin-url', sidecar.adminUrl], { env })
+      const words = args.includes('--raw') ? args : forPeople(args)
+      const { stdout } = await promisify(execFile)(node, [cli, ...words, '--admin-url', sidecar.adminUrl], { env })
       return stdout
     },
     async [Symbol.asyncDispose]() {

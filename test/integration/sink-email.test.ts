@@ -82,6 +82,18 @@ describe('the sink `email`', () => {
     }
   })
 
+  test('what a handler enqueued and is no mail takes nothing beside it to the dead letters: the digest tells of it', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    const context = aSinkContext()
+    const bad = { ...trade('evt_bad'), id: '8', payload: { body: 'no text' }, idempotencyKey: 'desk:evt_bad:0' }
+    await sink.send([{ ...trade('evt_good'), id: '7' }, bad], context)
+    expect(smtp.mails).toHaveLength(1)
+    for (const part of ['event: evt_good', 'a mail expects { text: string', '(event evt_bad)'])
+      expect(smtp.mails[0]!.text).toContain(part)
+    expect(context.lines).toMatchObject([{ level: 'error', items: ['desk:evt_bad:0'] }])
+  })
+
   test('nothing from outside becomes a header or ends the mail', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp, { subject: '{title} {type} {network} {id}' })
@@ -123,6 +135,15 @@ describe('the sink `email`', () => {
     expect(error instanceof TerminalError).toBe(isForGood)
     await sink.send([trade('evt_1')])
     expect(smtp.mails).toHaveLength(1)
+  })
+
+  test('a digest that is refused for good is tried again: it takes no innocent to the dead letters', async () => {
+    await using smtp = await startSmtp()
+    await using sink = aMailSink(smtp)
+    smtp.refusals.push({ at: 'data', code: 554 })
+    const error = await sink.send([trade('evt_1'), trade('evt_2')]).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).not.toBeInstanceOf(TerminalError)
   })
 
   test('recipients that are refused beside others are told in the log', async () => {

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import createExec from '../../handlers/sinks/exec.ts'
 import { execOptions } from '../../src/config/sinks/exec.ts'
@@ -75,6 +77,23 @@ describe('the sink `exec`', () => {
     await using dir = await createTempDir()
     const given = anExec(dir, ['no-such-command', 'secret-argument']).send([anItem({ id: 'evt_1' })])
     await expect(given).rejects.toThrow(/^the command no-such-command could not be started in .+: ENOENT$/)
+  })
+
+  test('that the system has no files for is an error like any other, and nothing beside it', async () => {
+    const root = join(import.meta.dirname, '../..')
+    const script = `
+      const { openSync } = await import('node:fs')
+      const { runCommand } = await import(${JSON.stringify(join(root, 'handlers/sinks/common/command.ts'))})
+      process.on('unhandledRejection', (error) => console.log('unhandled', String(error)))
+      try { for (;;) openSync('/dev/null') } catch {}
+      const { signal } = new AbortController()
+      const given = runCommand({ command: ['cat'], cwd: '/', env: {}, input: Buffer.from(''), signal })
+      await given.catch((error) => console.log(error.message))
+      await new Promise(setImmediate)
+    `
+    const command = [process.execPath, '--input-type=module', '-e', script]
+    const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 100; exec "$@"', 'sh', ...command])
+    expect(stdout).toBe('the command cat could not be started in /: EMFILE\n')
   })
 
   test('need not read its standard input, and may write more than anybody reads: the beginning is logged at debug', async () => {

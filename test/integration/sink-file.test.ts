@@ -1,8 +1,10 @@
 import Sqlite from 'better-sqlite3'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import createFile from '../../handlers/sinks/file.ts'
 import { fileOptions } from '../../src/config/sinks/file.ts'
@@ -184,5 +186,32 @@ describe('the sink `file`', () => {
     await using sink = aFileSink(dir, { path: '/dev/null' })
     await sink.send([event('evt_1')])
     await expect(stat('/dev/null.lock')).rejects.toThrow('ENOENT')
+  })
+
+  test('a pipe that nobody reads is an error at once; a slow reader gets everything', async () => {
+    await using dir = await createTempDir()
+    execFileSync('mkfifo', [join(dir.path, 'pipe')])
+    await using sink = aFileSink(dir, { path: 'pipe' })
+    await expect(sink.send([event('evt_1')])).rejects.toThrow('ENXIO')
+    // Opens it for reading without waiting for somebody who writes.
+    const opened = 'exec 3<> pipe; exec 4< pipe; exec 3>&-'
+    // Far more than a pipe holds. It is read only when the sink has been told that it is full.
+    const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}_${'x'.repeat(20_000)}`)
+    const reader = spawn('sh', ['-c', `${opened}; echo open; read go; cat <&4`], { cwd: dir.path })
+    await once(reader.stdout, 'data')
+    const sending = sink.send(ids.map(event))
+    await expect(Promise.race([sending, delay(100, 'waits')])).resolves.toBe('waits')
+    const got = text(reader.stdout)
+    reader.stdin.end('go\n')
+    await sending
+    expect(idsIn(await got)).toEqual(ids)
+    // And one that goes away is none that holds anything up.
+    const other = spawn('sh', ['-c', `${opened}; echo open; read go`], { cwd: dir.path })
+    await once(other.stdout, 'data')
+    const controller = new AbortController()
+    const given = sink.send(ids.map(event), aSinkContext({ signal: controller.signal }))
+    controller.abort(new Error('time is over'))
+    await expect(given).rejects.toThrow('aborted')
+    other.kill('SIGKILL')
   })
 })

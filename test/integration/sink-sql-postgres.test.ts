@@ -102,6 +102,15 @@ describe('the sink `sql` on Postgres', () => {
     ])
   })
 
+  test('what handlers enqueue is stored whatever is in it', async () => {
+    const url = await anEmptyPlace()
+    await using sink = aSqlSink(url)
+    const payload = { 'a\0': ['\0', '\ud800', '\\u0000', '\n', '\u0001', '€😀'] }
+    await sink.send([anItem({ id: 'evt_1' }, { payload, idempotencyKey: 'a:evt_1:0' })])
+    const [row] = await ask(url, 'SELECT payload FROM onchain_items')
+    expect(row!.payload).toEqual({ 'a\uFFFD': ['\uFFFD', '\uFFFD', '\\u0000', '\n', '\u0001', '€😀'] })
+  })
+
   test('a field that is missing, or is not what it should be, is null', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)

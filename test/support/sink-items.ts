@@ -38,7 +38,12 @@ export interface LogLine {
 export function aSinkContext(parts: Partial<SinkContext> = {}): SinkContext & { readonly lines: LogLine[] } {
   const lines: LogLine[] = []
   const collect = (level: string) => (values: object, message: string) => void lines.push({ ...values, level, message })
-  const log = { ...silentLogger, debug: collect('debug'), warn: collect('warn') } as Logger
+  const log = {
+    ...silentLogger,
+    debug: collect('debug'),
+    warn: collect('warn'),
+    error: collect('error'),
+  } as Logger
   return { signal: new AbortController().signal, log, pause: () => {}, ...parts, lines } as ReturnType<
     typeof aSinkContext
   >

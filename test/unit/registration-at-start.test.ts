@@ -103,6 +103,17 @@ test('R107 after a 429 it is tried again when the service says', async () => {
   expect(calls()).toBe(2)
 })
 
+test('R107 a 429 that asks to wait for nothing is not asked again and again', async () => {
+  const { clock, start, calls } = setUp(Array.from({ length: 1_000 }, () => failure({ status: 429, retryAfterMs: 0 })))
+  start()
+  await clock.advance(4_999)
+  expect(calls()).toBe(1)
+  // After 10 s, 20 s, 40 s …, each less up to a half.
+  await clock.advance(60_000)
+  expect(calls()).toBeGreaterThan(1)
+  expect(calls()).toBeLessThan(6)
+})
+
 test.each([
   ['refused', 'error', 'not registered with the service', { status: 403 }],
   ['unclear', 'warn', 'it is not known whether this receiver is registered with the service', { status: 500 }],

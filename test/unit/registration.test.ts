@@ -167,12 +167,47 @@ test.each([
 )
 
 test('what was begun is confirmed by somebody who has looked', async () => {
-  const { calls, answers, attempt, inbox } = setUp()
-  expect(await confirmRegistered(inbox)).toBeNull()
+  const { clock, calls, answers, attempt, inbox } = setUp()
+  const confirm = () => confirmRegistered(inbox, () => clock.now())
+  expect(await confirm()).toBeNull()
   answers.push(failure({ status: 500 }))
   await attempt()
-  expect(await confirmRegistered(inbox)).toMatchObject({ id: 1, state: 'registered' })
+  await clock.advance(minuteMs)
+  expect(await confirm()).toMatchObject({ id: 1, state: 'registered' })
   expect([kindOf(await attempt()), calls.length]).toEqual(['unchanged', 1])
+  expect(await confirm()).toMatchObject({ id: 1, state: 'registered' })
+})
+
+test('what is still under way is not confirmed: it may be refused yet', async () => {
+  const { clock, inbox, calls, attempt } = setUp()
+  const answer = Promise.withResolvers<never>()
+  const called = Promise.withResolvers<void>()
+  const slow: WebhookClient = {
+    createWebhook() {
+      called.resolve()
+      return answer.promise
+    },
+  }
+  const first = attempt({ client: slow })
+  await called.promise
+  expect(await confirmRegistered(inbox, () => clock.now())).toMatchObject({
+    kind: 'under_way',
+    subscription: { id: 1 },
+  })
+  answer.reject(Object.assign(new Error('no'), { status: 403 }))
+  expect(kindOf(await first)).toBe('refused')
+  expect([kindOf(await attempt()), calls.length]).toEqual(['registered', 1])
+})
+
+test.each([
+  [[{ webhook_id: 'wh_1', secret: 'whsec_of_the_service' }], 'whsec_of_the_service'],
+  [null, null],
+  [undefined, null],
+])('R8 a 2xx with success true is a registration, whatever its data: %j', async (data, madeSecret) => {
+  const { answers, attempt, inbox } = setUp()
+  answers.push(failure({ status: 201, ownCode: 'answer_invalid', body: { success: true, data } }))
+  expect(await attempt()).toMatchObject({ kind: 'registered', madeSecret })
+  expect(await inbox.subscription()).toMatchObject({ state: 'registered', answer: expect.stringContaining('true') })
 })
 
 test.each([false, true])('R62 of ten at the same time one registers (force: %s)', async (force) => {

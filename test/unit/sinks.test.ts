@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeConfig, loadConfig } from '../../src/config.ts'
 import { InboxError } from '../../src/errors.ts'
+import { loadSinks } from '../../src/config/sinks/load.ts'
 import { loadSources, sourcesOf } from '../../src/dispatch/sources.ts'
 
 let cwd: string
@@ -111,6 +112,9 @@ describe('sinks of the settings', () => {
       gone: { kind: 'slack', url: { file: './not-there' } },
       some: { ...archive, types: undefined, networks: 'base' },
       none: 'file',
+      cache: { kind: 'redis', url: 'redis://user:hu/sh@cache.example:6379' },
+      other: { kind: 'redis', url: 'redis://user:12/hush@cache.example:6379' },
+      db: { kind: 'sql', url: 'postgres://user:12/hush@db.example/inbox' },
     }
     const routes = [
       { types: 'wallet.*', to: 'dask' },
@@ -136,6 +140,9 @@ describe('sinks of the settings', () => {
       `sinks.gone.url: ${join(cwd, 'not-there')} cannot be read (ENOENT): check the path and its permissions`,
       "sinks.some.types: expected together with networks or where: '*' for all types",
       'sinks.none: expected an object with a `kind`',
+      'sinks.cache.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
+      'sinks.other.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
+      'sinks.db.url: expected postgres://user:password@host:port/database, what is special in user and password percent-encoded, or sqlite:./path/to.db',
       'routes[0].to: there is no sink "dask", did you mean desk?',
       'routes[1]: unknown option `type`, did you mean types?',
       `routes[2].types.0: ${types}`,
@@ -149,6 +156,16 @@ describe('sinks of the settings', () => {
     expect(await problemsOf(load({}, {}, { INBOX_SINKS: '{' }))).toHaveLength(2)
   })
 
+  it('ask for no value that a variable which is not set has left undefined', async () => {
+    const settings = { routes: undefined, forwardUrl: undefined, env: {}, at: (path: string) => path }
+    for (const condition of [undefined, { eq: undefined }, { gte: 1, lt: undefined }]) {
+      const sinks = { archive: { ...archive, where: { 'data.symbol': condition } } }
+      expect((await loadSinks({ ...settings, sinks })).problems).toEqual([
+        'sinks.archive.where.data.symbol: expected a value, received undefined',
+      ])
+    }
+  })
+
   it('cannot have the name of the one that INBOX_FORWARD_URL makes', async () => {
     const problems = await problemsOf(load({ forward: archive }, undefined, { INBOX_FORWARD_URL: 'http://127.0.0.1/' }))
     expect(problems).toEqual(['sinks.forward: INBOX_FORWARD_URL makes a sink of this name already; keep one of them'])
@@ -156,12 +173,17 @@ describe('sinks of the settings', () => {
 
   it('whose routes ask for what no documented event has are warned of', async () => {
     const { warnings } = await load({ archive }, [
+      { types: ['wallet.large_trdae', 'token.*'], to: 'archive' },
       { types: 'wallet.*', networks: 'etherium', where: { 'data.amount_us': 1, id: 'x' }, to: 'archive' },
-      { types: 'wallet.new_kind', where: { 'data.anything': 1 }, to: 'archive' },
+      { types: 'wallet.*', where: { 'data.amount_usd': { gte: '100' }, 'data.tx_hash': '0x1' }, to: 'archive' },
+      { types: 'bridge.moved', where: { 'data.anything': 1 }, to: 'archive' },
     ])
     expect(warnings).toEqual([
+      'sinks.archive: a route asks for the type wallet.large_trdae, which is not documented, did you mean wallet.large_trade?',
       'sinks.archive: a route asks for the network etherium, which the service does not have, did you mean ethereum?',
       'sinks.archive: a route asks for data.amount_us, which no documented event of wallet.* has, did you mean data.amount_usd?',
+      'sinks.archive: a route asks for data.amount_usd by text, and it is a number: no text is equal to one, more or less',
+      'sinks.archive: a route asks for the type bridge.moved, which is not documented',
     ])
   })
 
@@ -182,6 +204,13 @@ describe('sinks of the settings', () => {
     expect(changed).toMatchObject({ ...over, order: 'key', retry: { attempts: 7, baseMs: 1_000, capMs: 600_000 } })
     const [archived] = await loadHandlers({ archive: { ...archive, batch: 2 } })
     expect(archived).toMatchObject({ batch: 2, concurrency: 1 })
+  })
+
+  it('cannot hold the items of a key where there is none', async () => {
+    const url = 'https://hooks.slack.example/services/T0/B0/secret'
+    const desk = { kind: 'slack', url, types: '*', onDead: 'hold' }
+    await expect(loadHandlers({ desk })).rejects.toThrow("sinks.desk.onDead: 'hold' stops the items of a key")
+    await expect(loadHandlers({ desk: { ...desk, order: 'key' } })).resolves.toHaveLength(1)
   })
 
   it('cannot send batches where their kind sends one item at a time', async () => {

@@ -1,5 +1,7 @@
+import { constants } from 'node:fs'
 import { mkdir, open, readdir, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openFileLock, type FileLock } from './file-lock.ts'
 import { readFileEnd } from './torn-line.ts'
 
@@ -20,6 +22,8 @@ export interface AppendFile {
   append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
+
+const lookMs = 20
 
 interface Opened {
   readonly file: string
@@ -122,7 +126,7 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
 
   async function append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     const there = await statOf(options.path)
-    if (there !== undefined && !there.isFile()) return appendToDevice(options.path, lines)
+    if (there !== undefined && !there.isFile()) return appendToDevice(options.path, lines, signal)
     opened ??= openOnce()
     opened.catch(() => (opened = undefined))
     const { file, lock } = await opened
@@ -178,13 +182,28 @@ async function statOf(path: string) {
   }
 }
 
-async function appendToDevice(path: string, lines: readonly Uint8Array[]): Promise<void> {
-  const device = await open(path, 'a')
+/**
+ * Without ever waiting inside the system, where nothing could end it: all files and names of the process are looked up by four
+ * threads, and each pipe that nobody reads would take one of them. Such a pipe is an error (ENXIO).
+ */
+async function appendToDevice(path: string, lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+  const bytes = Buffer.concat(lines)
+  const device = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK)
   try {
-    await device.appendFile(Buffer.concat(lines))
+    for (let from = 0; from < bytes.length;) {
+      const written = await device.write(bytes, from).catch(nothingIfFull)
+      from += written.bytesWritten
+      if (written.bytesWritten === 0) await delay(lookMs, undefined, { signal })
+    }
   } finally {
     await device.close()
   }
+}
+
+/** A pipe whose reader is slow takes nothing for a while. */
+function nothingIfFull(error: unknown): { readonly bytesWritten: number } {
+  if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return { bytesWritten: 0 }
+  throw error
 }
 
 /** A new name is only as durable as its folder. */

@@ -40,6 +40,8 @@ export async function runCommand({ command, cwd, env, input, signal }: Command):
   child.once('error', (error) =>
     ended.reject(new Error(`the command ${program} could not be started in ${cwd}: ${codeOf(error)}`)),
   )
+  // Where the system had not even its pipes to give, there is nothing of it but `error`.
+  if (child.pid === undefined) await ended.promise
   child.once('exit', (exitCode, endSignal) => ended.resolve({ exitCode, signal: endSignal }))
   child.once('close', () => closed.resolve())
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]

@@ -18,6 +18,8 @@ export interface Answer {
 /** Who answers more is not read to the end. */
 const longestAnswer = 64 * 1024
 const shownOfAnswer = 200
+/** For so long the body of a success is waited for: what was sent was taken, whether or not the answer ever ends. */
+const successBodyMs = 1_000
 
 /**
  * Sends one request and gives the answer, whatever its status. A redirect is an answer like any other: what is sent goes nowhere
@@ -48,6 +50,7 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
   const decoder = new TextDecoder()
   let text = ''
   let left = longestAnswer
+  const late = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
   try {
     while (left > 0) {
       const { value } = await reader.read()
@@ -58,6 +61,8 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
     await reader.cancel()
   } catch {
     signal.throwIfAborted()
+  } finally {
+    clearTimeout(late)
   }
   return text
 }

@@ -6,6 +6,8 @@ export interface MailText {
   /** On one line. */
   readonly subject: string
   readonly text: string
+  /** Idempotency keys of what handlers enqueued and no mail can say: it says so instead. */
+  readonly unusable: readonly string[]
 }
 
 type Placeholder = 'title' | 'type' | 'network' | 'severity' | 'id'
@@ -18,18 +20,26 @@ interface Part {
   readonly text: string
 }
 
+const expected = 'a mail expects { text: string, subject?: string } as what is enqueued; it got something else'
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
 const longestSubject = 200
 
-/** What a mail about these items says: of one, or a digest of several. Throws TerminalError if something was enqueued that is no mail. */
+/**
+ * What a mail about these items says: of one, or a digest of several. Throws TerminalError if there is nothing among them but what was
+ * enqueued and is no mail: beside others it is told in their mail, so that it takes none of them to the dead letters.
+ */
 export function toMailText(items: readonly SinkItem[], subjectTemplate: string): MailText {
   const parts = items.map(toPart)
+  const unusable = items.filter(isUnusable).map(({ idempotencyKey }) => idempotencyKey)
+  if (unusable.length > 0 && unusable.length === items.length) throw new TerminalError(expected)
   const [first] = parts
   if (first !== undefined && parts.length === 1) {
-    return { subject: oneLine(first.subject ?? fill(subjectTemplate, first.words)), text: first.text }
+    const subject = oneLine(first.subject ?? fill(subjectTemplate, first.words))
+    return { subject, text: first.text, unusable }
   }
   const text = parts.map((part) => (part.subject === undefined ? part.text : `${part.subject}\n\n${part.text}`))
-  return { subject: oneLine(fill(subjectTemplate, wordsOfAll(parts))), text: text.join(`\n${'-'.repeat(60)}\n\n`) }
+  const subject = oneLine(fill(subjectTemplate, wordsOfAll(parts)))
+  return { subject, text: text.join(`\n${'-'.repeat(60)}\n\n`), unusable }
 }
 
 function toPart(item: SinkItem): Part {
@@ -42,17 +52,19 @@ function toPart(item: SinkItem): Part {
     id: message.eventId,
   }
   if (item.payload === undefined) return { words, subject: undefined, text: textOf(message) }
-  return { words, ...toEnqueued(item.payload) }
+  if (isUnusable(item)) return { words, subject: undefined, text: `${expected} (event ${oneLine(item.event.id)})\n` }
+  const { text, subject } = membersOf(item) as { readonly text: string; readonly subject?: string }
+  return { words, subject: subject === undefined ? undefined : oneLine(subject), text: `${text}\n` }
 }
 
-function toEnqueued(payload: unknown): Pick<Part, 'subject' | 'text'> {
-  const { text, subject } = Object(payload) as Record<string, unknown>
-  if (typeof text !== 'string' || (subject !== undefined && typeof subject !== 'string')) {
-    throw new TerminalError(
-      'a mail expects { text: string, subject?: string } as what is enqueued; it got something else',
-    )
-  }
-  return { subject: subject === undefined ? undefined : oneLine(subject), text: `${text}\n` }
+function isUnusable(item: SinkItem): boolean {
+  const { text, subject } = membersOf(item)
+  const isMail = typeof text === 'string' && (subject === undefined || typeof subject === 'string')
+  return item.payload !== undefined && !isMail
+}
+
+function membersOf({ payload }: SinkItem): Readonly<Record<string, unknown>> {
+  return Object(payload) as Record<string, unknown>
 }
 
 function textOf({ title, facts, links, type, network, time, eventId }: Message): string {

@@ -35,7 +35,7 @@ function idOf({ table, values }: Row): Value | undefined {
 }
 
 function toItemRow({ idempotencyKey, event, key, payload }: SinkItem, table: Table): Row {
-  const values = [toText(idempotencyKey), toText(event.id), toText(key), JSON.stringify(payload)]
+  const values = [toText(idempotencyKey), toText(event.id), toText(key), toJsonText(payload)]
   return { table, values }
 }
 
@@ -78,6 +78,13 @@ function dataValue(event: SinkItem['event'], name: string, kind: Column['kind'])
 
 function memberOf(data: unknown, name: string): unknown {
   return typeof data === 'object' && data !== null && Object.hasOwn(data, name) ? Reflect.get(data, name) : undefined
+}
+
+/** There are no bytes beside it that would have what Postgres cannot hold: a NUL, or half a character. */
+function toJsonText(payload: unknown): string {
+  return JSON.stringify(payload).replaceAll(/\\(?:u(?:0000|d[89a-f]..)|.)/g, (escape) =>
+    escape.length > 2 ? '\uFFFD' : escape,
+  )
 }
 
 /** Text as databases hold it: a NUL, which Postgres cannot, becomes the sign for what cannot be shown. */

@@ -159,6 +159,9 @@ function findOddities({ name, routes }: ConfiguredSink): string[] {
     const ofNetworks = networks
       .filter((network) => !networkIds.some((known) => known === network))
       .map((network) => `the network ${network}, which the service does not have${nearest(network, networkIds)}`)
+    const ofTypes = types
+      .filter((pattern) => documentedTypesOf(pattern).length === 0)
+      .map((pattern) => `the type ${pattern}, which is not documented${nearest(pattern, eventTypes)}`)
     const fields = fieldsOf(types)
     const ofPaths = where
       .filter(({ path }) => fields !== undefined && path.startsWith('data.') && !fields.has(path.split('.')[1] ?? ''))
@@ -169,18 +172,34 @@ function findOddities({ name, routes }: ConfiguredSink): string[] {
             [...(fields ?? [])].map((field) => `data.${field}`),
           )}`,
       )
-    return [...ofNetworks, ...ofPaths].map((odd) => `sinks.${name}: a route asks for ${odd}`)
+    const ofTexts = where
+      .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
+      .map(({ path }) => `${path} by text, and it is a number: no text is equal to one, more or less`)
+    return [...ofTypes, ...ofNetworks, ...ofPaths, ...ofTexts].map((odd) => `sinks.${name}: a route asks for ${odd}`)
   })
 }
 
 /** The fields of documented types; undefined where one is not documented. */
 function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
-  const documented = types.map((pattern) =>
-    eventTypes.filter(
-      (type) =>
-        pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
-    ),
-  )
+  const documented = types.map(documentedTypesOf)
   if (documented.some((found) => found.length === 0)) return undefined
   return new Set(documented.flat().flatMap((type) => Object.keys(eventSchemas[type].shape.data.shape)))
+}
+
+function documentedTypesOf(pattern: string) {
+  return eventTypes.filter(
+    (type) => pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
+  )
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+/** Whether a path leads to a number in all documented events of these types that have it. */
+function isNumber(path: string, types: readonly string[]): boolean {
+  const [, name = ''] = /^data\.([^.]+)$/.exec(path) ?? []
+  const kinds = types.flatMap(documentedTypesOf).flatMap((type) => {
+    const shape: Readonly<Record<string, z.ZodType>> = eventSchemas[type].shape.data.shape
+    return Object.hasOwn(shape, name) ? [shape[name]?.type] : []
+  })
+  return kinds.length > 0 && kinds.every((kind) => kind === 'number')
 }

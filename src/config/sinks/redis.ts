@@ -2,8 +2,9 @@ import { z } from 'zod'
 
 /** Events go to a stream of Redis, or of what speaks as it does. */
 export const redisOptions = z.strictObject({
-  url: z.string().regex(/^rediss?:\/\/\S+$/, {
-    error: 'expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
+  url: z.string().refine(isRedisUrl, {
+    error:
+      'expected redis://host:port or rediss://host:port, with user and password in it where they are needed; percent-encode what is special in them',
   }),
   stream: z.string().min(1).default('onchain-events'),
   /** The oldest beyond about so many go. Default: none. */
@@ -16,3 +17,10 @@ export const redisOptions = z.strictObject({
 })
 
 export type RedisOptions = z.output<typeof redisOptions>
+
+/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+function isRedisUrl(value: string): boolean {
+  const { protocol, hostname, pathname, search, hash } = URL.parse(value) ?? {}
+  if (protocol !== 'redis:' && protocol !== 'rediss:') return false
+  return hostname !== '' && /^(?:\/\d*)?$/.test(pathname ?? '') && search === '' && hash === ''
+}

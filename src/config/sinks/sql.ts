@@ -3,8 +3,9 @@ import { wholeNumber } from '../values.ts'
 
 /** Events go to tables of Postgres or SQLite, one table for each event type. */
 export const sqlOptions = z.strictObject({
-  url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? URL.canParse(value) : isSqlite(value)), {
-    error: 'expected postgres://user:password@host:port/database or sqlite:./path/to.db',
+  url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? isPostgres(value) : isSqlite(value)), {
+    error:
+      'expected postgres://user:password@host:port/database, what is special in user and password percent-encoded, or sqlite:./path/to.db',
   }),
   /** What the names of all its tables begin with. */
   tablePrefix: z
@@ -20,6 +21,12 @@ export const sqlOptions = z.strictObject({
 })
 
 export type SqlOptions = z.output<typeof sqlOptions>
+
+/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+function isPostgres(value: string): boolean {
+  const url = URL.parse(value)
+  return url !== null && !`${url.pathname}${url.hash}`.includes('@')
+}
 
 function isSqlite(value: string): boolean {
   return /^sqlite:[^\0]*[^\0/]$/.test(value)
