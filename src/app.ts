@@ -103,7 +103,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => retention.close())
-  const metrics = createMetrics({ inbox, clock })
+  const metrics = createMetrics({ inbox, clock, handlers: () => runner.handlers, shut: () => runner.shut })
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
   const runner = await startRunner({
@@ -156,6 +156,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       token: adminToken,
       hosts: [config.admin.host, ...config.admin.hosts],
       handlers: () => runner.handlers,
+      shut: () => runner.shut,
       readEvent: readAsEvent,
       now: () => clock.now(),
       onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),

@@ -69,6 +69,9 @@ export interface LoadConfigOptions extends ConfigSources {
 /** Time that the sender waits for an answer. */
 const senderTimeoutMs = 5000
 
+/** What names sinks: without a value where it was given, it could not be read. */
+const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
+
 /** The environment of this process. Nothing outside this file reads it. */
 export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env
@@ -94,6 +97,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     sinks: values.INBOX_SINKS,
     routes: values.INBOX_ROUTES,
     forwardUrl: values.INBOX_FORWARD_URL,
+    isIncomplete: sinkSettings.some((name) => given.values[name] !== undefined && values[name] === undefined),
+    databaseFile: values.INBOX_DATABASE_URL.kind === 'sqlite' ? at(values.INBOX_DATABASE_URL.file) : undefined,
     env: options.env,
     at,
   })

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 import type { DatabaseSetting } from './config/values.ts'
 import { InboxError, messageOf } from './errors.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
-import type { CrashedRun, GapRecord, Inbox } from './inbox/port.ts'
+import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './inbox/port.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
 import { createLogLimit } from './log-limit.ts'
@@ -17,10 +17,8 @@ export async function reportWaiting(
 ): Promise<void> {
   const loaded = new Set(handlers.map(({ name }) => name))
   const stats = await inbox.stats()
-  const leftBehind = stats.handlers
-    .map(({ handler, waiting, ready, suspect }) => ({ handler, openRuns: waiting + ready + suspect }))
-    .filter(({ handler, openRuns }) => openRuns > 0 && !loaded.has(handler))
-  if (leftBehind.length > 0) log.warn({ handlers: leftBehind }, 'open runs belong to handlers that are not loaded')
+  const gone = leftBehind(stats.handlers, handlers)
+  if (gone.length > 0) log.warn({ handlers: gone }, 'open runs belong to handlers that are not loaded')
   const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
   if (stats.paused || paused.length > 0) {
     const waiting = { all: stats.paused, handlers: paused }

@@ -40,6 +40,8 @@ export const counts = {
   soakRestMs: long ? 3_000 : 0,
   /** Items that wait for a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 20_000,
+  /** Requests of the client that nobody has thought of. */
+  clientRequestRuns: long ? 20_000 : 500,
   /** Hostile texts that each chat is sent. */
   chatRuns: long ? 2_000 : 40,
   /** Colours and widths in which every page of the dashboard is looked at. */

@@ -6,7 +6,7 @@ import type { EmailOptions } from '../../src/config/sinks/email.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { createConnection } from './common/connection.ts'
 import { toMailText } from './common/mail-text.ts'
-import { loadPeer } from './common/peer.ts'
+import { loadPeer, requirePeers } from './common/peer.ts'
 
 const connectMs = 10_000
 
@@ -45,6 +45,11 @@ export default function createEmail({ name, options }: SinkSetup<EmailOptions>):
     },
     close: () => transport.forget(),
   })
+}
+
+/** Whether its package is installed. */
+export function check({ name }: SinkSetup<EmailOptions>): void {
+  requirePeers(name, ['nodemailer'])
 }
 
 type MailTransport = Pick<Transporter, 'sendMail' | 'close'>

@@ -4,6 +4,7 @@ import type { ExecOptions } from '../../src/config/sinks/exec.ts'
 import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
 import { bodyOf, headerText } from './common/body.ts'
 import { runCommand, type CommandEnd } from './common/command.ts'
+import { isProgram } from './common/find-program.ts'
 
 /**
  * Runs a command for each event: the bytes as they came on its standard input, or as JSON what a handler enqueued. What comes from
@@ -15,9 +16,7 @@ export default function createExec(
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { command, terminalExitCodes } = options
-  const cwd = resolve(baseDir, options.cwd ?? '.')
-  const { PATH = '', HOME = '' } = process.env
-  const kept = { PATH, HOME, ...options.env }
+  const { cwd, env: kept } = surroundings(options, baseDir)
 
   return defineSink({
     name,
@@ -34,6 +33,25 @@ export default function createExec(
       throw new Error(message)
     },
   })
+}
+
+/** Whether the program is there. */
+export async function check(
+  { name, options }: SinkSetup<ExecOptions>,
+  { baseDir }: Pick<SinkTools, 'baseDir'>,
+): Promise<void> {
+  const [program = ''] = options.command
+  const { cwd, env } = surroundings(options, baseDir)
+  if (await isProgram({ program, cwd, path: env.PATH })) return
+  const place = program.includes('/') ? `at ${resolve(cwd, program)}` : 'on the PATH'
+  throw new Error(
+    `sinks.${name}.command: there is no program ${JSON.stringify(program)} ${place} that this user may run; install it, or give its path`,
+  )
+}
+
+function surroundings(options: ExecOptions, baseDir: string) {
+  const { PATH = '', HOME = '' } = process.env
+  return { cwd: resolve(baseDir, options.cwd ?? '.'), env: { PATH, HOME, ...options.env } }
 }
 
 /** Visible ASCII, all else percent-encoded: an id can be any text, and a variable can hold no NUL. */

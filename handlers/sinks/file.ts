@@ -5,6 +5,7 @@ import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
 import { createAppendFile } from './common/append-file.ts'
 import { bodyOf } from './common/body.ts'
 import { toLine, withReceipt } from './common/lines.ts'
+import { checkPlace } from './common/place.ts'
 
 /**
  * Appends events to a file, one to a line: the bytes as they came, line breaks between tokens made spaces; and what handlers enqueue
@@ -39,4 +40,12 @@ export default function createFile(
     },
     close: () => file.close(),
   })
+}
+
+/** Whether the file can be made. */
+export function check(
+  { name, options }: SinkSetup<FileOptions>,
+  { baseDir }: Pick<SinkTools, 'baseDir'>,
+): Promise<void> {
+  return checkPlace(resolve(baseDir, options.path), `sinks.${name}.path`)
 }

@@ -4,7 +4,7 @@ import type { KafkaOptions } from '../../src/config/sinks/kafka.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { bodyOf } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
-import { loadPeer } from './common/peer.ts'
+import { loadPeer, requirePeers } from './common/peer.ts'
 
 /** Every replica that is in sync has it. */
 const allReplicas = -1
@@ -27,8 +27,7 @@ export default function createKafka({ name, options }: SinkSetup<KafkaOptions>):
     concurrency: 1,
     retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
-    async send(items) {
-      const producer = await connection.get()
+    async send(items, { signal }) {
       const messages = items.map((item) => ({
         topic: options.topic,
         key: Buffer.from(item.key ?? item.event.id),
@@ -41,10 +40,15 @@ export default function createKafka({ name, options }: SinkSetup<KafkaOptions>):
           }).map(([header, value]) => [Buffer.from(header), Buffer.from(value)]),
         ),
       }))
-      await producer.send({ messages, acks: allReplicas })
+      await connection.use(signal, (producer) => producer.send({ messages, acks: allReplicas }))
     },
     close: () => connection.forget(),
   })
+}
+
+/** Whether its package is installed. */
+export function check({ name }: SinkSetup<KafkaOptions>): void {
+  requirePeers(name, ['@platformatic/kafka'])
 }
 
 async function connect(name: string, options: KafkaOptions): Promise<BytesProducer> {

@@ -4,7 +4,7 @@ import type { NatsOptions } from '../../src/config/sinks/nats.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { bodyOf, headerText } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
-import { loadPeer } from './common/peer.ts'
+import { loadPeer, requirePeers } from './common/peer.ts'
 
 /** How long JetStream may take to say that a message is stored. */
 const ackMs = 10_000
@@ -22,29 +22,32 @@ export default function createNats({ name, options }: SinkSetup<NatsOptions>): R
     name,
     retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
-    async send([item]) {
+    async send([item], { signal }) {
       if (item === undefined) return
-      const [{ headers }, { jetstream }, opened] = await Promise.all([
-        loadTransport(name),
-        loadJetStream(name),
-        connection.get(),
-      ])
-      if (opened.isClosed()) {
-        await connection.forget()
-        throw new Error('the connection to NATS was lost')
-      }
+      const [{ headers }, { jetstream }] = await Promise.all([loadTransport(name), loadJetStream(name)])
       const own = headers()
       own.set('Inbox-Event-Id', headerText(item.event.id))
       own.set('Inbox-Event-Type', headerText(item.event.type))
       if (item.key !== null) own.set('Inbox-Key', headerText(item.key))
-      await jetstream(opened, { timeout: ackMs }).publish(subjectOf(options.subject, item), bodyOf(item), {
-        msgID: headerText(item.idempotencyKey),
-        headers: own,
-        ...(options.stream !== undefined && { expect: { streamName: options.stream } }),
+      await connection.use(signal, async (opened, lost) => {
+        if (opened.isClosed()) {
+          await lost()
+          throw new Error('the connection to NATS was lost')
+        }
+        await jetstream(opened, { timeout: ackMs }).publish(subjectOf(options.subject, item), bodyOf(item), {
+          msgID: headerText(item.idempotencyKey),
+          headers: own,
+          ...(options.stream !== undefined && { expect: { streamName: options.stream } }),
+        })
       })
     },
     close: () => connection.forget(),
   })
+}
+
+/** Whether its packages are installed. */
+export function check({ name }: SinkSetup<NatsOptions>): void {
+  requirePeers(name, ['@nats-io/transport-node', '@nats-io/jetstream'])
 }
 
 const loadTransport = (name: string) =>

@@ -3,7 +3,7 @@ import type { RedisOptions } from '../../src/config/sinks/redis.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { bodyOf } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
-import { loadPeer } from './common/peer.ts'
+import { loadPeer, requirePeers } from './common/peer.ts'
 
 /**
  * Adds the entry unless its idempotency key is known, in one step, so that no repeat comes between. The mark comes last: where Redis
@@ -40,27 +40,32 @@ export default function createRedis({ name, options }: SinkSetup<RedisOptions>):
     async send([item], { signal }) {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
-      const client = await connection.get()
-      signal.throwIfAborted()
-      // Who does not answer in time is not heard any more: what was being sent fails, and the next item opens another connection.
-      const leave = () => void connection.forget()
-      signal.addEventListener('abort', leave, { once: true })
       const fields = ['id', event.id, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
-      try {
-        await client.eval(addOnce, {
-          // The braces keep both on one node of a cluster.
-          keys: [stream, `{${stream}}:seen:${idempotencyKey}`],
-          arguments: [String(dedupeSeconds), String(maxLength ?? ''), ...fields, Buffer.from(bodyOf(item)).toString()],
-        })
-      } catch (error) {
-        if (!client.isReady) await connection.forget()
-        throw error
-      } finally {
-        signal.removeEventListener('abort', leave)
-      }
+      await connection.use(signal, async (client, lost) => {
+        try {
+          await client.eval(addOnce, {
+            // The braces keep both on one node of a cluster.
+            keys: [stream, `{${stream}}:seen:${idempotencyKey}`],
+            arguments: [
+              String(dedupeSeconds),
+              String(maxLength ?? ''),
+              ...fields,
+              Buffer.from(bodyOf(item)).toString(),
+            ],
+          })
+        } catch (error) {
+          if (!client.isReady) await lost()
+          throw error
+        }
+      })
     },
     close: () => connection.forget(),
   })
+}
+
+/** Whether its package is installed. */
+export function check({ name }: SinkSetup<RedisOptions>): void {
+  requirePeers(name, ['@redis/client'])
 }
 
 type RedisConnection = Awaited<ReturnType<typeof connect>>

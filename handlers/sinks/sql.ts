@@ -3,6 +3,8 @@ import { resolve } from 'node:path'
 import type { SqlOptions } from '../../src/config/sinks/sql.ts'
 import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
 import { createConnection } from './common/connection.ts'
+import { requirePeers } from './common/peer.ts'
+import { checkPlace } from './common/place.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { toRow } from './common/sql-row.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
@@ -23,7 +25,7 @@ export default function createSql(
   const store = createConnection<SqlStore>({
     open() {
       const common = { sink: name, tables: tables.all, statementTimeoutMs, connections }
-      const [, file] = /^sqlite:(?:\/\/(?=\/))?(.*)$/s.exec(options.url) ?? []
+      const file = sqliteFileOf(options.url)
       if (file === undefined) return openPostgresStore({ ...common, url: options.url })
       return openSqliteStore({ ...common, url: resolve(baseDir, file) })
     },
@@ -37,13 +39,23 @@ export default function createSql(
     retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
     async send(items, { signal }) {
-      const opened = await store.get()
-      signal.throwIfAborted()
-      await opened.put(
-        items.map((item) => toRow(item, tables)),
-        signal,
-      )
+      const rows = items.map((item) => toRow(item, tables))
+      await store.use(signal, (opened) => opened.put(rows, signal))
     },
     close: () => store.forget(),
   })
+}
+
+/** Whether the package for Postgres is installed, or the file of SQLite can be made. */
+export async function check(
+  { name, options }: SinkSetup<SqlOptions>,
+  { baseDir }: Pick<SinkTools, 'baseDir'>,
+): Promise<void> {
+  const file = sqliteFileOf(options.url)
+  if (file === undefined) requirePeers(name, ['pg'])
+  else await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
+}
+
+function sqliteFileOf(url: string): string | undefined {
+  return /^sqlite:(?:\/\/(?=\/))?(.*)$/s.exec(url)?.[1]
 }

@@ -46,12 +46,17 @@ export interface OperatorActs {
   /** Takes what is wanted, its digest, and the id of what it `replaces`. Null: something else stands there by now. */
   beginSubscription(body: unknown): Promise<FoundSubscriptionJson>
   /** Takes a `state` and an `answer`. Gives what stands there now. */
-  endSubscription(id: string, body: unknown): Promise<FoundSubscriptionJson>
+  endSubscription(id: string, body: unknown): Promise<EndedSubscriptionJson>
 }
 
 /** Null: there is none. */
 export interface FoundSubscriptionJson {
   readonly subscription: SubscriptionJson | null
+}
+
+/** What is registered now, and which one has ended how. `url` is null where there is a newer one. */
+export interface EndedSubscriptionJson extends FoundSubscriptionJson {
+  readonly ended: Pick<SubscriptionJson, 'id' | 'state'> & { readonly url: string | null }
 }
 
 export interface PausedJson {
@@ -216,8 +221,11 @@ export function createOperatorActs({ inbox, readEvent, now, onConcurrency, onRec
     },
     async endSubscription(id, body) {
       if (!/^\d{1,15}$/.test(id)) throw new InboxError('not_found', 'there is no registration with this id')
-      await inbox.endSubscription(Number(id), parseBody(endSubscriptionBody, body))
-      return toFoundJson(await inbox.subscription())
+      const end = parseBody(endSubscriptionBody, body)
+      const newest = await inbox.subscription()
+      await inbox.endSubscription(Number(id), end)
+      const url = newest?.id === Number(id) ? newest.url : null
+      return { ...toFoundJson(await inbox.subscription()), ended: { id: Number(id), state: end.state, url } }
     },
     async startReplay(body) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = parseBody(replayBody, body)

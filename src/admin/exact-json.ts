@@ -12,3 +12,8 @@ export function parseExactJson(text: string): unknown {
     typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value,
   )
 }
+
+/** What `parseExactJson` gave, with JavaScript numbers only, for what reckons or formats. */
+export function toPlainNumbers(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}

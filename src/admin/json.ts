@@ -1,3 +1,4 @@
+import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import {
   listedBytes,
@@ -180,12 +181,14 @@ export type HandlerJson = ReturnType<typeof toHandlerJson>
 /**
  * A handler with its open runs and dead letters; one that is not loaded has only those. `retry` is null where a function decides.
  * `backfill`: how much of what was stored before it has been handed to it, from 0 to 1; null where nothing is left of that.
+ * `set_concurrency`: what somebody set; null: as it says itself. `shut`: why a sink is left alone; null: it is not.
  */
 export function toHandlerJson(
   name: string,
   info: HandlerInfo | undefined,
   stats: HandlerStats | undefined,
   lastSeq: number,
+  shut?: Shut,
 ) {
   const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
   const settings = info && {
@@ -211,6 +214,8 @@ export function toHandlerJson(
     loaded: info !== undefined,
     paused,
     settings: settings ?? null,
+    set_concurrency: stats?.concurrency ?? null,
+    shut: shut === undefined ? null : toShutJson(shut),
     backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(lastSeq, 1),
     waiting,
     ready,
@@ -220,6 +225,13 @@ export function toHandlerJson(
     dead,
     superseded,
   }
+}
+
+export type ShutJson = ReturnType<typeof toShutJson>
+
+/** Since when and why a sink is left alone. `until`: when something is sent again, or one item is tried. `failures`: sends in a row. */
+export function toShutJson({ since, until, reason, failures, error }: Shut) {
+  return { since: isoTime(since), until: isoTime(until), reason, failures, error }
 }
 
 export function toBuffer(bytes: Uint8Array): Buffer {

@@ -1,13 +1,18 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../clock.ts'
-import type { SettledCount } from '../dispatch/runner-protocol.ts'
+import type { Shut } from '../dispatch/gate.ts'
+import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
 
 export interface MetricsOptions {
   readonly inbox: Pick<ViewPort, 'stats'>
   readonly clock: Clock
+  /** The handlers that are loaded at the moment. */
+  readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
+  /** Which of them are sinks that are left alone, by name. */
+  readonly shut?: () => ReadonlyMap<string, Shut>
 }
 
 /** What the process counts. The observing calls are made for each request: they do no more than add to a number. */
@@ -24,7 +29,7 @@ const ackBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Creates the metrics of one process, with those of Node beside its own. */
-export function createMetrics({ inbox, clock }: MetricsOptions): Metrics {
+export function createMetrics({ inbox, clock, handlers, shut }: MetricsOptions): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -48,6 +53,19 @@ export function createMetrics({ inbox, clock }: MetricsOptions): Metrics {
   const seconds = tally(registry, 'inbox_attempt_seconds_total', 'Time that attempts took', ['handler', 'result'])
   const replacements = tally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
   const showStats = createStatsGauges(registry)
+  const openSinks = new Gauge({
+    name: 'inbox_sink_open',
+    help: '1 while the breaker of the sink is open: it fails, and its items wait',
+    labelNames: ['handler'],
+    registers,
+    collect() {
+      openSinks.reset()
+      const states = shut?.()
+      for (const { name, kind } of handlers?.() ?? []) {
+        if (kind === 'sink') openSinks.set({ handler: name }, states?.get(name)?.reason === 'breaker' ? 1 : 0)
+      }
+    },
+  })
 
   return {
     acknowledged: (durationMs) => ackDuration.observe(durationMs / 1000),

@@ -1,3 +1,4 @@
+import type { EndedSubscriptionJson } from './acts.ts'
 import type { EventAccess, Query } from './views.ts'
 
 /** A request as a route sees it. */
@@ -18,7 +19,16 @@ export interface Route {
   readonly logged?: string
   /** Whether an answer says that something was done; without it, each does. */
   readonly isDone?: (answer: object) => boolean
+  /** What of an answer is logged with it; without it, all but lists. */
+  readonly toLog?: (answer: object) => object
   answer(access: EventAccess, request: RouteRequest): Promise<object>
+}
+
+/** Of a registration what it is known by and how it stands: a query of its url may hold what is secret. */
+function subscriptionToLog(answer: object): object {
+  const { ended, subscription } = answer as Partial<EndedSubscriptionJson>
+  const { id, state, url } = ended ?? subscription ?? {}
+  return { id, state, ...(url && { url: url.replace(/[?#].*/s, '') }) }
 }
 
 const pausing = 'handlers were paused or resumed by the admin API'
@@ -132,6 +142,7 @@ export const routes: readonly Route[] = [
     takesBody: true,
     logged: 'a registration with the service was begun by the admin API',
     isDone: (answer) => 'subscription' in answer && answer.subscription !== null,
+    toLog: subscriptionToLog,
     answer: (access, { body }) => access.beginSubscription(body),
   },
   {
@@ -139,6 +150,7 @@ export const routes: readonly Route[] = [
     path: '/subscription/:id/end',
     takesBody: true,
     logged: 'how a registration with the service ended was noted by the admin API',
+    toLog: subscriptionToLog,
     answer: (access, { id, body }) => access.endSubscription(id, body),
   },
   { method: 'get', path: '/audit', answer: (access, { query }) => access.listAudit(query) },

@@ -60,12 +60,12 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   }
 
   function serve(route: Route): void {
-    const { method, path, takesBody, logged, isDone = () => true } = route
+    const { method, path, takesBody, logged, isDone = () => true, toLog = withoutLists } = route
     app[method](`${api}${path}`, async (request, response) => {
       const { id = '' } = request.params as { readonly id?: string }
       const body = takesBody && (await readJsonBody(request, response))
       const result = await route.answer(access, { id, query: request.query, body })
-      if (logged !== undefined && isDone(result)) log.info(withoutLists(result), logged)
+      if (logged !== undefined && isDone(result)) log.info(toLog(result), logged)
       sendJson(response, result)
     })
   }

@@ -1,6 +1,14 @@
+import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../errors.ts'
-import type { EventDetail, PageQuery, SubscriptionPort, ViewPort } from '../inbox/port.ts'
+import {
+  leftBehind,
+  openRunsOf,
+  type EventDetail,
+  type PageQuery,
+  type SubscriptionPort,
+  type ViewPort,
+} from '../inbox/port.ts'
 import {
   createOperatorActs,
   findReplay,
@@ -21,6 +29,7 @@ import {
   toQuarantinedDetailJson,
   toQuarantinedJson,
   toReplayJson,
+  toShutJson,
   type AuditJson,
   type DeadLetterJson,
   type EventDetailJson,
@@ -31,6 +40,7 @@ import {
   type QuarantinedDetailJson,
   type QuarantinedJson,
   type ReplayJson,
+  type ShutJson,
 } from './json.ts'
 import { eventParameters, pageParameters, parseParameters } from './parameters.ts'
 
@@ -63,7 +73,8 @@ export interface EventAccess extends OperatorActs {
 /**
  * What needs looking at. `paused`: whether all handlers are paused together. `gaps`: the last times in which nothing could be
  * received, and all with lost events that nobody acknowledged, newest first. `subscription`: the registration with the service; one
- * that is `begun` still may or may not be there.
+ * that is `begun` still may or may not be there. `shut_sinks`: what is left alone, with how many items wait for it. `not_loaded`:
+ * handlers that are gone with their open runs; null where it is not known which are loaded.
  */
 export interface HealthJson extends FoundSubscriptionJson {
   readonly missing_sequence_numbers: number
@@ -72,7 +83,14 @@ export interface HealthJson extends FoundSubscriptionJson {
   readonly oldest_open_at: string | null
   readonly paused: boolean
   readonly paused_handlers: readonly string[]
+  readonly shut_sinks: readonly ShutSinkJson[]
+  readonly not_loaded: readonly { readonly handler: string; readonly open_runs: number }[] | null
   readonly gaps: readonly GapJson[]
+}
+
+export interface ShutSinkJson extends ShutJson {
+  readonly handler: string
+  readonly open_runs: number
 }
 
 /** `paused`: whether all handlers are paused together. */
@@ -83,11 +101,13 @@ export interface HandlersJson extends ListJson<HandlerJson> {
 export interface AccessOptions extends ActOptions {
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly HandlerInfo[]
+  /** Which of them are sinks that are left alone, by name. */
+  readonly shut?: () => ReadonlyMap<string, Shut>
 }
 
 /** The same over an inbox in this process. */
 export function createEventAccess(options: AccessOptions): EventAccess {
-  const { inbox, handlers = () => [] } = options
+  const { inbox, handlers, shut = () => new Map<string, Shut>() } = options
 
   async function find(id: string): Promise<EventDetail> {
     const event = await inbox.event(id)
@@ -124,8 +144,8 @@ export function createEventAccess(options: AccessOptions): EventAccess {
     },
     listReplays: async (query) => toListJson(await inbox.replays(pageOf(query)), toReplayJson),
     showReplay: async (id) => toReplayJson(await findReplay(inbox, id)),
-    listHandlers: () => listHandlers(inbox, handlers()),
-    showHealth: () => showHealth(inbox),
+    listHandlers: () => listHandlers(inbox, handlers?.() ?? [], shut()),
+    showHealth: () => showHealth(inbox, handlers?.(), shut()),
     showSubscription: async () => toFoundJson(await inbox.subscription()),
     listAudit: async (query) => toListJson(await inbox.audit(pageOf(query)), toAuditJson),
   }
@@ -141,6 +161,8 @@ function pageOf(query: Query): PageQuery {
 
 async function showHealth(
   inbox: Pick<ViewPort & SubscriptionPort, 'stats' | 'gaps' | 'subscription'>,
+  handlers: readonly HandlerInfo[] | undefined,
+  shut: ReadonlyMap<string, Shut>,
 ): Promise<HealthJson> {
   const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   return {
@@ -150,16 +172,28 @@ async function showHealth(
     oldest_open_at: stats.oldestOpenAt === null ? null : new Date(stats.oldestOpenAt).toISOString(),
     paused: stats.paused,
     paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
+    shut_sinks: [...shut].map(([handler, state]) => {
+      const row = stats.handlers.find((candidate) => candidate.handler === handler)
+      return { handler, ...toShutJson(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
+    }),
+    not_loaded:
+      handlers === undefined
+        ? null
+        : leftBehind(stats.handlers, handlers).map(({ handler, openRuns }) => ({ handler, open_runs: openRuns })),
     gaps: gaps.map(toGapJson),
     ...toFoundJson(found),
   }
 }
 
-async function listHandlers(inbox: Pick<ViewPort, 'stats'>, handlers: readonly HandlerInfo[]): Promise<HandlersJson> {
+async function listHandlers(
+  inbox: Pick<ViewPort, 'stats'>,
+  handlers: readonly HandlerInfo[],
+  shut: ReadonlyMap<string, Shut>,
+): Promise<HandlersJson> {
   const { paused, lastSeq, handlers: counted } = await inbox.stats()
   const stats = new Map(counted.map((row) => [row.handler, row]))
   const infos = new Map(handlers.map((info) => [info.name, info]))
   const names = [...new Set([...infos.keys(), ...stats.keys()])].toSorted()
-  const data = names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name), lastSeq))
+  const data = names.map((name) => toHandlerJson(name, infos.get(name), stats.get(name), lastSeq, shut.get(name)))
   return { paused, data, next_cursor: null }
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InboxError } from '../errors.ts'
+import { compilerSettings } from '../init/project.ts'
 
 export interface TypesFile {
   readonly file: string
@@ -20,7 +21,8 @@ export function typesFileOf(handlersDir: string): string {
 }
 
 /**
- * Writes a tsconfig.json by which editors resolve `onchain-inbox` where no node_modules is near.
+ * Writes a tsconfig.json by which editors resolve `onchain-inbox` where no node_modules is near. That of `init` does where the package
+ * is installed beside it, and is replaced elsewhere.
  *
  * @throws InboxError `usage` if there is one of the user's own, unless `isForced`; `config_invalid` if it cannot be written
  */
@@ -29,8 +31,9 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
   const settings = settingsFor(dirname(file))
   const text = `${mark}\n${JSON.stringify(settings, null, 2)}\n`
   const present = existsSync(file) ? readFileSync(file, 'utf8') : null
-  if (present === text) return { file, result: 'kept' }
-  if (present !== null && !present.startsWith(mark) && !isForced) {
+  const isOfInit = present === compilerSettings
+  if (present === text || (isOfInit && isInstalledNear(file))) return { file, result: 'kept' }
+  if (present !== null && !isOfInit && !present.startsWith(mark) && !isForced) {
     const { paths } = settings.compilerOptions
     throw new InboxError(
       'usage',
@@ -47,6 +50,12 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
     })
   }
   return { file, result: 'written' }
+}
+
+/** Whether a file there finds the package in a node_modules of its own folder, or of one above it. */
+function isInstalledNear(file: string): boolean {
+  const folders = createRequire(file).resolve.paths('onchain-inbox') ?? []
+  return folders.some((folder) => existsSync(join(folder, 'onchain-inbox', 'package.json')))
 }
 
 /** As Node reads handlers: types are erased, nothing is compiled. Paths start at `folder`. */

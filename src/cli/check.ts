@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { eventTypes } from '../../schema/index.ts'
@@ -54,8 +55,10 @@ async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): P
   // Handlers are checked even where the settings cannot be used, so that one look is enough.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
-  const found = config === null ? await findHandlerSources(sources) : sourcesOf(config)
-  const handlers = found === null ? null : await orNull(checkHandlers(found), problems)
+  const found = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
+  const checked = found === null ? null : await orNull(checkHandlers(found), problems)
+  // With settings that cannot be used there is more than the folder, but nobody knows what.
+  const handlers = config === null && checked?.length === 0 ? null : checked
 
   const rows = config && describeConfig(config)
   const warnings = [
@@ -84,7 +87,7 @@ function sourcesFor({ config }: CheckFlags): ConfigSources {
 
 /** For this only the folder of the handlers matters; it need not be there yet. */
 async function writeTypes(flags: CheckFlags): Promise<void> {
-  const handlersDir = (await findHandlerSources(sourcesFor(flags)))?.handlersDir ?? null
+  const handlersDir = (await findHandlersDir(sourcesFor(flags)))?.handlersDir ?? null
   if (handlersDir === null) {
     const message = 'it is not known where the handlers are: name their folder in INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
@@ -105,14 +108,33 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
   }
 }
 
+interface FoundHandlers {
+  readonly handlersDir: string
+  /** Whether it has to be there. */
+  readonly isNeeded: boolean
+}
+
+/** What handlers can be checked where other settings cannot be used. */
+async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
+  const found = await findHandlersDir(sources)
+  if (found === null) return null
+  const { handlersDir, isNeeded } = found
+  return isNeeded || existsSync(handlersDir) ? { handlersDir } : null
+}
+
 /** The folder of the handlers where other settings cannot be used; null if it is not known either. */
-async function findHandlerSources(sources: ConfigSources): Promise<HandlerSources | null> {
+async function findHandlersDir(sources: ConfigSources): Promise<FoundHandlers | null> {
   const given = await collectSettings(sources)
-  const { INBOX_HANDLERS } = given.values
+  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
   // A config file that cannot be used may have named it.
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
-  return problems.length > 0 ? null : { handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS) }
+  if (problems.length > 0) return null
+  return {
+    handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS),
+    // Beside sinks there need be none, unless somebody asked for it.
+    isNeeded: INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined,
+  }
 }
 
 function renderHandlers(handlers: readonly CheckedHandler[]): string {

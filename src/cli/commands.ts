@@ -36,6 +36,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   },
   'Service:': {
     subscribe: async () => (await import('./subscribe.ts')).addSubscribeCommand,
+    webhooks: async () => (await import('./webhooks.ts')).addWebhooksCommand,
     alerts: async () => (await import('./alerts.ts')).addAlertsCommand,
     tokens: async () => (await import('./tokens.ts')).addTokensCommand,
     wallets: async () => (await import('./wallets.ts')).addWalletsCommand,

@@ -19,13 +19,18 @@ const scripts: Readonly<Record<Shell, (program: DescribedCommand, name: string) 
 const help = `
 Examples:
   for bash, with the package bash-completion
+    $ mkdir -p ~/.local/share/bash-completion/completions
     $ onchain-inbox completion bash > ~/.local/share/bash-completion/completions/onchain-inbox
   for bash without it: the same into another file, and in ~/.bashrc: source that-file
     $ onchain-inbox completion bash > ~/.onchain-inbox.bash
-  for zsh, into a folder of its fpath
+  for zsh, into a folder of its fpath; for this one, in ~/.zshrc before compinit: fpath+=(~/.zfunc)
+    $ mkdir -p ~/.zfunc
     $ onchain-inbox completion zsh > ~/.zfunc/_onchain-inbox
   for fish
+    $ mkdir -p ~/.config/fish/completions
     $ onchain-inbox completion fish > ~/.config/fish/completions/onchain-inbox.fish
+
+What it completes is the command \`onchain-inbox\`, as \`npm install -g onchain-inbox\` makes it, and not \`npx onchain-inbox\`.
 
 Make it anew after an update. A file is better than \`source <(…)\`: that takes a second at each start of the shell.
 `

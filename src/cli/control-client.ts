@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { InboxError, messageOf, type ErrorCode } from '../errors.ts'
 import { safeText } from '../log.ts'
 import type {
@@ -16,6 +17,10 @@ export interface ControlAccess {
   /** Where an emulator listens, for example http://127.0.0.1:8090. What stands behind the origin does not matter. */
   readonly url: string
   readonly token: string
+  /** How long an emulator that is still making its world is waited for, with every call. Default: 30 s. */
+  readonly readyWithinMs?: number
+  /** Called once, when it is waited for. */
+  readonly onWait?: () => void
 }
 
 /**
@@ -51,23 +56,38 @@ export interface ControlClient {
 const timeoutMs = 10_000
 /** What makes something happen may take its time. */
 const actTimeoutMs = 280_000
+const readyWithinMs = 30_000
+const notReadyLookMs = 500
 
 /** Throws `usage` for a URL that is none. */
-export function createControlClient({ url, token }: ControlAccess): ControlClient {
+export function createControlClient({ url, token, ...waiting }: ControlAccess): ControlClient {
   const base = new URL(emulatorOrigin(url))
+  let hasWaited = false
   const authorization = { Authorization: `Bearer ${token}` }
 
   async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
     const limitMs = method === 'GET' ? timeoutMs : actTimeoutMs
-    const response = await reach(`_emulator/${path}`, {
+    const response = await askWhenReady(`_emulator/${path}`, () => ({
       method,
       headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
       ...(body !== null && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(limitMs),
-    })
+    }))
     // The other side is the same program: what it gives is not checked again.
     const { data } = (await readEnvelope(response)) as { readonly data: T }
     return data
+  }
+
+  /** Asks again while the world is not there yet; then, or when that takes too long, gives the answer. */
+  async function askWhenReady(path: string, init: () => RequestInit, signal?: AbortSignal): Promise<Response> {
+    const deadline = performance.now() + (waiting.readyWithinMs ?? readyWithinMs)
+    for (;;) {
+      const response = await reach(path, init())
+      if (!(await isNotReady(response)) || performance.now() >= deadline) return response
+      if (!hasWaited) waiting.onWait?.()
+      hasWaited = true
+      await wait(notReadyLookMs, undefined, signal && { signal })
+    }
   }
 
   async function reach(path: string, init: RequestInit): Promise<Response> {
@@ -123,7 +143,8 @@ export function createControlClient({ url, token }: ControlAccess): ControlClien
     drawAlertSecret: (account) => call('alert-secret', 'POST', account === undefined ? {} : { account }),
     async stream(types, signal) {
       const path = `_emulator/stream?types=${types.join(',')}`
-      const response = await reach(path, { headers: { ...authorization, Accept: 'text/event-stream' }, signal })
+      const headers = { ...authorization, Accept: 'text/event-stream' }
+      const response = await askWhenReady(path, () => ({ headers, signal }), signal)
       if (!response.ok) await readEnvelope(response)
       return response
     },
@@ -138,6 +159,17 @@ export function emulatorOrigin(text: string): string {
     'usage',
     `--emulator: expected a URL that begins with http:// or https://, received ${JSON.stringify(safeText(text, 200))}`,
   )
+}
+
+/** Leaves the body to be read. */
+async function isNotReady(response: Response): Promise<boolean> {
+  if (response.status !== 503) return false
+  const text = await response
+    .clone()
+    .text()
+    .catch(() => '')
+  const envelope = parseEnvelope(text)
+  return envelope !== null && 'error' in envelope && envelope.error.code === 'not_ready'
 }
 
 const untrustedCodes: readonly unknown[] = [

@@ -4,7 +4,7 @@ import { demoCredentials } from '../demo-credentials.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import { createControlClient, emulatorOrigin, type ControlClient } from './control-client.ts'
-import { printError, withOutputOptions, type OutputOptions } from './output.ts'
+import { printError, printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 /** Options of every command that works on a running emulator. */
@@ -37,14 +37,18 @@ export function withControlOptions(command: Command): Command {
 /** Opens the emulator that the options name. Throws `usage` if its URL is none, or there is no token for it. */
 export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
   const url = emulatorOrigin(emulator)
-  if (token !== undefined) return createControlClient({ url, token: await readSecretArgument(token, { url }) })
+  if (token !== undefined) return createControlClient({ url, onWait, token: await readSecretArgument(token, { url }) })
   const known = processEnvironment()['EMULATOR_CONTROL_TOKEN']
-  if (known !== undefined && known !== '') return createControlClient({ url, token: known })
-  if (isLoopbackUrl(url)) return createControlClient({ url, token: demoCredentials.controlToken })
+  if (known !== undefined && known !== '') return createControlClient({ url, onWait, token: known })
+  if (isLoopbackUrl(url)) return createControlClient({ url, onWait, token: demoCredentials.controlToken })
   throw new InboxError(
     'usage',
     'expected the control token of the emulator: set EMULATOR_CONTROL_TOKEN, or give --token',
   )
+}
+
+function onWait(): void {
+  if (process.stderr.isTTY) printNote('the emulator is still making its world: waiting for it, for 30 seconds at most')
 }
 
 /** Opens the emulator for `work`, whose exit code is that of the process, and reports what failed. */

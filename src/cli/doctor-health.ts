@@ -1,6 +1,7 @@
 import type { GapJson } from '../admin/json.ts'
-import type { HealthJson } from '../admin/views.ts'
+import type { HealthJson, ShutSinkJson } from '../admin/views.ts'
 import { fail, ok, warn, type Finding } from '../doctor/finding.ts'
+import { renderRegistration } from './doctor-registration.ts'
 import { renderTable } from './output.ts'
 
 /** What the inbox itself says, as one finding. */
@@ -20,9 +21,27 @@ export function judgeHealth(health: HealthJson): Finding {
     ...(dead === 0 ? [] : [`${dead} dead letters (onchain-inbox dead list)`]),
     ...(quarantined === 0 ? [] : [`${quarantined} bodies in quarantine (onchain-inbox quarantine list)`]),
     ...(isPaused ? ['handlers are paused (onchain-inbox handlers list)'] : []),
+    ...health.shut_sinks.map(renderShutSink),
+    ...(health.not_loaded ?? []).map(renderNotLoaded),
   ]
   if (waiting.length === 0) return ok('inbox', 'nothing is missing, nothing waits for somebody')
   return warn('inbox', waiting.join(', '), 'look at them')
+}
+
+function renderShutSink({ handler, reason, since, until, open_runs: open }: ShutSinkJson): string {
+  const why = reason === 'pause' ? `asked for a pause until ${until}` : `fails, and is left alone since ${since}`
+  return `the sink ${handler} ${why}: ${open} ${open === 1 ? 'item waits' : 'items wait'} (onchain-inbox handlers list)`
+}
+
+function renderNotLoaded({
+  handler,
+  open_runs: open,
+}: {
+  readonly handler: string
+  readonly open_runs: number
+}): string {
+  const which = `${open} open ${open === 1 ? 'run' : 'runs'} of ${handler}, which is not loaded`
+  return `${which} (bring it back, or: onchain-inbox handlers drop ${handler} --reason …)`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
@@ -36,6 +55,9 @@ export function renderHealth(health: HealthJson): string {
     ['dead letters', String(health.dead_letters)],
     ['bodies in quarantine', String(health.quarantined)],
     ['oldest open work', health.oldest_open_at ?? '-'],
+    ['registered with the service', renderRegistration(health.subscription)],
+    ['sinks that are left alone', health.shut_sinks.map(({ handler }) => handler).join(', ') || '-'],
+    ['not loaded, with open runs', health.not_loaded?.map(({ handler }) => handler).join(', ') || '-'],
     ['paused', health.paused ? 'all handlers' : health.paused_handlers.join(', ') || '-'],
   ]
   const isOver = judgeHealth(health).result !== 'fail'

@@ -3,11 +3,14 @@ import type { AcknowledgedJson } from '../admin/acts.ts'
 import type { HealthJson } from '../admin/views.ts'
 import { systemClock } from '../clock.ts'
 import { processEnvironment } from '../config.ts'
+import type { LabelledSubscribe } from '../config/subscribe.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from '../doctor/examine.ts'
 import { fail, type Finding } from '../doctor/finding.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { judgeHealth, renderHealth } from './doctor-health.ts'
+import { judgeRegistration } from './doctor-registration.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { openEvents } from './open-events.ts'
 import { printError, printResult } from './output.ts'
@@ -52,12 +55,12 @@ export function addDoctorCommand(program: Command): void {
 
 /** This machine, and the inbox that its settings name. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
-  const { findings, database } = await examineMachine(sourcesOf(options), () => systemClock.now())
+  const { findings, database, handlers, subscribe } = await examineMachine(sourcesOf(options), () => systemClock.now())
   // Opening it would create, upgrade or mend the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
-    const health = await readHealth(options)
-    return { checks: [...findings, judgeHealth(health)], health }
+    const health = await readHealth(options, handlers ?? undefined)
+    return { checks: [...findings, ...judge(health, subscribe)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
     // A problem of the settings is among the findings.
@@ -70,12 +73,21 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
 /** The inbox alone: the sidecar may run on another machine. */
 async function examineFromAfar(options: DoctorOptions): Promise<DoctorJson> {
   const health = await readHealth(options)
-  return { checks: [judgeHealth(health)], health }
+  return { checks: judge(health, null), health }
 }
 
-async function readHealth(options: DoctorOptions): Promise<HealthJson> {
+function judge(health: HealthJson, wanted: LabelledSubscribe | null): readonly Finding[] {
+  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health)]
+}
+
+/** `handlers`: what a sidecar would load, where none runs. */
+async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
   const { adminUrl } = options
-  const events = await openEvents({ ...sourcesOf(options), ...(adminUrl === undefined ? {} : { adminUrl }) })
+  const events = await openEvents({
+    ...sourcesOf(options),
+    ...(adminUrl === undefined ? {} : { adminUrl }),
+    ...(handlers && { handlers }),
+  })
   try {
     return await events.showHealth()
   } finally {

@@ -1,12 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
+import { toPlainNumbers } from '../admin/exact-json.ts'
 import type { EventSummaryJson } from '../admin/json.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, withEvents, type EventCommandOptions } from './event-command.ts'
 import { createEventFollower, type EventFilters, type EventFollower } from './event-follower.ts'
+import { noteUnknownNames } from './filter-notes.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
@@ -37,6 +39,7 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
     const { type, network, address, status } = options
     const given = Object.entries({ type, network, address, status }).filter(([, value]) => value !== undefined)
     const filters: EventFilters = Object.fromEntries(given)
+    noteUnknownNames(options)
     await withEvents(options, async (opened) => {
       if (options.follow && !opened.isLive) {
         throw new InboxError(
@@ -115,7 +118,7 @@ async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
 
 function renderLine(event: EventSummaryJson, envelope: unknown): string {
   const color = hasColors(process.stdout)
-  const line = formatEvent((envelope ?? { ...event, data: {} }) as AnyEvent, { color })
+  const line = formatEvent((toPlainNumbers(envelope) ?? { ...event, data: {} }) as AnyEvent, { color })
   return `${line}  ${screenOf(process.stdout).paint('gray', safeText(event.id))}`
 }
 

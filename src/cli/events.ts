@@ -3,6 +3,7 @@ import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '.
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
+import { noteUnknownNames } from './filter-notes.ts'
 import { printRaw, printResult, renderTable, times } from './output.ts'
 
 const statusHelp =
@@ -39,6 +40,7 @@ export function addEventsCommand(program: Command): void {
     async (options: ListOptions) => {
       const given = filterNames.filter((name) => options[name] !== undefined)
       const filters = Object.fromEntries(given.map((name) => [name, options[name]]))
+      noteUnknownNames(options)
       await withEvents(options, async (opened) => {
         const found = await collect((query) => opened.listEvents(query), filters, options.limit)
         printResult(found, options, renderEvents)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { PausedJson } from '../admin/acts.ts'
-import type { HandlerJson } from '../admin/json.ts'
+import type { HandlerJson, ShutJson } from '../admin/json.ts'
 import type { HandlersJson } from '../admin/views.ts'
 import { InboxError } from '../errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -25,8 +25,10 @@ Open runs are
   suspect     lost with a thread, to be tried one by one
   handed out  to a thread of handlers (\`running\` with --json): some of them at work, up to what may run at once, the
               others next in line; they come in portions
+\`at once\` is how many of them may run at once; \`set\`: somebody changed that with \`handlers set\`.
 Of dead letters, those that are held hold up their key. A handler with a backfill is being given what was stored before
-it (its \`from\`), at most 1,000 runs ahead.`
+it (its \`from\`), at most 1,000 runs ahead. A sink that fails (its breaker), or that asked for a pause,
+is left alone for a while: a line under the table says since when, and why.`
 
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
@@ -123,8 +125,27 @@ function renderHandlers({ paused, data }: HandlersJson): string {
   const rows = data.map((row) => [
     row.name,
     renderState(row, paused),
+    renderAtOnce(row),
     ...[row.waiting, row.ready, row.suspect, row.running, row.held, row.dead].map(String),
   ])
-  const head = ['handler', 'state', 'waiting', 'ready', 'suspect', 'handed out', 'held', 'dead']
-  return `${paused ? 'All handlers are paused: `handlers resume --all`.\n\n' : ''}${renderTable(head, rows)}`
+  const head = ['handler', 'state', 'at once', 'waiting', 'ready', 'suspect', 'handed out', 'held', 'dead']
+  const shut = data.flatMap((row) => (row.shut === null ? [] : [`${row.name}: ${renderShut(row.shut)}`]))
+  const parts = [
+    ...(paused ? ['All handlers are paused: `handlers resume --all`.'] : []),
+    renderTable(head, rows),
+    ...(shut.length === 0 ? [] : [shut.join('\n')]),
+  ]
+  return parts.join('\n\n')
+}
+
+function renderAtOnce({ settings, set_concurrency: set }: HandlerJson): string {
+  return set === null ? String(settings?.concurrency ?? '-') : `${set}, set`
+}
+
+/** Why a sink is left alone. */
+function renderShut({ reason, since, until, failures, error }: ShutJson): string {
+  if (reason === 'pause') return `it asked for a pause at ${since}; its items wait until ${until}`
+  const sends = failures === 1 ? '1 send' : `${failures} sends`
+  const last = error === null ? '' : `, the last with: ${error}`
+  return `it fails, and is left alone since ${since}; ${sends} in a row failed${last}; one item is tried from ${until} on`
 }

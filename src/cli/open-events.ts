@@ -6,6 +6,7 @@ import { createEventAccess, type EventAccess } from '../admin/views.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/ingest.ts'
@@ -16,6 +17,8 @@ import { createAdminClient, isSidecarAt } from './admin-client.ts'
 export interface OpenEventsOptions extends ConfigSources {
   /** Then it is this sidecar or none: no file is opened. */
   readonly adminUrl?: string
+  /** What a sidecar would load, where that is known; for a file that is opened here. */
+  readonly handlers?: readonly HandlerInfo[]
 }
 
 /** Events by way of a running sidecar, or straight from the file. */
@@ -43,7 +46,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<OpenedEven
   if (options.adminUrl !== undefined) return connect(token ?? (await readMadeToken(database)))
   if (token !== undefined && (await isSidecarAt(url))) return connect(token)
 
-  const opened = database.kind === 'sqlite' ? await openFile(database.file, url) : 'in use'
+  const opened = database.kind === 'sqlite' ? await openFile(database.file, url, options.handlers) : 'in use'
   if (opened !== 'in use') return opened
   if (!(await isSidecarAt(url))) throw unreachable(url, database)
   // The token beside the database goes to whoever holds it, not to anything that happens to listen at that port.
@@ -82,7 +85,11 @@ function toUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-async function openFile(file: string, url: string): Promise<OpenedEvents | 'in use'> {
+async function openFile(
+  file: string,
+  url: string,
+  handlers: readonly HandlerInfo[] | undefined,
+): Promise<OpenedEvents | 'in use'> {
   if (!existsSync(file)) {
     throw new InboxError(
       'not_found',
@@ -92,7 +99,12 @@ async function openFile(file: string, url: string): Promise<OpenedEvents | 'in u
   try {
     const inbox = await createSqliteInbox({ file })
     return {
-      ...createEventAccess({ inbox, readEvent: readAsEvent, now: () => systemClock.now() }),
+      ...createEventAccess({
+        inbox,
+        readEvent: readAsEvent,
+        now: () => systemClock.now(),
+        ...(handlers && { handlers: () => handlers }),
+      }),
       isLive: false,
       close: () => inbox.close(),
     }

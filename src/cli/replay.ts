@@ -5,6 +5,7 @@ import type { ListJson, ReplayJson } from '../admin/json.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { noteUnknownNames } from './filter-notes.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printResult, renderTable } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -47,6 +48,7 @@ export function addReplayCommand(program: Command): void {
     .option('--wait', 'wait until all of it is done')
   asEventCommand(replay, 'replay --type wallet.large_trade --from 2026-01-31 --dry-run').action(
     async (ids: readonly string[], options: ReplayOptions) => {
+      noteUnknownNames(options)
       await withEvents(options, async (opened) => {
         if (options.wait && !opened.isLive) {
           throw new InboxError(

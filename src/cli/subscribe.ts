@@ -9,6 +9,7 @@ import { subscribedEvents, subscribedUrl, unknownTypes } from '../config/subscri
 import { InboxError } from '../errors.ts'
 import type { Subscription, SubscriptionPort } from '../inbox/port.ts'
 import { safeText } from '../log.ts'
+import { parseKept, webhookIdOf } from '../registration/answer.ts'
 import { describeRegistration, describeWanted } from '../registration/describe.ts'
 import { confirmRegistered, register, type Registration } from '../registration/register.ts'
 import type { Wanted } from '../registration/wanted.ts'
@@ -130,13 +131,21 @@ interface ResultJson {
 
 function toJson(result: Registration, wanted: Wanted): ResultJson {
   const found = 'subscription' in result ? result.subscription : result.replaces
+  const webhookId = webhookIdIn(result)
   return {
     result: result.kind,
     ...describeRegistration(result, wanted),
     subscription: found && toSubscriptionJson(found),
-    ...('webhookId' in result && { webhook_id: result.webhookId }),
+    ...(webhookId !== undefined && { webhook_id: webhookId }),
     ...('madeSecret' in result && result.madeSecret !== null && { secret: result.madeSecret }),
   }
+}
+
+/** Undefined where there is none, or may be none. */
+function webhookIdIn(result: Registration): string | null | undefined {
+  if ('webhookId' in result) return result.webhookId
+  if (result.kind !== 'unchanged' && result.kind !== 'changed') return undefined
+  return webhookIdOf(parseKept(result.subscription.answer))
 }
 
 function renderResult({ summary, todo, secret }: ResultJson): string {

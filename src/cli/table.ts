@@ -2,8 +2,26 @@ import { safeText } from '../log.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 import { cutText, textWidth } from './text-width.ts'
 
-/** What the next command is given: cut, it would be of no use. A column without a title has the values of facts. */
-const wholeColumns: ReadonlySet<string> = new Set(['', 'id', 'run', 'event', 'replay', 'handler', 'name'])
+/**
+ * What the next command is given, and what settings are: cut, it would be of no use. A column without a title has the values of
+ * facts.
+ */
+const wholeColumns: ReadonlySet<string> = new Set([
+  '',
+  'id',
+  'run',
+  'event',
+  'replay',
+  'handler',
+  'name',
+  'type',
+  'event types',
+  'network',
+  'address',
+  'setting',
+  'value',
+  'file',
+])
 const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
 /** Times, and what is not longer, are never cut. */
 const shortCell = 24
@@ -12,7 +30,7 @@ const gap = '  '
 
 /**
  * A plain table for people: columns as wide as their widest cell, two spaces between. On a terminal cells are cut, the longest
- * first, until a line fits, ids and names aside. Control characters are escaped, wherever a cell is from.
+ * first, until a line fits, `wholeColumns` aside. Control characters are escaped, wherever a cell is from.
  */
 export function renderTable(
   head: readonly string[],
@@ -25,7 +43,7 @@ export function renderTable(
     row
       .map((cell, column) => {
         const [title = '', width = 0] = [head[column], widths[column]]
-        const text = cutText(cell, width, title === 'address' ? 'middle' : 'end')
+        const text = cutText(cell, width)
         return paint(text, title) + ' '.repeat(width - textWidth(text))
       })
       .join(gap)

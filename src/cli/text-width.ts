@@ -11,14 +11,11 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** As much of the text as goes into `width` columns, with `…` in the place of what had to go: its end, or its middle. */
-export function cutText(text: string, width: number, where: 'end' | 'middle' = 'end'): string {
+/** As much of the text as goes into `width` columns, with `…` in the place of what had to go. */
+export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   const parts = Array.from(graphemes.segment(text), ({ segment }) => segment)
-  const kept = Math.max(0, width - 1)
-  const tail = where === 'middle' ? fitting(parts.toReversed(), Math.floor(kept / 2)).toReversed() : []
-  const headRoom = kept - textWidth(tail.join(''))
-  return [...fitting(parts, headRoom), '…', ...tail].join('')
+  return [...fitting(parts, width - 1), '…'].join('')
 }
 
 function fitting(parts: readonly string[], room: number): string[] {

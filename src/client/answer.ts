@@ -63,7 +63,7 @@ function toError({ label, status, headers, text }: Received, body: unknown, now:
   const isRedirect = status >= 300 && status <= 399
   const code = textOf(error['code']) ?? (isRedirect ? 'redirected' : `http_${status}`)
   const said = textOf(error['message']) ?? (isRedirect ? redirected : `no reason was given (${text.length} characters)`)
-  const message = `${label} was answered ${status} ${safeText(code, 60)}: ${safeText(said, 500)}${detailsOf(error)}`
+  const message = `${label} was answered ${status} ${safeText(code, 60)}: ${safeText(said, 500)}${detailsOf(error, said)}`
   return new ApiError(message + (advice[status] ?? ''), {
     code,
     status,
@@ -82,10 +82,13 @@ const advice: Readonly<Record<number, string>> = {
   403: '; give the key the scope that it lacks, in the dashboard under Settings, API Keys',
 }
 
-/** Where the problems of a refused request are. */
-function detailsOf(error: Json): string {
+/** Where the problems of a refused request are, unless its reason names them already. */
+function detailsOf(error: Json, said: string): string {
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
-  const lines = details.filter(isObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
+  const lines = details
+    .filter(isObject)
+    .map(({ path, message }) => `${String(path)}: ${String(message)}`)
+    .filter((line) => !said.slice(0, 500).includes(line))
   return lines.length === 0 ? '' : safeText(` (${lines.slice(0, 5).join('; ')})`, 500)
 }
 

@@ -1,5 +1,5 @@
 import type { ConfiguredSink } from '../config/sinks/load.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError, messageOf } from '../errors.ts'
 import { siblingModule } from '../sibling-module.ts'
 import type { Secret } from '../signature/keys.ts'
 import { sign } from '../signature/sign.ts'
@@ -27,23 +27,39 @@ export interface SinkTools {
 /** The default export of `handlers/sinks/<kind>.ts`. */
 type CreateSink = (setup: SinkSetup<unknown>, tools: SinkTools) => Readonly<SinkDefinition>
 
+/** The export `check` of a kind that needs something on this machine: throws an Error where that is missing. Connects to nothing. */
+type CheckSink = (setup: SinkSetup<unknown>, tools: Pick<SinkTools, 'baseDir'>) => void | Promise<void>
+
+interface SinkModule {
+  readonly default: CreateSink
+  readonly check?: CheckSink
+}
+
 /** The sinks of the settings, and what they are lent. Plain data: it goes from thread to thread. */
 export interface BundledSinks extends Pick<SinkTools, 'signatureHeader' | 'baseDir'> {
   readonly configured: readonly ConfiguredSink[]
+  /** What they need on this machine was found already. */
+  readonly isChecked?: boolean
 }
 
 /**
  * Loads the module of one sink and makes it as the settings say. `secrets` is asked whenever something is to be signed. Throws
- * InboxError `handler_invalid` where the settings ask for what its kind cannot do.
+ * InboxError `handler_invalid` where the settings ask for what its kind cannot do, or where something that it needs is missing on
+ * this machine.
  */
 export async function loadBundledSink(
   sink: ConfiguredSink,
-  { signatureHeader, baseDir }: BundledSinks,
+  { signatureHeader, baseDir, isChecked = false }: BundledSinks,
   secrets: () => readonly Secret[],
 ): Promise<ResolvedHandler> {
   const { name, kind, options } = sink
   const file = siblingModule(import.meta.url, `../../handlers/sinks/${kind}`)
-  const { default: create } = (await import(file.href)) as { readonly default: CreateSink }
+  const { default: create, check } = (await import(file.href)) as SinkModule
+  try {
+    if (!isChecked) await check?.({ name, options }, { baseDir })
+  } catch (error) {
+    throw new InboxError('handler_invalid', messageOf(error), { cause: error })
+  }
   const signWith = (raw: Uint8Array, label: string) => {
     const all = secrets()
     const secret = all.find((known) => known.label === label) ?? all[0]

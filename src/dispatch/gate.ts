@@ -1,4 +1,5 @@
-import type { Logger } from '../log.ts'
+import { messageOf } from '../errors.ts'
+import { safeText, type Logger } from '../log.ts'
 
 /** When a sink that fails is left alone. */
 export interface BreakerOptions {
@@ -12,8 +13,24 @@ export interface BreakerOptions {
 
 export const breakerDefaults = Object.freeze({ failures: 5, cooldownMs: 5_000, capMs: 300_000 })
 
+/** Why a sink is left alone. Times are milliseconds since 1970. */
+export interface Shut {
+  /** `breaker`: its sends fail. `pause`: it asked for one. */
+  readonly reason: 'breaker' | 'pause'
+  readonly since: number
+  /** When something is sent again; of an open breaker, when one item is tried. */
+  readonly until: number
+  /** Sends in a row that have failed, each of other items. */
+  readonly failures: number
+  /** What the last of them failed with. */
+  readonly error: string | null
+}
+
 /** A sink can ask for nothing to be sent for an hour at most. */
 const longestPauseMs = 3_600_000
+
+/** Characters that are told of an error. */
+const longestError = 200
 
 /**
  * Whether a sink may be given items now. It is shut for a while by a pause that the sink asks for, and by its breaker, where it
@@ -26,6 +43,8 @@ export class Gate {
   #paused: Span = { since: 0, until: 0 }
   /** By first items: sends that have failed since the last one that did not. A repeat says nothing new. */
   readonly #failed = new Set<number>()
+  #failedTrials = 0
+  #lastError: string | null = null
   #cooldownMs = 0
   #openedAt: number | undefined
   #open: Span = { since: 0, until: 0 }
@@ -43,6 +62,17 @@ export class Gate {
   /** Milliseconds until something may be sent; 0: now. */
   waitMs(now: number): number {
     return Math.max(leftOf(this.#paused, now), this.#openedAt === undefined ? 0 : leftOf(this.#open, now))
+  }
+
+  /** Why nothing may be sent, or no more than one item; null: it is open. */
+  shut(now: number): Shut | null {
+    const failures = { failures: this.#failed.size + this.#failedTrials, error: this.#lastError }
+    const paused = this.#paused
+    const pausedUntil = leftOf(paused, now) > 0 ? paused.until : 0
+    if (this.#openedAt !== undefined) {
+      return { reason: 'breaker', since: this.#openedAt, until: Math.max(this.#open.until, pausedUntil), ...failures }
+    }
+    return pausedUntil === 0 ? null : { reason: 'pause', ...paused, ...failures }
   }
 
   /** How many more items may be begun now. */
@@ -75,6 +105,8 @@ export class Gate {
   /** A send has done its work, so whoever gets it is there. */
   succeeded(now: number, log: Logger): void {
     this.#failed.clear()
+    this.#failedTrials = 0
+    this.#lastError = null
     if (this.#openedAt === undefined) return
     log.info({ openMs: now - this.#openedAt }, 'the sink works again; what waited is sent')
     this.#openedAt = undefined
@@ -82,17 +114,20 @@ export class Gate {
     this.#tell()
   }
 
-  /** A send of these runs has failed. */
-  failed(runIds: readonly number[], now: number, log: Logger): void {
+  /** A send of these runs has failed, with this. */
+  failed(runIds: readonly number[], now: number, log: Logger, error?: unknown): void {
     const [first] = runIds
     if (this.#breaker === undefined || first === undefined) return
     if (this.#openedAt !== undefined) {
       // Of sends that had begun before it opened nothing new is learnt.
       if (this.#trial === undefined || !runIds.includes(this.#trial)) return
       this.#trial = undefined
+      this.#failedTrials++
+      this.#noteError(error)
       this.#cooldownMs = Math.min(this.#cooldownMs * 2, this.#breaker.capMs)
     } else {
       this.#failed.add(first)
+      this.#noteError(error)
       if (this.#failed.size < this.#breaker.failures) return
       this.#openedAt = now
       this.#cooldownMs = this.#breaker.cooldownMs
@@ -101,6 +136,10 @@ export class Gate {
     }
     this.#open = { since: now, until: now + this.#cooldownMs }
     this.#tell()
+  }
+
+  #noteError(error: unknown): void {
+    this.#lastError = error === undefined ? null : safeText(messageOf(error), longestError)
   }
 
   #tell(): void {

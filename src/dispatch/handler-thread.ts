@@ -11,6 +11,7 @@ import { siblingModule } from '../sibling-module.ts'
 import { AtWork } from './at-work.ts'
 import { watchForBlockage } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
+import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
 import type {
   FromRunner,
@@ -68,6 +69,8 @@ export class HandlerThread {
   #atWork = new AtWork([])
   #isLoaded = false
   readonly #files = new Set<string>()
+  readonly #shut = new Map<string, Shut>()
+  #isSpent = false
   #failure: string | undefined
   #closing: Promise<void> | undefined
 
@@ -128,6 +131,11 @@ export class HandlerThread {
   /** The files of the user's that it has read, or looked for in vain, so far. */
   get files(): ReadonlySet<string> {
     return this.#files
+  }
+
+  /** Which of its sinks are left alone, by name, as last told; none once it is of no more use. */
+  get shut(): ReadonlyMap<string, Shut> {
+    return this.#shut
   }
 
   /** To be called once it has loaded its handlers: from now on it runs them. */
@@ -251,6 +259,10 @@ export class HandlerThread {
       case 'settled':
         this.#options.onSettled(message.counts)
         break
+      case 'gate':
+        if (message.shut === null || this.#isSpent) this.#shut.delete(message.handler)
+        else this.#shut.set(message.handler, message.shut)
+        break
       case 'stuck':
         this.#spend('stuck', `handler ${message.handler} goes on long after its timeout`, [message.handler])
         break
@@ -289,6 +301,8 @@ export class HandlerThread {
 
   #spend(kind: Spent['kind'], reason: string, handlers = this.#atWork.inFlight()): void {
     this.#watch.close()
+    this.#isSpent = true
+    this.#shut.clear()
     this.#spent.resolve({ kind, reason, handlers })
   }
 }

@@ -5,6 +5,7 @@ import type { ApiAccess } from './api.ts'
 import type { ResolvedHandler, RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
+import type { Shut } from './gate.ts'
 import type { SinkInfo } from './outbox.ts'
 import type { HandlerSources, Selection } from './sources.ts'
 
@@ -85,6 +86,8 @@ export type FromRunner =
   | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
+  /** A sink is left alone, for another time or reason than before; null: it is not any more. */
+  | { readonly kind: 'gate'; readonly handler: string; readonly shut: Shut | null }
   /** A handler ignores its timeout: only the end of this thread can end it. */
   | { readonly kind: 'stuck'; readonly handler: string }
   /** A dispatcher for suspects found none for a while. */

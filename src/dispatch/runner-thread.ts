@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import type { Lease } from '../inbox/port.ts'
@@ -7,7 +8,9 @@ import { createLogger } from '../log.ts'
 import { createApiSource } from './api.ts'
 import { AtWork } from './at-work.ts'
 import { closeSinks } from './close-sinks.ts'
+import type { ResolvedHandler } from './define.ts'
 import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
+import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
@@ -39,6 +42,8 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   const handlers = await loadSources(data.sources, () => secrets, data.selection)
   const work = connectWork(data.workPort)
 
+  // A thread for suspects tries each once, whatever became of the others.
+  if (!data.suspects) for (const handler of handlers) tellOfGate(handler, tell)
   const pulse = new Pulse(data.pulse)
   const atWork = new AtWork(handlers.map(({ name }) => name))
   const settled = createSettledCounter()
@@ -113,6 +118,18 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
 
   pulse.beat(dispatcher.longestTimeoutMs)
   tell({ kind: 'loaded', handlers: handlers.map(toHandlerInfo), atWork: atWork.shared })
+}
+
+/** Tells whenever a sink is left alone, or is not any more. */
+function tellOfGate({ name, gate }: ResolvedHandler, tell: (message: FromRunner) => void): void {
+  if (gate === undefined) return
+  let told: Shut | null = null
+  gate.onChange(() => {
+    const shut = gate.shut(systemClock.now())
+    if (isDeepStrictEqual(shut, told)) return
+    told = shut
+    tell({ kind: 'gate', handler: name, shut })
+  })
 }
 
 function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {

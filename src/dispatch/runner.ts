@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { toRoute } from './define.ts'
+import type { Shut } from './gate.ts'
 import { sinksOf } from './outbox.ts'
 import { refuseSameName } from './registry.ts'
 import { runnerTiming, type HandlerInfo, type RunnerTiming, type StartOrders } from './runner-protocol.ts'
@@ -21,6 +22,8 @@ export interface RunnerOptions extends ThreadOptions {
 
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
+  /** Which of them are sinks that are left alone at the moment, by name. */
+  readonly shut: ReadonlyMap<string, Shut>
   /** From now on so many runs of a handler may run at once; null: as it says itself. */
   setConcurrency(handler: string, concurrency: number | null): void
   /**
@@ -221,6 +224,12 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   return {
     get handlers() {
       return handlersOf(current)
+    },
+    get shut() {
+      const now = clock.now()
+      // The end of a pause is not told.
+      const isOver = ({ reason, until }: Shut) => reason === 'pause' && until <= now
+      return new Map(current.flatMap((group) => group.shut).filter(([, shut]) => !isOver(shut)))
     },
     setConcurrency(handler, concurrency) {
       for (const group of groups) group.setConcurrency(handler, concurrency)

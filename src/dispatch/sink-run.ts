@@ -109,6 +109,7 @@ export class Sending {
           wanted.map(({ lease }) => lease.runId),
           first.now(),
           first.log,
+          error,
         )
       throw error
     }

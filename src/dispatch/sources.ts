@@ -1,6 +1,7 @@
 import { parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
+import { InboxError, messageOf } from '../errors.ts'
 import type { Secret } from '../signature/keys.ts'
 import { loadBundledSink, type BundledSinks } from './bundled-sinks.ts'
 import type { ResolvedHandler } from './define.ts'
@@ -30,6 +31,11 @@ export function sourcesOf(
   return { handlersDir, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
 }
 
+/** The same, for threads that are started again: what sinks need on this machine is not looked for. */
+export function withoutChecks(sources: HandlerSources): HandlerSources {
+  return sources.sinks === undefined ? sources : { ...sources, sinks: { ...sources.sinks, isChecked: true } }
+}
+
 /** Loads all there is, or what is selected of it: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
 export async function loadSources(
   { handlersDir, sinks, bundled: modules = [] }: HandlerSources,
@@ -37,14 +43,28 @@ export async function loadSources(
   selection = everything,
 ): Promise<readonly ResolvedHandler[]> {
   const isAlone = 'only' in selection
-  const bundled = isAlone ? [] : await Promise.all([...loadSinks(sinks, secrets), ...modules.map(loadBundled)])
+  const bundled = isAlone
+    ? []
+    : [...(await loadSinks(sinks, secrets)), ...(await Promise.all(modules.map(loadBundled)))]
   bundled.forEach((handler, index) => refuseSameName(bundled.slice(0, index), handler))
   const isSelected = (file: string) => (isAlone ? file === selection.only : !selection.except.includes(file))
   return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled, isSelected)
 }
 
-function loadSinks(sinks: BundledSinks | undefined, secrets: () => readonly Secret[]): Promise<ResolvedHandler>[] {
-  return sinks === undefined ? [] : sinks.configured.map((sink) => loadBundledSink(sink, sinks, secrets))
+/** Throws one InboxError about all that cannot be used. */
+async function loadSinks(
+  sinks: BundledSinks | undefined,
+  secrets: () => readonly Secret[],
+): Promise<readonly ResolvedHandler[]> {
+  if (sinks === undefined) return []
+  const loaded = await Promise.allSettled(sinks.configured.map((sink) => loadBundledSink(sink, sinks, secrets)))
+  const reasons = loaded.flatMap((one): unknown[] => (one.status === 'rejected' ? [one.reason] : []))
+  const [first] = reasons
+  if (reasons.length > 1 && reasons.every((reason) => reason instanceof InboxError)) {
+    throw new InboxError('handler_invalid', reasons.map(messageOf).join('\n'), { cause: first })
+  }
+  if (reasons.length > 0) throw first
+  return loaded.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
 }
 
 async function loadBundled(url: string): Promise<ResolvedHandler> {

@@ -6,9 +6,10 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
+import type { Shut } from './gate.ts'
 import { HandlerThread, type Spent } from './handler-thread.ts'
 import type { HandlerInfo, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
-import type { HandlerSources, Selection } from './sources.ts'
+import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
 
 export interface ThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
@@ -64,6 +65,8 @@ export class ThreadGroup {
   #isStopping = false
   #suspectsWanted = false
   #atSuspects = false
+  /** Whether what sinks need was found on this machine once. */
+  #isChecked = false
 
   constructor(options: ThreadGroupOptions) {
     this.#options = options
@@ -82,10 +85,17 @@ export class ThreadGroup {
     return [...this.#threads].flatMap((thread) => [...thread.files])
   }
 
+  /** Which of its sinks are left alone, by name. */
+  get shut(): readonly (readonly [string, Shut])[] {
+    return [...this.#threads].flatMap((thread) => [...thread.shut])
+  }
+
   /** Loads the handlers in a first thread. Throws what is wrong with them, with nothing left open. */
   async load(): Promise<readonly HandlerInfo[]> {
     this.#first = await this.#open('all')
-    return (this.#handlers = await this.#first.loaded)
+    this.#handlers = await this.#first.loaded
+    this.#isChecked = true
+    return this.#handlers
   }
 
   /** Once they are loaded: from now on they run. */
@@ -177,7 +187,9 @@ export class ThreadGroup {
       workPort.close()
       throw stopping()
     }
-    const { inbox, sources, selection, api, concurrency, logLevel, prettyLog } = this.#options
+    const { inbox, selection, api, concurrency, logLevel, prettyLog } = this.#options
+    // What goes away while all runs (a folder, say) is the trouble of its sink alone.
+    const sources = this.#isChecked ? withoutChecks(this.#options.sources) : this.#options.sources
     const { timing, clock, log, onSettled, onOutput, onImport } = this.#options
     const owner = this.#options.nextOwner(role)
     const suspects = role === 'suspects'

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import type { ConfigSources } from '../config/sources.ts'
+import type { LabelledSubscribe } from '../config/subscribe.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineClock } from './clock.ts'
 import { examineDatabase, type ExaminedDatabase } from './database.ts'
 import { examineDisk } from './disk.ts'
@@ -14,6 +16,10 @@ import { examineSettings, type ExaminedSettings } from './settings.ts'
 export interface Examination {
   readonly findings: readonly Finding[]
   readonly database: ExaminedDatabase
+  /** What `serve` would load; null: that cannot be told. */
+  readonly handlers: readonly HandlerInfo[] | null
+  /** What the receiver is to be registered for; null where it is not to be, or the settings cannot be used. */
+  readonly subscribe: LabelledSubscribe | null
 }
 
 /**
@@ -24,6 +30,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
   const settings = await examineSettings(sources)
   const { values, credentials, folder, handlers } = settings
   const database = examineDatabase(settings.database)
+  const loaded = handlers === null ? null : await examineHandlers(handlers)
   const findings = [
     ...settings.findings,
     examineVersions(),
@@ -31,11 +38,17 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(folder === null ? [] : await disk(settings, folder)),
     database.finding,
     ...examineSecrets(credentials, values, (path) => resolve(sources.cwd, path)),
-    ...(handlers === null ? [] : [await examineHandlers(handlers)]),
+    ...(loaded === null ? [] : [loaded.finding]),
     ...(await ports(settings, database.isHeld)),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
-  return { findings, database }
+  // With settings that cannot be used, sinks are missing here.
+  return {
+    findings,
+    database,
+    handlers: settings.config === null ? null : (loaded?.handlers ?? null),
+    subscribe: settings.config?.subscribe ?? null,
+  }
 }
 
 function disk({ values, database }: ExaminedSettings, folder: string): Promise<Finding[]> {

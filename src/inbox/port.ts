@@ -488,6 +488,24 @@ export interface RunCounts {
   readonly dead: number
 }
 
+type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect'>
+
+/** Runs of a handler that wait. */
+export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
+  return waiting + ready + suspect
+}
+
+/** Handlers that are not loaded, and whose runs wait for ever therefore. */
+export function leftBehind(
+  rows: readonly OpenCounts[],
+  loaded: readonly { readonly name: string }[],
+): { readonly handler: string; readonly openRuns: number }[] {
+  const names = new Set(loaded.map(({ name }) => name))
+  return rows
+    .map((row) => ({ handler: row.handler, openRuns: openRunsOf(row) }))
+    .filter(({ handler, openRuns }) => openRuns > 0 && !names.has(handler))
+}
+
 export interface InboxStats {
   /** Highest accept sequence number, 0 when empty. */
   readonly lastSeq: number

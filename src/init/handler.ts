@@ -8,7 +8,7 @@ export default defineHandler({
   type: 'wallet.large_trade',
   async run(event, ctx) {
     const { wallet_address: wallet, trade_type: side, token_symbol: token } = event.data
-    // What is written to the state is stored together with the end of this run: each event counts once, whatever crashes.
+    // What is written to the state is stored together with the end of this run: each event counts once, whatever crashes; a replay counts anew.
     const trades = ((await ctx.state.get<number>(wallet)) ?? 0) + 1
     ctx.state.set(wallet, trades)
     ctx.log.info({ wallet, side, token, usd: event.exact('data.amount_usd'), trades }, 'large trade')

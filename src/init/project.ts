@@ -81,7 +81,7 @@ export default {
 `
 
 /** For editors, and for \`npx tsc\`: handlers run as they are, by Node, which erases types and compiles nothing. */
-const compilerSettings = `{
+export const compilerSettings = `{
   "compilerOptions": {
     "target": "es2024",
     "lib": ["es2024", "esnext.disposable", "esnext.iterator", "dom", "dom.iterable"],

@@ -29,6 +29,15 @@ export function webhookIdOf(body: unknown): string | null {
   return typeof id === 'string' ? id : null
 }
 
+/** A kept answer as it was; undefined where there was none, or it was too long to be kept whole. */
+export function parseKept(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

@@ -1,4 +1,5 @@
 import type { Subscription } from '../inbox/port.ts'
+import { parseKept, webhookIdOf } from './answer.ts'
 import type { Registration } from './register.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -29,14 +30,14 @@ export function describeRegistration(result: Registration, wanted: Wanted): Desc
     case 'unchanged':
       return { summary: `registered already, on ${time(result.subscription.at)}: nothing was sent`, todo: null }
     case 'changed':
-      return { summary: describeChange(result.subscription, wanted), todo: removeFirst }
+      return { summary: describeChange(result.subscription, wanted), todo: replaceOld(result.subscription) }
     case 'under_way':
       return {
         summary: `somebody else began to register ${result.subscription.url} at ${time(result.subscription.at)}, and has not ended: nothing was sent`,
         todo: `look again after ${time(result.clearAt)}: if nobody has ended it by then, it may or may not be registered`,
       }
     case 'unclear':
-      return { summary: describeUnclear(result), todo: lookThere(result.subscription) }
+      return { summary: describeUnclear(result), todo: lookThere(result.subscription.url) }
     case 'refused':
       return {
         summary: `nothing was registered: ${result.verdict.reason}${requestOf(result.verdict.requestId)}`,
@@ -55,14 +56,20 @@ export function describeRegistration(result: Registration, wanted: Wanted): Desc
 const confirm =
   'once it can be written again, run `onchain-inbox subscribe --confirm`, which only notes that it is registered'
 
-const removeFirst =
-  'the service shows no list of its webhooks, and with two of them each event comes twice: remove the old one by hand in the ' +
-  'dashboard of the service, then run `onchain-inbox subscribe --force`, which registers what is wanted now'
-
-function lookThere({ url }: Subscription): string {
+/** In this order nothing is lost in between. */
+function replaceOld({ answer }: Subscription): string {
+  const id = webhookIdOf(parseKept(answer)) ?? '<webhook_id>'
   return (
-    `look in the dashboard of the service whether there is a webhook for ${url}. If there is one: \`onchain-inbox subscribe ` +
-    '--confirm` notes that. If there is none: `onchain-inbox subscribe --force` registers it'
+    'run `onchain-inbox subscribe --force`, which registers what is wanted now, beside the old one. Then remove that, or each event ' +
+    `comes twice: by \`onchain-inbox webhooks delete ${id}\` where the service can do that, else by hand in its dashboard`
+  )
+}
+
+/** What to do about one that may or may not be there. */
+export function lookThere(url: string): string {
+  return (
+    `look in the dashboard of the service, or try \`onchain-inbox webhooks list\`, whether there is a webhook for ${url}. If there is ` +
+    'one: `onchain-inbox subscribe --confirm` notes that. If there is none: `onchain-inbox subscribe --force` registers it'
   )
 }
 

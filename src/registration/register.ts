@@ -48,13 +48,13 @@ export type Registration =
   | { readonly kind: 'planned'; readonly replaces: Subscription | null }
 
 /** Longer than a call takes: what was begun before that has been left behind. */
-const underWayMs = 60_000
+export const underWayMs = 60_000
 const callTimeoutMs = 30_000
 const mostTries = 5
 
 /**
- * Registers the receiver with the service once (R60, R62): a second registration means two deliveries of each event, and the service
- * shows no list of what is registered. So it is noted in the inbox before the service is asked, by one of all who try; and what was
+ * Registers the receiver with the service once (R60, R62): a second registration means two deliveries of each event, and no page of
+ * the service shows a list of what is registered. So it is noted in the inbox before the service is asked, by one of all who try; and what was
  * begun and has no known end is never tried again by itself.
  *
  * @throws InboxError of the inbox, where it could not note that it begins, or that nothing was registered

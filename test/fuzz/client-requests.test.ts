@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { parseApiUrl } from '../../src/api-url.ts'
 import { createClient } from '../../src/client/index.ts'
 import { parseQuery } from '../../src/emulator/rest/query.ts'
+import { counts } from '../counts.ts'
 
-const runs = 500
+const runs = counts.clientRequestRuns
 
 const segment = fc.stringMatching(/^[a-zA-Z0-9_~-][a-zA-Z0-9._~-]{0,8}$/).filter((text) => !/^v\d+$/i.test(text))
 const origin = fc

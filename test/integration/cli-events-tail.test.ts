@@ -36,6 +36,37 @@ test('R93 events tail prints the newest, in the order that they came in, with th
   expect(typed.out).toMatch(/^\S+ UTC {2}token\.price_alert .* {2}evt_3\n$/)
 })
 
+test('R93 events tail formats numbers that JavaScript would spell otherwise, and prints them in JSON as they came', async () => {
+  const trade = arrivalOf('evt_exact')
+  const raw = trade.raw.toString().replace('"amount":1', '"amount_usd":250000.0')
+  await using other = await createAdminStage()
+  await other.inbox.accept([{ ...trade, raw: Buffer.from(raw) }])
+  const [table, lines] = await Promise.all(
+    ['--table', '-n 1'].map((line) => runCli(args(line), { ...options, env: other.env })),
+  )
+  expect(table?.out).toContain(' for $250,000.00')
+  expect(lines?.out).toContain('"amount_usd":250000.0}')
+})
+
+test('R127 a type or network that no document names is listed and replayed like any other, with a note of the likely one', async () => {
+  const run = (...line: string[]) => runCli(line, options)
+  const [list, tail, replay, known] = await Promise.all([
+    run('events', 'list', '--type', 'walet.large_trade'),
+    run('events', 'tail', '--network', 'etherum'),
+    run('replay', '--type', 'walet.large_trade', '--dry-run'),
+    run('events', 'list', '--type', 'wallet.large_trade', '--network', 'ethereum', '--limit', '200'),
+  ])
+  const ofType = 'note: --type: no documented type is called walet.large_trade, did you mean wallet.large_trade?\n'
+  expect(list).toMatchObject({ code: 0, out: '', errors: ofType })
+  expect(tail).toMatchObject({
+    code: 0,
+    out: '',
+    errors: 'note: --network: no documented network is called etherum, did you mean ethereum?\n',
+  })
+  expect(replay).toMatchObject({ code: 0, errors: ofType })
+  expect(known).toMatchObject({ code: 0, errors: '' })
+})
+
 test('events tail --follow goes on with those that come, outlives a restart of the sidecar, and ends with 0 on SIGINT', async () => {
   using tail = startCli(args('-n 1 --follow'), options)
   const text = read(tail)

@@ -108,6 +108,36 @@ test('R57 R58 an alert is created, and listed where the service does that; where
   ])
 })
 
+test('webhooks are listed and deleted where the service does that; where not, it says so', async () => {
+  const body = { url: 'https://inbox.example.com/webhooks', events: ['wallet.large_trade', 'token.new_listing'] }
+  const made = await stage.rest('/webhooks', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const { webhook_id: id } = made.json.data
+  const listed = await run(['webhooks', 'list', '--table'])
+  expect(listed).toMatchObject({ code: 0, errors: '' })
+  expect(listed.out).toMatch(new RegExp(`^${id} +active +${body.url} +wallet.large_trade, token.new_listing `, 'm'))
+  expect(JSON.parse((await run(['webhooks', 'list', '--json'])).out).data).toEqual(await dataOf('/webhooks'))
+  expect(await run(['webhooks', 'delete', id, '--table'])).toMatchObject({
+    code: 0,
+    out: `deleted ${id}\n`,
+    errors: '',
+  })
+  expect(await dataOf('/webhooks')).toEqual([])
+  const gone = await run(['webhooks', 'delete', id])
+  expect([gone.code, gone.errors]).toEqual([1, expect.stringContaining('there is no such webhook, or this service')])
+
+  await using service = await answering(501, JSON.stringify({ success: false, error: { code: 'not_implemented' } }))
+  const env = { INBOX_API_URL: `http://127.0.0.1:${service.port}/v1` }
+  const answers = await Promise.all([run(['webhooks', 'list'], env), run(['webhooks', 'delete', id], env)])
+  expect(answers.map(({ code, errors }) => [code, errors])).toEqual([
+    [1, expect.stringContaining('this service gives no list of webhooks: it answered 501 (request req_42). Look')],
+    [1, expect.stringContaining('this service deletes none: it answered 501 (request req_42). Look in the dashboard')],
+  ])
+})
+
 test('R120 a limit beyond a page is asked for page by page; a cursor that leads round in a circle is an error', async () => {
   await using service = await AppServer.start()
   let cursors = ['c1', 'c2']

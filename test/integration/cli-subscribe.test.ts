@@ -70,7 +70,14 @@ test('R60 R62 R77 subscribe registers once, says what changed, and registers tha
   expect(changed.out).toContain(
     `${url} for token.new_listing, signed with the secret "main"; wanted now: ${url} for wallet.large`,
   )
-  expect(changed.out).toContain('remove the old one by hand in the dashboard of the service')
+  expect(changed.out).toContain(
+    `by \`onchain-inbox webhooks delete ${webhook!.webhook_id}\` where the service can do that`,
+  )
+  const again = [await at.run(...wanted, '--json'), await at.run('--url', url, '--events', '*', '--json')]
+  expect(again.map(({ out }) => JSON.parse(out))).toMatchObject([
+    { result: 'unchanged', webhook_id: webhook!.webhook_id },
+    { result: 'changed', webhook_id: webhook!.webhook_id },
+  ])
   expect(await webhooks()).toHaveLength(1)
 
   const forced = await at.run('--url', url, '--events', '*', '--secret', 'next', '--force', '--table')

@@ -176,6 +176,7 @@ describe('answers', () => {
     expect(error.requestId).toMatch(/^req_/)
     expect(error.body).toMatchObject({ success: false, error: { code: 'invalid_request' } })
     expect(error.message).toMatch(/^POST \/alerts was answered 400 invalid_request: .*threshold: /)
+    expect(error.message.split('threshold: ')).toHaveLength(2)
     expect(stage.asked()).toHaveLength(1)
   })
 

@@ -97,8 +97,8 @@ test('R62 what is wanted now differs: nothing is sent, it says what was register
   expect(textOf(result)).toBe(
     'registered on 2026-01-01T00:00:00.000Z: https://example.com/hook for all events, signed with the secret "main"; wanted ' +
       'now: https://example.com/hook for token.new_listing, signed with the secret "main". Nothing was sent\n' +
-      'the service shows no list of its webhooks, and with two of them each event comes twice: remove the old one by hand ' +
-      'in the dashboard of the service, then run `onchain-inbox subscribe --force`, which registers what is wanted now',
+      'run `onchain-inbox subscribe --force`, which registers what is wanted now, beside the old one. Then remove that, or each ' +
+      'event comes twice: by `onchain-inbox webhooks delete wh_1` where the service can do that, else by hand in its dashboard',
   )
 })
 
@@ -159,7 +159,7 @@ test.each([
     const later = await attempt()
     expect([kindOf(later), calls.length]).toEqual(['unclear', 1])
     expect(textOf(later)).toContain(
-      'look in the dashboard of the service whether there is a webhook for https://example.com/hook. If there is one: ' +
+      'look in the dashboard of the service, or try `onchain-inbox webhooks list`, whether there is a webhook for https://example.com/hook. If there is one: ' +
         '`onchain-inbox subscribe --confirm` notes that. If there is none: `onchain-inbox subscribe --force` registers it',
     )
     expect([kindOf(await attempt({ force: true })), calls.length]).toEqual(['registered', 2])

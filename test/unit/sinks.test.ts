@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeConfig, loadConfig } from '../../src/config.ts'
 import { InboxError } from '../../src/errors.ts'
 import { loadSinks } from '../../src/config/sinks/load.ts'
-import { loadSources, sourcesOf } from '../../src/dispatch/sources.ts'
+import { loadSources, sourcesOf, withoutChecks } from '../../src/dispatch/sources.ts'
 
 let cwd: string
 beforeAll(async () => {
@@ -156,12 +156,29 @@ describe('sinks of the settings', () => {
     expect(await problemsOf(load({}, {}, { INBOX_SINKS: '{' }))).toHaveLength(2)
   })
 
+  it('that lack an option, or have one of another form, are told what was expected, with an example', async () => {
+    const sinks = {
+      desk: { kind: 'slack' },
+      app: { kind: 'forward', url: 'ftp://app.example' },
+      log: { ...archive, maxBytes: 'many' },
+      run: { kind: 'exec', command: 'notify' },
+      bus: { kind: 'nats' },
+    }
+    expect(await problemsOf(load(sinks))).toEqual([
+      "sinks.desk.url: expected a URL, it is missing; for example url: 'https://hooks.slack.com/services/…'",
+      "sinks.app.url: expected an http or https URL; for example url: 'http://127.0.0.1:3000/webhooks'",
+      "sinks.log.maxBytes: expected a size in bytes, or with its unit; for example maxBytes: '100mb'",
+      "sinks.run.command: expected a list: the program and its arguments; for example command: ['./notify.sh', '--quiet']",
+      "sinks.bus.servers: expected host:port, or a list of these, it is missing; for example servers: '127.0.0.1:4222'",
+    ])
+  })
+
   it('ask for no value that a variable which is not set has left undefined', async () => {
     const settings = { routes: undefined, forwardUrl: undefined, env: {}, at: (path: string) => path }
     for (const condition of [undefined, { eq: undefined }, { gte: 1, lt: undefined }]) {
       const sinks = { archive: { ...archive, where: { 'data.symbol': condition } } }
       expect((await loadSinks({ ...settings, sinks })).problems).toEqual([
-        'sinks.archive.where.data.symbol: expected a value, received undefined',
+        expect.stringContaining('sinks.archive.where.data.symbol: expected a value, received undefined'),
       ])
     }
   })
@@ -185,6 +202,79 @@ describe('sinks of the settings', () => {
       'sinks.archive: a route asks for data.amount_usd by text, and it is a number: no text is equal to one, more or less',
       'sinks.archive: a route asks for the type bridge.moved, which is not documented',
     ])
+  })
+
+  it('whose templates ask for what no documented event has are warned of, and prefixes get a guess too', async () => {
+    const url = 'https://hooks.slack.example/services/T0/B0/secret'
+    const templates = {
+      'wallet.large_trade': '{title} {data.amont_usd|usd} {data.tx_hash} {data.amont_usd}',
+      'wallet.large_trde': '{data.anything}',
+      '*': '{data.amount_usd}',
+    }
+    const { warnings } = await load({ desk: { kind: 'slack', url, types: 'walet.*', templates } })
+    expect(warnings).toEqual([
+      'sinks.desk: a route asks for the type walet.*, which is not documented, did you mean wallet.*?',
+      'sinks.desk.templates: that for wallet.large_trade has data.amont_usd, which no documented event of wallet.large_trade has, did you mean data.amount_usd?',
+      'sinks.desk.templates: it is for the type wallet.large_trde, which is not documented, did you mean wallet.large_trade?',
+    ])
+  })
+
+  it('that would write to the file of the inbox itself are refused, by whatever name', async () => {
+    const linked = join(cwd, 'linked')
+    await symlink(cwd, linked)
+    const sinks = {
+      a: { kind: 'sql', url: 'sqlite:./data/inbox.db', types: '*' },
+      b: { kind: 'sql', url: `sqlite://${linked}/data/inbox.db`, types: '*' },
+      c: { kind: 'file', path: './data/../data/inbox.db', types: '*' },
+      d: { kind: 'sql', url: 'sqlite:./data/events.db', types: '*' },
+    }
+    const env = { INBOX_DATABASE_URL: 'sqlite:./data/inbox.db' }
+    const own = 'that is the file in which the inbox itself is kept; expected another file'
+    expect(await problemsOf(load(sinks, undefined, env))).toEqual([
+      `sinks.a.url: ${own}`,
+      `sinks.b.url: ${own}`,
+      `sinks.c.path: ${own}`,
+    ])
+  })
+
+  it('that cannot be read leave no doubt of the names in routes', async () => {
+    const routes = [{ to: 'archive' }, { types: 'wallet.*', to: 'desk' }]
+    expect(await problemsOf(load({}, routes, { INBOX_SINKS: '{' }))).toEqual([expect.stringMatching(/^INBOX_SINKS: /)])
+    expect(await problemsOf(load([], routes))).toEqual([expect.stringMatching(/^sinks: expected an object/)])
+    const forward = [{ to: 'forward' }]
+    expect(await problemsOf(load({}, forward, { INBOX_FORWARD_URL: 'ftp://app.example' }))).toHaveLength(1)
+  })
+
+  it('for which something is missing on this machine are refused when they are loaded, all at once', async () => {
+    const run = { kind: 'exec', command: ['no-such-program'] }
+    const sinks = {
+      gone: run,
+      here: { ...run, command: ['./slack-url'] },
+      node: { ...run, command: [process.execPath] },
+      found: { ...run, command: ['sh'] },
+      elsewhere: { ...run, command: ['sh'], env: { PATH: '/nowhere' } },
+      proc: { ...archive, path: '/proc/inbox/events.ndjson' },
+      sys: { kind: 'sql', url: 'sqlite:///sys/kernel/inbox.db', types: '*' },
+      below: { ...archive, path: './slack-url/events.ndjson' },
+      folder: { ...archive, path: '.' },
+      fresh: { ...archive, path: './to/be/made/events.ndjson' },
+      nul: { ...archive, path: '/dev/null' },
+    }
+    const loading = loadHandlers(sinks)
+    await expect(loading).rejects.toMatchObject({ code: 'handler_invalid' })
+    const { message } = (await loading.catch((error: unknown) => error)) as Error
+    const system = 'is in a folder of the system that holds no files of others; choose another path'
+    expect(message.split('\n')).toEqual([
+      'sinks.gone.command: there is no program "no-such-program" on the PATH that this user may run; install it, or give its path',
+      `sinks.here.command: there is no program "./slack-url" at ${join(cwd, 'slack-url')} that this user may run; install it, or give its path`,
+      'sinks.elsewhere.command: there is no program "sh" on the PATH that this user may run; install it, or give its path',
+      `sinks.proc.path: /proc/inbox/events.ndjson ${system}`,
+      `sinks.sys.url: /sys/kernel/inbox.db ${system}`,
+      `sinks.below.path: ${join(cwd, 'slack-url')} is no folder; choose another path`,
+      `sinks.folder.path: ${cwd} is a folder; expected the path of a file`,
+    ])
+    const sources = sourcesOf(await load({ gone: { ...run, types: '*' } }))
+    await expect(loadSources(withoutChecks(sources), () => [])).resolves.toHaveLength(1)
   })
 
   it('have the defaults of their kind, and what the settings say laid over them', async () => {

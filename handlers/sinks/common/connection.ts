@@ -1,4 +1,10 @@
 export interface Connection<T> {
+  /**
+   * Does `work` with the one that is open, or else a new one; those who ask at once share it. When `signal` aborts it rejects with its
+   * reason at once, whatever `work` waits for, and this connection is forgotten: who does not answer in time is not heard any more.
+   * `lost`: it is of no use any more; another that was opened meanwhile stays.
+   */
+  use<R>(signal: AbortSignal, work: (opened: T, lost: () => Promise<void>) => Promise<R>): Promise<R>
   /** The one that is open, or else a new one; those who ask at once share it. */
   get(): Promise<T>
   /** What is open is of no use any more: the next one who asks gets a new one. */
@@ -13,21 +19,45 @@ export interface ConnectionOptions<T> {
 /** A connection that is opened when it is first needed, and anew after it was lost. */
 export function createConnection<T>({ open, close }: ConnectionOptions<T>): Connection<T> {
   let current: Promise<T> | undefined
+
+  function get(): Promise<T> {
+    if (current !== undefined) return current
+    const opening = open()
+    current = opening
+    opening.catch(() => {
+      if (current === opening) current = undefined
+    })
+    return opening
+  }
+
+  async function forget(old: Promise<T> | undefined): Promise<void> {
+    if (current !== old) return
+    current = undefined
+    // One that could not be opened, or is broken, has nothing left to close.
+    await old?.then(close).catch(() => {})
+  }
+
   return {
-    get() {
-      if (current !== undefined) return current
-      const opening = open()
-      current = opening
-      opening.catch(() => {
-        if (current === opening) current = undefined
+    async use(signal, work) {
+      signal.throwIfAborted()
+      const own = get()
+      const aborted = Promise.withResolvers<never>()
+      const leave = () => {
+        aborted.reject(signal.reason)
+        void forget(own)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      const worked = own.then((opened) => {
+        signal.throwIfAborted()
+        return work(opened, () => forget(own))
       })
-      return opening
+      try {
+        return await Promise.race([aborted.promise, worked])
+      } finally {
+        signal.removeEventListener('abort', leave)
+      }
     },
-    async forget() {
-      const old = current
-      current = undefined
-      // One that could not be opened, or is broken, has nothing left to close.
-      await old?.then(close).catch(() => {})
-    },
+    get,
+    forget: () => forget(current),
   }
 }

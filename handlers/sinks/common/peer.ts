@@ -1,3 +1,19 @@
+import { findPackageJSON } from 'node:module'
+
+/**
+ * Whether the packages that a sink needs are there, without loading them. Throws the Error of `loadPeer` about the first that is
+ * missing.
+ */
+export function requirePeers(sink: string, names: readonly string[]): void {
+  for (const name of names) {
+    try {
+      if (findPackageJSON(name, import.meta.url) === undefined) throw missing(sink, name)
+    } catch (error) {
+      throw isMissing(error, name) ? missing(sink, name, error) : error
+    }
+  }
+}
+
 /**
  * Loads the package that one kind of sink needs, when that is first used. Throws an Error that says what to install where it is
  * missing.
@@ -7,10 +23,13 @@ export async function loadPeer<T>(sink: string, name: string, load: () => Promis
     return await load()
   } catch (error) {
     if (!isMissing(error, name)) throw error
-    throw new Error(`the sink ${sink} needs the package ${name}, which is not installed: npm install ${name}`, {
-      cause: error,
-    })
+    throw missing(sink, name, error)
   }
+}
+
+function missing(sink: string, name: string, cause?: unknown): Error {
+  const message = `the sink ${sink} needs the package ${name}, which is not installed: npm install ${name}`
+  return new Error(message, cause === undefined ? undefined : { cause })
 }
 
 function isMissing(error: unknown, name: string): boolean {

@@ -34,9 +34,13 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
   pool.on('error', () => {})
   const begin = `BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`
 
-  async function inTransaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
+  async function inTransaction(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {
     const client = await pool.connect()
+    // Ends the connection, and so what it waits for.
+    const leave = () => void client.end().catch(() => {})
+    signal?.addEventListener('abort', leave, { once: true })
     try {
+      signal?.throwIfAborted()
       await client.query(begin)
       await work(client)
       await client.query('COMMIT')
@@ -44,6 +48,8 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
       // Whatever was under way in it: the server takes back what was not committed.
       client.release(true)
       throw error
+    } finally {
+      signal?.removeEventListener('abort', leave)
     }
     client.release()
   }
@@ -55,12 +61,12 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
     throw error
   }
   return {
-    async put(rows) {
+    async put(rows, signal) {
       try {
-        await inTransaction((client) => putTogether(client, lastOfEach(rows)))
+        await inTransaction((client) => putTogether(client, lastOfEach(rows)), signal)
       } catch (error) {
         if (!isOfData(error)) throw error
-        await inTransaction((client) => putEach(client, rows))
+        await inTransaction((client) => putEach(client, rows), signal)
       }
     },
     close: () => pool.end(),

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
 import { nearest } from '../nearest.ts'
 import { commonNames, commonOptions, type CommonOptions } from './common.ts'
 import { describeRoutes, describeTarget } from './describe.ts'
 import { isSinkKind, sinkKindNames, sinkKinds, type SinkKind } from './kinds.ts'
+import { findOddities } from './oddities.ts'
+import { isOwnDatabase } from './own-database.ts'
 import { problemsOf } from './problems.ts'
 import { resolveReferences, type ReferenceSources } from './references.ts'
 import { route, toRouteFilter, type RouteFilter } from './routes.ts'
@@ -25,6 +26,10 @@ export interface SinkSettings extends ReferenceSources {
   readonly sinks: unknown
   readonly routes: unknown
   readonly forwardUrl: string | undefined
+  /** There were more sinks, which could not be read: which names there are is not known. */
+  readonly isIncomplete?: boolean
+  /** The file that the inbox itself is kept in, absolute. */
+  readonly databaseFile?: string | undefined
 }
 
 export interface LoadedSinks {
@@ -48,7 +53,8 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
     }),
   )
   problems.push(...read.flatMap(({ found }) => found))
-  const names = entries.map(([name]) => name)
+  const isKnown = settings.isIncomplete !== true && isObject(settings.sinks ?? {})
+  const names = isKnown ? entries.map(([name]) => name) : undefined
   const routes = readRoutes(settings.routes, names, problems)
   const complete = read
     .map(({ sink }) => sink)
@@ -64,7 +70,7 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
 function entriesOf({ sinks = {}, forwardUrl }: SinkSettings, problems: string[]): (readonly [string, unknown])[] {
   const forward =
     forwardUrl === undefined ? [] : ([['forward', { kind: 'forward', url: forwardUrl, types: '*' }]] as const)
-  if (typeof sinks !== 'object' || sinks === null || Array.isArray(sinks)) {
+  if (!isObject(sinks)) {
     problems.push("sinks: expected an object of sinks by name, for example { desk: { kind: 'slack', url: … } }")
     return [...forward]
   }
@@ -74,10 +80,14 @@ function entriesOf({ sinks = {}, forwardUrl }: SinkSettings, problems: string[])
   return [...forward, ...Object.entries(sinks).filter(([name]) => forwardUrl === undefined || name !== 'forward')]
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 async function readSink(
   name: string,
   entry: unknown,
-  sources: ReferenceSources,
+  sources: Pick<SinkSettings, 'databaseFile'> & ReferenceSources,
   problems: string[],
 ): Promise<ReadSink | undefined> {
   const where = `sinks.${name}`
@@ -86,16 +96,20 @@ async function readSink(
   const members = Object.entries(entry as object).filter(([member]) => member !== 'kind')
   const isCommon = ([member]: readonly [string, unknown]) => commonNames.includes(member)
   const common = commonOptions.safeParse(Object.fromEntries(members.filter(isCommon)))
-  if (!common.success) problems.push(...problemsOf(common.error, where))
+  if (!common.success) problems.push(...problemsOf(common.error, where, { kind }))
   const given = Object.fromEntries(members.filter((member) => !isCommon(member)))
   const resolved = await resolveReferences(given, sources, where)
   problems.push(...resolved.problems)
-  const options = sinkKinds[kind].safeParse(resolved.value)
+  const options = sinkKinds[kind].safeParse(resolved.value, { reportInput: true })
   if (!options.success && resolved.problems.length === 0) {
     const known = [...Object.keys(shapeOf(kind)), ...commonNames]
-    problems.push(...problemsOf(options.error, where, known))
+    problems.push(...problemsOf(options.error, where, { known, kind }))
   }
   if (!common.success || !options.success) return undefined
+  if (isOwnDatabase({ kind, options: options.data }, sources)) {
+    const option = kind === 'sql' ? 'url' : 'path'
+    problems.push(`${where}.${option}: that is the file in which the inbox itself is kept; expected another file`)
+  }
   const { types, networks, where: conditions, ...rest } = common.data
   if (types === undefined && (networks ?? conditions) !== undefined) {
     problems.push(`${where}.types: expected together with networks or where: '*' for all types`)
@@ -131,7 +145,8 @@ function shapeOf(kind: SinkKind): object {
   return inner instanceof z.ZodObject ? inner.shape : {}
 }
 
-function readRoutes(given: unknown, names: readonly string[], problems: string[]) {
+/** Undefined `names`: they are not known, and all will do. */
+function readRoutes(given: unknown, names: readonly string[] | undefined, problems: string[]) {
   if (given === undefined) return []
   if (!Array.isArray(given)) {
     problems.push("routes: expected a list, for example [{ types: 'wallet.*', to: 'desk' }]")
@@ -141,65 +156,15 @@ function readRoutes(given: unknown, names: readonly string[], problems: string[]
     const where = `routes[${index}]`
     const parsed = route.safeParse(value)
     if (!parsed.success) {
-      problems.push(...problemsOf(parsed.error, where, Object.keys(route.shape)))
+      problems.push(...problemsOf(parsed.error, where, { known: Object.keys(route.shape) }))
       return []
     }
     const { to, ...filter } = parsed.data
-    for (const name of to.filter((one) => !names.includes(one))) {
+    for (const name of to) {
+      if (names === undefined || names.includes(name)) continue
       const known = names.length === 0 ? 'there are no sinks' : `there are: ${names.join(', ')}`
       problems.push(`${where}.to: there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
     }
     return [{ to, filter: toRouteFilter(filter) }]
   })
-}
-
-/** What is allowed, but looks like a mistake. */
-function findOddities({ name, routes }: ConfiguredSink): string[] {
-  return routes.flatMap(({ types, networks = [], where }) => {
-    const ofNetworks = networks
-      .filter((network) => !networkIds.some((known) => known === network))
-      .map((network) => `the network ${network}, which the service does not have${nearest(network, networkIds)}`)
-    const ofTypes = types
-      .filter((pattern) => documentedTypesOf(pattern).length === 0)
-      .map((pattern) => `the type ${pattern}, which is not documented${nearest(pattern, eventTypes)}`)
-    const fields = fieldsOf(types)
-    const ofPaths = where
-      .filter(({ path }) => fields !== undefined && path.startsWith('data.') && !fields.has(path.split('.')[1] ?? ''))
-      .map(
-        ({ path }) =>
-          `${path}, which no documented event of ${types.join(', ')} has${nearest(
-            path,
-            [...(fields ?? [])].map((field) => `data.${field}`),
-          )}`,
-      )
-    const ofTexts = where
-      .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
-      .map(({ path }) => `${path} by text, and it is a number: no text is equal to one, more or less`)
-    return [...ofTypes, ...ofNetworks, ...ofPaths, ...ofTexts].map((odd) => `sinks.${name}: a route asks for ${odd}`)
-  })
-}
-
-/** The fields of documented types; undefined where one is not documented. */
-function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
-  const documented = types.map(documentedTypesOf)
-  if (documented.some((found) => found.length === 0)) return undefined
-  return new Set(documented.flat().flatMap((type) => Object.keys(eventSchemas[type].shape.data.shape)))
-}
-
-function documentedTypesOf(pattern: string) {
-  return eventTypes.filter(
-    (type) => pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
-  )
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string'
-
-/** Whether a path leads to a number in all documented events of these types that have it. */
-function isNumber(path: string, types: readonly string[]): boolean {
-  const [, name = ''] = /^data\.([^.]+)$/.exec(path) ?? []
-  const kinds = types.flatMap(documentedTypesOf).flatMap((type) => {
-    const shape: Readonly<Record<string, z.ZodType>> = eventSchemas[type].shape.data.shape
-    return Object.hasOwn(shape, name) ? [shape[name]?.type] : []
-  })
-  return kinds.length > 0 && kinds.every((kind) => kind === 'number')
 }

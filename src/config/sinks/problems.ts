@@ -1,9 +1,37 @@
 import type { z } from 'zod'
 import { nearest } from '../nearest.ts'
+import { exampleOf } from './examples.ts'
+import type { SinkKind } from './kinds.ts'
 
 /** What is wrong with an entry: `place: what was expected`. zod's own words do not quote values. */
-export function problemsOf(error: z.ZodError, where: string, known: readonly string[] = []): string[] {
-  return [...new Set(error.issues.flatMap((issue) => describe(issue, where, known)))]
+export function problemsOf(
+  error: z.ZodError,
+  where: string,
+  { known = [], kind }: { readonly known?: readonly string[]; readonly kind?: SinkKind } = {},
+): string[] {
+  const lines = error.issues.flatMap((issue) => {
+    const [option, ...deeper] = issue.path
+    const found = kind === undefined || option === undefined ? undefined : exampleOf(String(option), kind)
+    if (found === undefined || issue.code === 'unrecognized_keys' || issue.code === 'invalid_key')
+      return describe(issue, where, known)
+    const [what, example] = found
+    const told =
+      deeper.length === 0 && isRaw(issue)
+        ? [`${where}.${String(option)}: expected ${what}`]
+        : describe(issue, where, known)
+    const missing = deeper.length === 0 && isMissing(issue) ? ', it is missing' : ''
+    return told.map((line) => `${line}${missing}; for example ${String(option)}: ${example}`)
+  })
+  return [...new Set(lines)]
+}
+
+/** Whether there is nothing to say of it but zod's own words. */
+function isRaw({ code, message }: z.core.$ZodIssue): boolean {
+  return code !== 'too_small' && code !== 'too_big' && /^(?:Invalid |that is no )/.test(message)
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.message.endsWith('received undefined') || ('input' in issue && issue.input === undefined)
 }
 
 function describe(issue: z.core.$ZodIssue, where: string, known: readonly string[]): string[] {

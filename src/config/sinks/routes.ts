@@ -46,7 +46,7 @@ const tests = z
   .partial()
   .refine((given) => Object.keys(given).length > 0, 'expected at least one of eq, ne, gt, gte, lt, lte, in, exists')
   // As it comes of a variable that is not set: it would let through what lacks the value, or nothing.
-  .refine((given) => !Object.values(given).includes(undefined), 'expected a value, received undefined')
+  .refine((given) => Object.values(given).every((value) => value !== undefined), 'expected a value, received undefined')
 
 /** A value alone, or a list of which it is one, are short for `eq` and `in`. */
 const condition = z.preprocess((value) => {

@@ -1,0 +1,81 @@
+import type { z } from 'zod'
+import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
+import { nearest } from '../nearest.ts'
+import type { ConfiguredSink } from './load.ts'
+import type { RouteFilter } from './routes.ts'
+import type { Templates } from './templates.ts'
+
+/** What a sink of the settings asks for that no documented event has: allowed, but it looks like a mistake. */
+export function findOddities({ name, routes, options }: Pick<ConfiguredSink, 'name' | 'routes' | 'options'>): string[] {
+  const { templates = {} } = options as { readonly templates?: Templates }
+  return [
+    ...routes.flatMap(oddInRoute).map((odd) => `sinks.${name}: a route asks for ${odd}`),
+    ...Object.entries(templates)
+      .flatMap(([pattern, template]) => oddInTemplate(pattern, template))
+      .map((odd) => `sinks.${name}.templates: ${odd}`),
+  ]
+}
+
+function oddInRoute({ types, networks = [], where }: RouteFilter): string[] {
+  const ofNetworks = networks
+    .filter((network) => !networkIds.some((known) => known === network))
+    .map((network) => `the network ${network}, which the service does not have${nearest(network, networkIds)}`)
+  const ofTypes = types.filter(isUndocumented).map(undocumented)
+  const fields = fieldsOf(types)
+  const ofPaths = where.map(({ path }) => path).filter((path) => isNoField(path, fields))
+  const ofTexts = where
+    .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
+    .map(({ path }) => `${path} by text, and it is a number: no text is equal to one, more or less`)
+  return [...ofTypes, ...ofNetworks, ...ofPaths.map((path) => noField(path, types, fields)), ...ofTexts]
+}
+
+function oddInTemplate(pattern: string, template: Templates[string]): string[] {
+  if (isUndocumented(pattern)) return [`it is for ${undocumented(pattern)}`]
+  const fields = fieldsOf([pattern])
+  const paths = template.flatMap((part) => (part.kind === 'value' && isNoField(part.path, fields) ? [part.path] : []))
+  return [...new Set(paths)].map((path) => `that for ${pattern} has ${noField(path, [pattern], fields)}`)
+}
+
+const isUndocumented = (pattern: string): boolean => documentedTypesOf(pattern).length === 0
+
+function undocumented(pattern: string): string {
+  const prefixes = eventTypes.map((type) => type.replace(/[^.]+$/, '*'))
+  return `the type ${pattern}, which is not documented${nearest(pattern, pattern.endsWith('*') ? prefixes : eventTypes)}`
+}
+
+function isNoField(path: string, fields: ReadonlySet<string> | undefined): boolean {
+  return fields !== undefined && path.startsWith('data.') && !fields.has(path.split('.')[1] ?? '')
+}
+
+function noField(path: string, types: readonly string[], fields: ReadonlySet<string> = new Set()): string {
+  const guess = nearest(
+    path,
+    [...fields].map((field) => `data.${field}`),
+  )
+  return `${path}, which no documented event of ${types.join(', ')} has${guess}`
+}
+
+/** The fields of documented types; undefined where one is not documented. */
+function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
+  const documented = types.map(documentedTypesOf)
+  if (documented.some((found) => found.length === 0)) return undefined
+  return new Set(documented.flat().flatMap((type) => Object.keys(eventSchemas[type].shape.data.shape)))
+}
+
+function documentedTypesOf(pattern: string) {
+  return eventTypes.filter(
+    (type) => pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
+  )
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+/** Whether a path leads to a number in all documented events of these types that have it. */
+function isNumber(path: string, types: readonly string[]): boolean {
+  const [, name = ''] = /^data\.([^.]+)$/.exec(path) ?? []
+  const kinds = types.flatMap(documentedTypesOf).flatMap((type) => {
+    const shape: Readonly<Record<string, z.ZodType>> = eventSchemas[type].shape.data.shape
+    return Object.hasOwn(shape, name) ? [shape[name]?.type] : []
+  })
+  return kinds.length > 0 && kinds.every((kind) => kind === 'number')
+}

@@ -1,0 +1,62 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import { createControlClient } from '../../src/cli/control-client.ts'
+import { systemClock } from '../../src/clock.ts'
+import { createEarlyRefusal } from '../../src/emulator/refuse-all.ts'
+import { runCli } from '../support/cli.ts'
+
+/** What an emulator answers while it makes its world, so many times, and then to any request the same. */
+async function startLate(refusals: number, data: unknown) {
+  const refuse = createEarlyRefusal(systemClock, systemClock)
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked++
+    if (asked <= refusals) refuse(request, response)
+    else response.end(JSON.stringify({ success: true, data }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: () => asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const triggered = { type: 'wallet.large_trade', count: 1, isRaw: false, events: [{ eventId: 'evt_1', token: null }] }
+
+test('R92 trigger and secret wait for an emulator that is still making its world', async () => {
+  await using forTrigger = await startLate(2, triggered)
+  await using forSecret = await startLate(1, { alertSecret: 'whsec_1' })
+  const run = (line: string, url: string) =>
+    runCli([...line.split(' '), '--json', '--emulator', url], { cwd: tmpdir() })
+  const [trigger, secret] = await Promise.all([
+    run('trigger wallet.large_trade --timeout 0', forTrigger.url),
+    run('emulator secret --alerts', forSecret.url),
+  ])
+  expect(trigger).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('"eventId":"evt_1"') })
+  expect(secret).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('whsec_1') })
+  expect([forTrigger.asked(), forSecret.asked()]).toEqual([3, 2])
+})
+
+test('it is told of once, and waited for only so long; the stream waits, too, until it is told to end', async () => {
+  await using late = await startLate(2, [])
+  let waits = 0
+  const access = { url: late.url, token: 'token', onWait: () => void waits++ }
+  const { body } = await createControlClient(access).stream(['event'], AbortSignal.timeout(20_000))
+  await body?.cancel()
+  expect([late.asked(), waits]).toEqual([3, 1])
+
+  await using never = await startLate(Infinity, [])
+  const impatient = createControlClient({ url: never.url, token: 'token', readyWithinMs: 0 })
+  await expect(impatient.clock()).rejects.toMatchObject({ code: 'overloaded', exitCode: 75 })
+  expect(never.asked()).toBe(1)
+  const ending = new AbortController()
+  const onWait = () => ending.abort()
+  const ended = createControlClient({ url: never.url, token: 'token', onWait }).stream(['event'], ending.signal)
+  await expect(ended).rejects.toMatchObject({ name: 'AbortError' })
+})

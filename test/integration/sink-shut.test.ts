@@ -1,0 +1,148 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { HealthJson, HandlersJson } from '../../src/admin/views.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { sqliteUrl, startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { forPeople, runCli } from '../support/cli.ts'
+import { eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+
+/** Fails while a file `down` is beside it. */
+const sink = (name: string, cooldownMs: number) => `
+  import { defineSink } from 'onchain-inbox'
+  import { existsSync } from 'node:fs'
+  import { join } from 'node:path'
+  export default defineSink({
+    name: '${name}',
+    type: 'wallet.large_trade',
+    order: 'none',
+    retry: { attempts: 100, baseMs: 1, capMs: 1 },
+    breaker: { failures: 1, cooldownMs: ${cooldownMs}, capMs: ${cooldownMs} },
+    send() { if (existsSync(join(import.meta.dirname, 'down'))) throw new Error('connect ECONNREFUSED') },
+  })`
+
+const pausing = `
+  import { defineSink } from 'onchain-inbox'
+  export default defineSink({
+    name: 'polite',
+    type: 'token.new_listing',
+    send(items, ctx) {
+      ctx.pause(3_600_000)
+      throw new Error('it said 429')
+    },
+  })`
+
+const crash = `export default { type: 'pump.graduation', retry: { attempts: 1 }, run: () => process.exit(1) }`
+
+const arrival = (id: string, type = 'wallet.large_trade') => ({
+  ...anEvent(id, { type, key: id }),
+  raw: eventBytes({ id, type, data: {} }),
+})
+
+function ask(app: TestApp, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { Authorization: `Bearer ${app.adminToken}`, 'Content-Type': 'application/json' }
+  return fetch(`${app.adminUrl}${path}`, { ...init, headers })
+}
+
+async function shutOf(app: TestApp, handler: string) {
+  const { data } = (await (await ask(app, '/api/v1/handlers')).json()) as HandlersJson
+  return data.find(({ name }) => name === handler)?.shut
+}
+
+const healthOf = async (app: TestApp) => (await (await ask(app, '/api/v1/health')).json()) as HealthJson
+
+test('an open breaker and a pause are shown by the API, the metrics, handlers list and doctor, until they are over or the thread ends', async () => {
+  await using app = await startTestApp({
+    handlers: {
+      'held.mjs': sink('held', 3_600_000),
+      'quick.mjs': sink('quick', 20),
+      'polite.mjs': pausing,
+      'crash.mjs': crash,
+      down: '',
+    },
+  })
+  expect(await shutOf(app, 'held')).toBeNull()
+  await app.inbox.accept([arrival('a'), arrival('b'), arrival('c', 'token.new_listing')])
+  await until(async () => (await shutOf(app, 'held')) !== null, 'the breaker is open')
+  await until(async () => (await shutOf(app, 'polite')) !== null, 'the sink pauses')
+  await until(async () => ((await shutOf(app, 'quick'))?.failures ?? 0) > 1, 'the other was tried again')
+
+  const held = await shutOf(app, 'held')
+  const time = expect.stringMatching(/^\d{4}-.*Z$/)
+  const shut = { since: time, until: time, reason: 'breaker', failures: 1, error: 'connect ECONNREFUSED' }
+  expect(held).toEqual(shut)
+  expect(Date.parse(held?.until ?? '') - Date.parse(held?.since ?? '')).toBe(3_600_000)
+  expect(await shutOf(app, 'polite')).toEqual({ ...shut, reason: 'pause', failures: 0, error: null })
+  expect(await shutOf(app, 'crash')).toBeNull()
+
+  const waiting = async () => (await healthOf(app)).shut_sinks.find(({ handler }) => handler === 'held')?.open_runs
+  await until(async () => (await waiting()) === 2, 'what was begun is given back')
+  const { shut_sinks: sinks, not_loaded: gone } = await healthOf(app)
+  expect(sinks.find(({ handler }) => handler === 'held')).toEqual({ handler: 'held', ...held, open_runs: 2 })
+  expect(gone).toEqual([])
+
+  const openSinks = async () => {
+    const text = await (await ask(app, '/metrics')).text()
+    return Object.fromEntries(
+      [...text.matchAll(/^inbox_sink_open\{handler="(\w+)"\} (\d)$/gm)].map(([, ...row]) => row),
+    )
+  }
+  expect(await openSinks()).toEqual({ held: '1', quick: '1', polite: '0' })
+
+  await ask(app, '/api/v1/handlers/held', { method: 'PATCH', body: JSON.stringify({ concurrency: 3 }) })
+  const cli = (...args: string[]) =>
+    runCli(forPeople([...args, '--admin-url', app.adminUrl]), {
+      cwd: app.dir,
+      env: { INBOX_ADMIN_TOKEN: app.adminToken },
+    })
+  const listed = await cli('handlers', 'list')
+  expect(listed.out).toMatch(/^held +loaded +3, set /m)
+  expect(listed.out).toMatch(/^polite +loaded +8 /m)
+  expect(listed.out).toContain(`\
+held: it fails, and is left alone since ${held?.since}; 1 send in a row failed, the last with: connect ECONNREFUSED; one \
+item is tried from ${held?.until} on
+`)
+  expect(listed.out).toMatch(/^polite: it asked for a pause at \S+; its items wait until \S+Z$/m)
+  const doctor = await cli('doctor')
+  expect(doctor).toMatchObject({ code: 0, errors: '' })
+  expect(doctor.out).toMatch(/^warn {2}inbox /m)
+  expect(doctor.out).toContain(`the sink held fails, and is left alone since ${held?.since}: 2 items wait`)
+  expect(doctor.out).toMatch(/the sink polite asked for a pause until \S+Z: 1 item waits/)
+
+  // One closes because it works again, the other because its thread is gone.
+  await rm(join(app.dir, 'handlers/down'))
+  await until(async () => (await shutOf(app, 'quick')) === null, 'the quick one works again')
+  expect(await shutOf(app, 'held')).toEqual(held)
+  await app.inbox.accept([arrival('d', 'pump.graduation')])
+  await until(async () => (await shutOf(app, 'held')) === null, 'the thread has ended')
+  await until(async () => (await openSinks()).held === '0', 'it is open in the new thread')
+})
+
+test('doctor names handlers that are not loaded and hold open runs, beside a sidecar and without one', async () => {
+  await using dir = await createTempDir()
+  const settings = { INBOX_DATABASE_URL: sqliteUrl }
+  const handler = `export default { type: '*', run() {} }`
+  const warning = expect.stringContaining('1 open run of gone, which is not loaded')
+  // Nothing answers there, at once.
+  const service = { INBOX_API_URL: 'http://127.0.0.1:1' }
+  const env = { ...settings, ...service, INBOX_SECRETS: `main:${testSecret}`, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' }
+  {
+    await using app = await startTestApp({ dir: dir.path, settings, handlers: { 'gone.mjs': handler } })
+    await app.inbox.setPaused(null, true)
+    await app.inbox.accept([arrival('a')])
+    expect((await healthOf(app)).not_loaded).toEqual([])
+  }
+  await rm(join(dir.path, 'handlers/gone.mjs'))
+  const gone = [{ handler: 'gone', open_runs: 1 }]
+  const { out } = await runCli(['doctor', '--json'], { cwd: dir.path, env })
+  expect(JSON.parse(out)).toMatchObject({
+    checks: expect.arrayContaining([expect.objectContaining({ check: 'inbox', result: 'warn', found: warning })]),
+    health: { not_loaded: gone },
+  })
+  {
+    await using app = await startTestApp({ dir: dir.path, settings, handlers: { 'here.mjs': handler } })
+    expect((await healthOf(app)).not_loaded).toEqual(gone)
+  }
+})

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import net, { type AddressInfo, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import createKafka from '../../handlers/sinks/kafka.ts'
+import createNats from '../../handlers/sinks/nats.ts'
+import createRedis from '../../handlers/sinks/redis.ts'
+import createSql from '../../handlers/sinks/sql.ts'
+import { kafkaOptions } from '../../src/config/sinks/kafka.ts'
+import { natsOptions } from '../../src/config/sinks/nats.ts'
+import { redisOptions } from '../../src/config/sinks/redis.ts'
+import { sqlOptions } from '../../src/config/sinks/sql.ts'
+import type { SinkContext, SinkDefinition } from '../../src/dispatch/define-sink.ts'
+import { streamItem } from '../support/stream-sinks.ts'
+
+/** A server that takes connections; `answer` is all that it does with them. */
+async function startServer(answer: (data: string, socket: Socket) => void = () => {}, greeting = '') {
+  const sockets: Socket[] = []
+  const server = net.createServer((socket) => {
+    sockets.push(socket)
+    if (greeting !== '') socket.write(greeting)
+    socket.on('error', () => {}).on('data', (data) => answer(data.toString(), socket))
+    server.emit('taken')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    async taken(count: number) {
+      while (sockets.length < count) await once(server, 'taken')
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => void server.close(resolve))
+    },
+  }
+}
+
+const name = 'out'
+const sinks: Readonly<Record<string, (port: number) => Readonly<SinkDefinition<'*'>>>> = {
+  nats: (port) => createNats({ name, options: natsOptions.parse({ servers: `nats://127.0.0.1:${port}` }) }),
+  kafka: (port) =>
+    createKafka({ name, options: kafkaOptions.parse({ brokers: `127.0.0.1:${port}`, topic: 'events' }) }),
+  redis: (port) => createRedis({ name, options: redisOptions.parse({ url: `redis://127.0.0.1:${port}` }) }),
+  postgres: (port) =>
+    createSql({ name, options: sqlOptions.parse({ url: `postgres://u:p@127.0.0.1:${port}/d` }) }, { baseDir: '/' }),
+}
+
+/** Sends one item, and takes the time away once `asked`. */
+async function sendUntil(sink: Readonly<SinkDefinition<'*'>>, asked: () => Promise<unknown>): Promise<void> {
+  const late = new Error('time is over')
+  const controller = new AbortController()
+  const sending = Promise.resolve(sink.send([streamItem(1)], { signal: controller.signal } as SinkContext))
+  sending.catch(() => {})
+  await asked()
+  controller.abort(late)
+  await expect(sending).rejects.toBe(late)
+}
+
+test.each(Object.keys(sinks))(
+  'a send of %s ends when its time is over, and the next one opens another connection',
+  { timeout: 20_000 },
+  async (kind) => {
+    await using server = await startServer()
+    const sink = sinks[kind]!(server.port)
+    await sendUntil(sink, () => server.taken(1))
+    await sendUntil(sink, () => server.taken(2))
+    expect(server.sockets).toHaveLength(2)
+    await expect(
+      Promise.resolve(sink.send([streamItem(1)], { signal: AbortSignal.abort('at once') } as SinkContext)),
+    ).rejects.toBe('at once')
+    await sink.close?.()
+  },
+)
+
+test(
+  'a NATS that takes messages and acknowledges none is left when the time is over',
+  { timeout: 20_000 },
+  async () => {
+    const published = Promise.withResolvers<void>()
+    const info = { server_id: 'S', version: '2.10.0', proto: 1, headers: true, max_payload: 1_000_000 }
+    await using server = await startServer(
+      (data, socket) => {
+        if (data.includes('PING')) socket.write('PONG\r\n')
+        if (data.includes('HPUB')) published.resolve()
+      },
+      `INFO ${JSON.stringify(info)}\r\n`,
+    )
+    const sink = sinks['nats']!(server.port)
+    await sendUntil(sink, () => published.promise)
+    if (!server.sockets[0]!.destroyed) await once(server.sockets[0]!, 'close')
+    await sink.close?.()
+  },
+)

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { createEventAccess } from '../../src/admin/views.ts'
+import { routes } from '../../src/admin/routes.ts'
+import { judgeRegistration } from '../../src/cli/doctor-registration.ts'
+import { createTestClock } from '../../src/clock.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { digestOf } from '../../src/registration/wanted.ts'
+
+const url = 'https://example.com/hook?token=in-the-query'
+const subscribe = { url, events: ['*'], secret: 'main' }
+const wanted = { url, events: ['*'], secretLabel: 'main' }
+const body = { digest: digestOf(wanted), url, events: ['*'], secret_label: 'main', replaces: null }
+
+const readEvent = () => {
+  throw new Error('no event is read here')
+}
+
+function setUp() {
+  const clock = createTestClock()
+  const access = createEventAccess({ inbox: createMemoryInbox({ clock }), readEvent, now: () => clock.now() })
+  return { clock, access }
+}
+
+test('what the admin API logs of a registration is which, how it stands, and where to without the query', async () => {
+  const { access } = setUp()
+  const post = async (path: string, given: unknown) => {
+    const route = routes.find((one) => one.method === 'post' && one.path === path)!
+    return route.toLog!(await route.answer(access, { id: '1', query: {}, body: given }))
+  }
+  const logged = { id: 1, url: 'https://example.com/hook' }
+  expect(await post('/subscription', body)).toEqual({ ...logged, state: 'begun' })
+  expect(await post('/subscription/:id/end', { state: 'failed', answer: null })).toEqual({ ...logged, state: 'failed' })
+})
+
+test('doctor says how the registration stands: nothing where there is none and none is wanted', async () => {
+  const { access, clock } = setUp()
+  const judge = async (setting: typeof subscribe | null) => {
+    const { subscription } = await access.showSubscription()
+    return judgeRegistration(subscription, setting, clock.now()).map(({ result, found }) => `${result} ${found}`)
+  }
+  expect(await judge(null)).toEqual([])
+  expect(await judge(subscribe)).toEqual(['warn not registered with the service, as the setting subscribe wants it'])
+  const { subscription } = await access.beginSubscription(body)
+  const at = subscription!.at
+  expect(await judge(subscribe)).toEqual([`ok begun at ${at}: https://example.com/hook`])
+  await clock.advance(60_000)
+  expect(await judge(null)).toEqual([`warn begun at ${at}, and nobody knows how it ended: it may or may not be there`])
+  await access.endSubscription('1', { state: 'registered', answer: null })
+  expect(await judge(subscribe)).toEqual([`ok registered since ${at}: https://example.com/hook`])
+  expect(await judge({ ...subscribe, secret: 'next' })).toEqual([
+    `warn registered since ${at}, for something else than the setting subscribe says`,
+  ])
+})
