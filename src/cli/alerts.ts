@@ -13,8 +13,9 @@ import {
   withApi,
   type ApiList,
   type RestCommandOptions,
+  type RestListOptions,
 } from './rest-client.ts'
-import { networkOption, renderFacts } from './tokens.ts'
+import { networkOption, renderFacts } from './rest-parts.ts'
 
 interface CreateOptions extends RestCommandOptions {
   readonly type: AlertType
@@ -23,11 +24,6 @@ interface CreateOptions extends RestCommandOptions {
   readonly threshold: number
   readonly webhookUrl: string
   readonly label?: string
-}
-
-interface ListOptions extends RestCommandOptions {
-  readonly limit: number
-  readonly cursor?: string
 }
 
 /** `onchain-inbox alerts create|list` (R57, R58). */
@@ -60,7 +56,7 @@ export function addAlertsCommand(program: Command): void {
     .description('list the alerts of the account, where the service does that: it is not documented')
     .option('--limit <number>', 'how many', parseCount, 20)
     .option('--cursor <cursor>', 'go on behind an earlier list')
-  asRestCommand(list, 'alerts list').action(async (options: ListOptions) => {
+  asRestCommand(list, 'alerts list').action(async (options: RestListOptions) => {
     const { limit, cursor } = options
     await withApi(options, async (api) => {
       const found = await collectPages((query) => api.listAlerts(query).page(), limit, cursor).catch(noList)

@@ -17,6 +17,12 @@ export interface RestCommandOptions extends OutputOptions {
   readonly config?: string
 }
 
+/** Those of a command that lists. */
+export interface RestListOptions extends RestCommandOptions {
+  readonly limit: number
+  readonly cursor?: string
+}
+
 /** Gives a command the options that say where the service is. */
 export function withApiOptions(command: Command): Command {
   return command

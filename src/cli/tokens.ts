@@ -1,5 +1,5 @@
-import { Option, type Command } from 'commander'
-import { networkIds, type NetworkId } from '../../schema/index.ts'
+import type { Command } from 'commander'
+import type { NetworkId } from '../../schema/index.ts'
 import type { Token } from '../client/index.ts'
 import { moreLine, parseCount } from './event-command.ts'
 import { printResult, renderTable } from './output.ts'
@@ -11,16 +11,16 @@ import {
   withApi,
   type ApiList,
   type RestCommandOptions,
+  type RestListOptions,
 } from './rest-client.ts'
+import { networkOption, renderFacts } from './rest-parts.ts'
 
 interface GetOptions extends RestCommandOptions {
   readonly network: NetworkId
 }
 
-interface SearchOptions extends RestCommandOptions {
+interface SearchOptions extends RestListOptions {
   readonly network?: NetworkId
-  readonly limit: number
-  readonly cursor?: string
 }
 
 /** `onchain-inbox tokens get|search` (R64, R65). */
@@ -55,21 +55,6 @@ export function addTokensCommand(program: Command): void {
       printResult(list, options, renderTokens)
     })
   })
-}
-
-export function networkOption(): Option {
-  return new Option('--network <network>', 'on which network').choices(networkIds)
-}
-
-/** The members of an object, one a line: those of objects in it behind a dot. */
-export function renderFacts(title: string, value: object): string {
-  const rowsOf = (part: object, prefix: string): string[][] =>
-    Object.entries(part).flatMap(([name, member]: [string, unknown]) => {
-      const isNested =
-        typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype
-      return isNested ? rowsOf(member, `${prefix}${name}.`) : [[prefix + name, cellOf(member)]]
-    })
-  return renderTable([title, ''], rowsOf(value, ''))
 }
 
 function renderTokens(list: ApiList<Token>): string {

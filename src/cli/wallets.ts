@@ -13,7 +13,7 @@ import {
   type ApiList,
   type RestCommandOptions,
 } from './rest-client.ts'
-import { networkOption, renderFacts } from './tokens.ts'
+import { networkOption, renderFacts } from './rest-parts.ts'
 
 interface WalletOptions extends RestCommandOptions {
   readonly network: NetworkId

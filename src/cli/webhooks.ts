@@ -11,12 +11,8 @@ import {
   withApi,
   type ApiList,
   type RestCommandOptions,
+  type RestListOptions,
 } from './rest-client.ts'
-
-interface ListOptions extends RestCommandOptions {
-  readonly limit: number
-  readonly cursor?: string
-}
 
 /** `onchain-inbox webhooks list|delete`: no page of the service says that it does these (A22). `subscribe` makes one. */
 export function addWebhooksCommand(program: Command): void {
@@ -29,7 +25,7 @@ export function addWebhooksCommand(program: Command): void {
     .description('list the webhooks of the account, where the service does that: it is not documented')
     .option('--limit <number>', 'how many', parseCount, 20)
     .option('--cursor <cursor>', 'go on behind an earlier list')
-  asRestCommand(list, 'webhooks list').action(async (options: ListOptions) => {
+  asRestCommand(list, 'webhooks list').action(async (options: RestListOptions) => {
     const { limit, cursor } = options
     await withApi(options, async (api) => {
       const fetchPage = (query: { readonly limit: number; readonly cursor: string | undefined }) =>
