@@ -10,8 +10,10 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync(out, { recursive: true, force: true })
 // By its path: `typescript-5`, for generators, has a `tsc` as well.
 run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
-const page = ['--outDir', join(out, 'src/emulator/dashboard'), '--emptyOutDir', '--logLevel', 'warn']
-run('vite/bin/vite.js', 'build', '--config', 'src/emulator/dashboard/vite.config.ts', ...page)
+for (const page of ['src/console', 'src/emulator/dashboard']) {
+  const to = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
+  run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...to)
+}
 chmodSync(join(out, 'src/cli.js'), 0o755)
 
 function run(file, ...args) {

@@ -1,17 +1,26 @@
 import type { Readable } from 'node:stream'
 import { createAdminApp } from './admin/server.ts'
-import { resolveAdminToken } from './admin/auth.ts'
+import { resolveAdminToken } from './admin/token-file.ts'
 import { createMetrics } from './admin/metrics.ts'
+import { createConsolePages } from './admin/pages.ts'
 import { createClient } from './client/index.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import { describeSettings } from './config/described.ts'
 import type { HandlerInfo } from './dispatch/runner-protocol.ts'
 import { findHandlerFiles } from './dispatch/registry.ts'
 import { startRunner } from './dispatch/runner.ts'
+import { createPaces } from './dispatch/pace.ts'
 import { sourcesOf } from './dispatch/sources.ts'
+import { freeBytesOf } from './health/free-bytes.ts'
+import { createMeter } from './health/meter.ts'
+import { observeWith } from './health/observer.ts'
+import { createReconciler, type ReconcilerOptions } from './health/reconcile.ts'
+import { createHealthWatch } from './health/watch.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
+import { isLoopback } from './loopback.ts'
 import { createDiskGuard, nearlyFull } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
 import { openInbox, reportWaiting, startServing } from './open-inbox.ts'
@@ -19,9 +28,11 @@ import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest, readAsEvent } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
 import { createRejectLog } from './receiver/reject-log.ts'
+import { createRejects } from './receiver/rejects.ts'
 import { createReceiverApp } from './receiver/server.ts'
 import { createReceiverRegistration } from './registration/at-start.ts'
 import { createSecretsSource, type SecretsSource } from './secrets.ts'
+import { createTracer } from './tracing.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -66,6 +77,13 @@ const runShare = 0.5
 /** A large act, pruning for instance, is answered when it is done. */
 const adminTimeoutMs = 300_000
 
+/** More than can listen to the live stream, so that there are some left for everything else. */
+const adminConnections = 250
+
+const beyondLoopback =
+  'the admin side can be reached from other machines, and has no TLS of its own: whoever is between can read its tokens. Have it ' +
+  'listen on 127.0.0.1 behind a proxy with TLS, or allow none but that proxy to reach it'
+
 /** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
 export async function startApp(options: AppOptions): Promise<App> {
   await using opened = new AsyncDisposableStack()
@@ -103,7 +121,17 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => retention.close())
-  const metrics = createMetrics({ inbox, clock, handlers: () => runner.handlers, shut: () => runner.shut })
+  const meter = createMeter(clock)
+  const secretLabels = () => secrets.current().map(({ label }) => label)
+  const metrics = createMetrics({
+    inbox,
+    clock,
+    handlers: () => runner.handlers,
+    shut: () => runner.shut,
+    health: { watch: () => watch, totals: () => meter.totals(), index: inbox, secretLabels },
+  })
+  const observer = observeWith(metrics, meter)
+  const paces = createPaces(clock)
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
   const runner = await startRunner({
@@ -123,7 +151,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       options.onReloaded?.(handlers, changed)
       reportWaiting(inbox, handlers, log).catch(() => {})
     },
-    onSettled: (counts) => metrics.attemptsSettled(counts),
+    onSettled(counts) {
+      metrics.attemptsSettled(counts)
+      paces.add(counts)
+    },
     onReplaced: () => metrics.runnerReplaced(),
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
@@ -140,30 +171,70 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const pressure = createPressure(commits.pending, config.bodyLimitBytes, () => disk.isLow())
   opened.defer(() => pressure.close())
 
+  const watch = createHealthWatch({
+    inbox,
+    meter,
+    clock,
+    log,
+    storeHealth: state.health,
+    freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
+    reserveBytes,
+    handlers: () => runner.handlers.map(({ name }) => name),
+    shut: () => runner.shut,
+    secretLabels,
+    consoleUrl: config.consoleUrl ?? null,
+    // Where the sender counts what it sent, nothing else is to be stored.
+    storesEvents: options.hasSender !== true,
+  })
+  opened.defer(() => watch.close())
+  const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
+  opened.defer(() => reconciler.close())
+
+  const rejects = createRejects({
+    clock,
+    secrets: () => secrets.current(),
+    signatureHeader: config.signatureHeader,
+    trustedProxies: config.trustedProxies,
+  })
+  const described = describeSettings(config)
   const adminToken = await resolveAdminToken(config)
+  const adminApp = createAdminApp({
+    inbox,
+    metrics,
+    state,
+    log,
+    clock,
+    pages: await createConsolePages(),
+    token: adminToken,
+    viewerToken: config.admin.viewerToken,
+    hosts: [config.admin.host, ...config.admin.hosts],
+    handlers: () => runner.handlers,
+    shut: () => runner.shut,
+    readEvent: readAsEvent,
+    now: () => clock.now(),
+    onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
+    onRecall: (handler) => runner.recall(handler),
+    meter,
+    watch,
+    reconciler,
+    rejects,
+    settings: () => described,
+    secretLabels,
+    paces: () => paces.current(),
+    startedAt: clock.now(),
+  })
   const admin = await startHttpServer({
     host: config.admin.host,
     port: config.admin.port,
     portSetting: 'INBOX_ADMIN_PORT',
-    maxConnections: 100,
+    maxConnections: adminConnections,
     socketTimeoutMs: adminTimeoutMs,
     keepAliveMs: config.keepAliveMs,
-    handler: createAdminApp({
-      inbox,
-      metrics,
-      state,
-      log,
-      token: adminToken,
-      hosts: [config.admin.host, ...config.admin.hosts],
-      handlers: () => runner.handlers,
-      shut: () => runner.shut,
-      readEvent: readAsEvent,
-      now: () => clock.now(),
-      onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
-      onRecall: (handler) => runner.recall(handler),
-    }),
+    handler: adminApp,
   })
   opened.defer(() => admin.close(0))
+  opened.defer(() => adminApp.close())
+  if (!isLoopback(config.admin.host)) log.warn({ adminUrl: admin.url }, beyondLoopback)
 
   const registration = registrationOf(options, inbox, secrets)
   opened.defer(() => registration?.close(graceMs(registrationShare)))
@@ -185,18 +256,20 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
         secrets: () => secrets.current(),
         clock,
         log,
-        observer: metrics,
+        observer,
         unusableStatus: config.unusableStatus,
       }),
       pressure,
-      observer: metrics,
+      observer,
       log,
-      logReject: createRejectLog({ log, clock, trustedProxies: config.trustedProxies }),
+      logReject: createRejectLog({ log, clock, trustedProxies: config.trustedProxies, rejects }),
       state,
+      tracer: createTracer(),
     }),
   })
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
+  watch.start()
   // The first step of a stop: readiness goes, every reply closes its connection.
   opened.defer(() => {
     state.stopping = true
@@ -210,6 +283,23 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
+}
+
+/** A client of its own for each reconcile: its pace is that of the plan. Null: there is no access to the service. */
+function reconcileClientOf({ config: { api }, log, clock }: AppOptions): ReconcilerOptions['client'] {
+  if (api === undefined) return null
+  return (signal, onRequest) =>
+    createClient({
+      baseUrl: api.url,
+      apiKey: api.key,
+      clock,
+      log,
+      signal,
+      fetch(...request) {
+        onRequest()
+        return fetch(...request)
+      },
+    })
 }
 
 /** Registers the receiver with the service once it listens, if the settings say so. */

@@ -3,8 +3,9 @@ import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/credentials.ts'
 import { parseSettings } from './config/parse.ts'
 import { settings, type SettingValues } from './config/settings.ts'
-import { collectSettings, type ConfigSources, type GivenSettings } from './config/sources.ts'
+import { collectSettings, type ConfigSources, type GivenSettings, type SettingOrigins } from './config/sources.ts'
 import { loadSinks, type ConfiguredSink } from './config/sinks/load.ts'
+import { isOwnPattern } from './config/sinks/notify.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './config/subscribe.ts'
 import { describeBytes, type DatabaseSetting } from './config/values.ts'
 import { InboxError } from './errors.ts'
@@ -24,12 +25,16 @@ export interface Config {
     readonly hosts: readonly string[]
     /** Absent on loopback and with a database file only: then one is made at start and kept beside that. */
     readonly token?: string
+    /** Of those who may look and not act; absent: there are none. Never the same as `token`. */
+    readonly viewerToken?: string
   }
   readonly database: DatabaseSetting
   /** Null: there is none, and none was asked for. */
   readonly handlersDir: string | null
   /** Sinks of the settings, INBOX_FORWARD_URL among them. */
   readonly sinks: readonly ConfiguredSink[]
+  /** Where links to the console lead, without a slash at their end; absent: not known. */
+  readonly consoleUrl?: string
   /** What relative paths in them start at. */
   readonly baseDir: string
   /** What the receiver registers itself for at start, with the label of one of the secrets. */
@@ -57,6 +62,8 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly logLevel: SettingValues['INBOX_LOG_LEVEL']
   readonly secretsSource: SecretsOrigin
+  /** Where what differs from the defaults was set. */
+  readonly origins: SettingOrigins
   /** What is odd but no reason not to start: unknown INBOX_* variables and the like. */
   readonly warnings: readonly string[]
 }
@@ -92,11 +99,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     at,
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
-  const { secretsSource, token, tls, apiKey } = credentials
+  const { secretsSource, token, viewerToken, tls, apiKey } = credentials
   const { sinks, ...checked } = await loadSinks({
     sinks: values.INBOX_SINKS,
     routes: values.INBOX_ROUTES,
     forwardUrl: values.INBOX_FORWARD_URL,
+    notify: values.INBOX_NOTIFY,
     isIncomplete: sinkSettings.some((name) => given.values[name] !== undefined && values[name] === undefined),
     databaseFile: values.INBOX_DATABASE_URL.kind === 'sqlite' ? at(values.INBOX_DATABASE_URL.file) : undefined,
     env: options.env,
@@ -133,10 +141,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       port: values.INBOX_ADMIN_PORT,
       hosts: values.INBOX_ADMIN_HOSTS,
       ...(token === undefined ? {} : { token }),
+      ...(viewerToken === undefined ? {} : { viewerToken }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
     handlersDir: handlersDirOf(values, given.values, sinks, at),
     sinks,
+    ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
     baseDir: options.cwd,
     ...(subscribe !== undefined && { subscribe: withLabel(subscribe, labels) }),
     ...(values.INBOX_API_URL !== undefined &&
@@ -158,6 +168,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     trustedProxies: values.INBOX_TRUSTED_PROXIES,
     logLevel: values.INBOX_LOG_LEVEL,
     secretsSource,
+    origins: given.origins,
     warnings,
   })
 }
@@ -170,7 +181,8 @@ function handlersDirOf(
   at: (path: string) => string,
 ): string | null {
   const dir = at(values.INBOX_HANDLERS)
-  const isNeeded = sinks.every(({ routes }) => routes.length === 0) || given.INBOX_HANDLERS !== undefined
+  const isOwn = ({ types }: ConfiguredSink['routes'][number]) => types.every(isOwnPattern)
+  const isNeeded = sinks.every(({ routes }) => routes.every(isOwn)) || given.INBOX_HANDLERS !== undefined
   return isNeeded || existsSync(dir) ? dir : null
 }
 
@@ -238,9 +250,11 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['admin address', `http://${inUrl(admin.host)}:${admin.port}`],
     ['admin host names', orNone(admin.hosts)],
     ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
+    ['viewer token', admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set'],
     ['database', database.kind === 'sqlite' ? `SQLite file ${database.file}` : 'memory (lost when the process ends)'],
     ['handlers', config.handlersDir ?? 'none'],
     ...(config.sinks.length === 0 ? [['sinks', 'none'] as const] : config.sinks.map(describeSink)),
+    ['console address', config.consoleUrl ?? 'not set (warnings come without links)'],
     ['registered for', config.subscribe === undefined ? 'nothing by itself' : describeSubscribe(config.subscribe)],
     ['REST service', config.api === undefined ? 'not set' : `${config.api.url} (key: set)`],
     ['runs at once', String(config.concurrency)],

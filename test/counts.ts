@@ -44,6 +44,18 @@ export const counts = {
   clientRequestRuns: long ? 20_000 : 500,
   /** Hostile texts that each chat is sent. */
   chatRuns: long ? 2_000 : 40,
+  /** Events whose index is compared with what stands in the store, and kills while it is built. */
+  indexedEvents: long ? 1_000_000 : 3_000,
+  indexKills: long ? 100 : 2,
+  eventsWhileKilled: long ? 100_000 : 3_000,
+  /** Bodies, and searches, that nobody has thought of. */
+  indexFuzzRuns: long ? 20_000 : 100,
+  /** Requests to the admin API that nobody has thought of. */
+  adminRequests: long ? 5_000 : 200,
+  /** Refused deliveries whose explanation must not hold what is secret. */
+  rejectSamples: long ? 2_000 : 100,
+  /** Rows of the console's list of events, scrolled through. */
+  scrolledRows: long ? 10_000 : 4_000,
   /** Colours and widths in which every page of the dashboard is looked at. */
   dashboardLooks: long ? 4 : 2,
   /** How many times as fast as real time the first minute of the ladder passes. */

@@ -35,6 +35,7 @@ export default function createForward(
           'Idempotency-Key': headerText(item.idempotencyKey),
           'X-Inbox-Event-Id': headerText(item.event.id),
           'X-Inbox-Attempt': String(item.attempt),
+          ...(item.traceparent !== null && { traceparent: item.traceparent }),
         },
         body,
         signal,

@@ -3,6 +3,7 @@ import type { OpsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { cut, expectSuccess, fittingId, isAtLeast, readChoice, readPayload, readText } from './common/incident.ts'
 import { toMessage, type Severity } from './common/message.ts'
+import { toOwnWarning } from './common/own-message.ts'
 import { hider, postJson } from './common/post.ts'
 
 type Options = SinkSetup<OpsgenieOptions>['options']
@@ -24,7 +25,10 @@ const priorities: Readonly<Record<Severity, string>> = { critical: 'P1', warning
 const expected =
   "the sink takes { message, description, priority } to open an alert, or { action: 'acknowledge' | 'close', alias } for one that is open"
 
-/** Opens an alert at Opsgenie for each event from `minSeverity` on, once: its alias is the event's id. */
+/**
+ * Opens an alert at Opsgenie for each event from `minSeverity` on, once: its alias is the event's id. That of a warning of the inbox
+ * itself is closed when the warning is over.
+ */
 export default function createOpsgenie({ name, options }: SinkSetup<OpsgenieOptions>): Readonly<SinkDefinition> {
   const { apiKey, baseUrl } = options
   const hide = hider([apiKey])
@@ -57,15 +61,27 @@ function toAct(item: SinkItem, options: Options): Act | undefined {
 
 function alertOfEvent({ event }: SinkItem, { minSeverity, team, tags }: Options): Act | undefined {
   const message = toMessage(event)
+  const warning = toOwnWarning(event)
+  const alias = fittingId(warning?.incident ?? event.id, longestAlias)
+  if (warning?.isOver === true) {
+    if (!isAtLeast(warning.level, minSeverity)) return undefined
+    return { path: `/${encodeURIComponent(alias)}/close?identifierType=alias`, body: { source: 'onchain-inbox' } }
+  }
   if (!isAtLeast(message.severity, minSeverity)) return undefined
   const links = message.links.map(({ label, url }) => `${label}: ${url}`)
   const facts = message.facts.map(([label, value]) => `${label}: ${value}`)
   const details = [...message.facts, ['event id', event.id], ['event type', event.type]]
   const body = {
     message: cut(message.title, longestMessage),
-    alias: fittingId(event.id, longestAlias),
+    alias,
     description: cut(
-      [message.title, ...facts, ...links, `created at: ${event.created_at}`].join('\n'),
+      [
+        message.title,
+        ...(message.text === undefined ? [] : [message.text]),
+        ...facts,
+        ...links,
+        `created at: ${event.created_at}`,
+      ].join('\n'),
       longestDescription,
     ),
     details: Object.fromEntries(

@@ -3,6 +3,7 @@ import type { PagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
 import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
 import { cut, expectSuccess, fittingId, isAtLeast, readChoice, readPayload, readText } from './common/incident.ts'
 import { toMessage } from './common/message.ts'
+import { toOwnWarning } from './common/own-message.ts'
 import { hider, postJson } from './common/post.ts'
 
 type Options = SinkSetup<PagerdutyOptions>['options']
@@ -14,7 +15,10 @@ const mostData = 100_000
 const expected =
   "the sink takes { summary, severity, details } to open an alert, or { action: 'acknowledge' | 'resolve', dedupKey } for one that is open"
 
-/** Opens an alert at PagerDuty for each event from `minSeverity` on, once: its `dedup_key` is the event's id. */
+/**
+ * Opens an alert at PagerDuty for each event from `minSeverity` on, once: its `dedup_key` is the event's id. That of a warning of the
+ * inbox itself is resolved when the warning is over.
+ */
 export default function createPagerduty({ name, options }: SinkSetup<PagerdutyOptions>): Readonly<SinkDefinition> {
   const hide = hider([options.routingKey])
   return defineSink({
@@ -48,10 +52,15 @@ function toBody(item: SinkItem, options: Options): object | undefined {
 
 function alertOfEvent({ event }: SinkItem, { source, minSeverity }: Options): object | undefined {
   const message = toMessage(event)
+  const warning = toOwnWarning(event)
+  if (warning?.isOver === true) {
+    if (!isAtLeast(warning.level, minSeverity)) return undefined
+    return { event_action: 'resolve', dedup_key: fittingId(warning.incident, longestKey) }
+  }
   if (!isAtLeast(message.severity, minSeverity)) return undefined
   return {
     event_action: 'trigger',
-    dedup_key: fittingId(event.id, longestKey),
+    dedup_key: fittingId(warning?.incident ?? event.id, longestKey),
     client: 'onchain-inbox',
     payload: {
       summary: cut(message.title, longestSummary),
@@ -62,6 +71,7 @@ function alertOfEvent({ event }: SinkItem, { source, minSeverity }: Options): ob
       class: event.type,
       custom_details: {
         ...Object.fromEntries(message.facts),
+        ...(message.text !== undefined && { text: message.text }),
         event_id: event.id,
         ...(event.raw.length <= mostData && { data: event.data }),
       },

@@ -1,84 +1,47 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { chmod, link, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { dirname } from 'node:path'
-import { adminTokenPattern } from '../admin-token.ts'
-import type { Config } from '../config.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopback, withoutBrackets } from '../loopback.ts'
-import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
-
-const ownerOnly = 0o600
-
-/** Where the token that was made for a database is kept. */
-export function adminTokenFile(databaseFile: string): string {
-  return `${databaseFile}.admin-token`
-}
-
-/**
- * The token of the admin side: the one that was set, otherwise, on loopback and with a database file only, one that is made
- * once and kept beside that file, readable by its owner only.
- *
- * @throws InboxError `config_invalid` if a token must be set, or the file of the one that was made cannot be used
- */
-export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin' | 'database'>): Promise<string> {
-  if (admin.token !== undefined) return admin.token
-  if (!isLoopback(admin.host) || database.kind === 'memory') {
-    throw new InboxError('config_invalid', 'the admin side needs a token: set INBOX_ADMIN_TOKEN')
-  }
-  const file = adminTokenFile(database.file)
-  await makeTokenFile(file)
-  return readTokenFile(file)
-}
-
-/** Makes the file if it is not there. It appears with all of its content or not at all, and never replaces another. */
-async function makeTokenFile(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  try {
-    await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: ownerOnly, flush: true })
-    await link(draft, file)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
-async function readTokenFile(file: string): Promise<string> {
-  const { mode } = await stat(file)
-  if ((mode & 0o077) !== 0) await chmod(file, ownerOnly)
-  const token = withoutLineBreak(await readSecretFile(file))
-  if (adminTokenPattern.test(token)) return token
-  throw new InboxError(
-    'config_invalid',
-    `${file} does not hold a token: delete it, and a new one is made at the next start`,
-  )
-}
+import { readCookies } from '../session/cookie.ts'
+import type { Role, RoleOf } from './roles.ts'
+import type { Session, Sessions } from './sessions.ts'
 
 export interface GuardOptions {
-  readonly token: string
+  readonly roleOf: RoleOf
+  readonly sessions: Pick<Sessions, 'find'>
   /** Host names that are allowed beside those of loopback; one with a port goes with that port only. */
   readonly hosts: readonly string[]
 }
 
-/** Gives null, or the error that says why the request is refused. */
-export type RequestCheck = (request: IncomingMessage) => InboxError | null
+/** Who sent a request, and how that is known. */
+export interface Caller {
+  readonly role: Role
+  readonly via: 'token' | 'session'
+  /** For the audit: `operator (session) 127.0.0.1`. */
+  readonly by: string
+  /** Null: by a token. */
+  readonly session: Session | null
+}
+
+/** Throws the error that says why the request is refused. */
+export type RequestCheck = (request: IncomingMessage) => void
 
 export interface Guard {
   /** The Host header names this server: else a page of another origin has had its name resolved to this address. */
   readonly checkHost: RequestCheck
   /** A request that changes something does not come from a page of another origin. */
   readonly checkOrigin: RequestCheck
-  readonly checkToken: RequestCheck
+  /**
+   * By the token that the request carries, and only without one by its session; that is taken from the own page only.
+   *
+   * @throws InboxError `unauthorized` without a credential that is right, `forbidden` for a session from a page of another origin
+   */
+  authenticate(request: IncomingMessage): Caller
 }
 
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** The checks that stand before the admin side. */
-export function createGuard({ token, hosts }: GuardOptions): Guard {
-  const expected = digest(token)
+export function createGuard({ roleOf, sessions, hosts }: GuardOptions): Guard {
   const allowed = new Set(hosts.map((host) => withoutBrackets(host.toLowerCase())))
 
   const isAllowedHost = (header: string) => {
@@ -91,26 +54,63 @@ export function createGuard({ token, hosts }: GuardOptions): Guard {
   return {
     checkHost(request) {
       const [host, ...others] = request.headersDistinct.host ?? []
-      if (host !== undefined && others.length === 0 && isAllowedHost(host.toLowerCase())) return null
-      return new InboxError('forbidden', 'the Host header does not name this server; allow it by INBOX_ADMIN_HOSTS')
+      if (host !== undefined && others.length === 0 && isAllowedHost(host.toLowerCase())) return
+      throw new InboxError('forbidden', 'the Host header does not name this server; allow it by INBOX_ADMIN_HOSTS')
     },
     checkOrigin(request) {
-      if (safeMethods.has(request.method)) return null
-      const { origin, host } = request.headers
-      const site = request.headers['sec-fetch-site']
-      const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
-      if (isSameOrigin && (site === undefined || site === 'same-origin' || site === 'none')) return null
-      return new InboxError('forbidden', 'the request comes from a page of another origin')
+      if (!safeMethods.has(request.method)) refuseOtherOrigin(request)
     },
-    checkToken(request) {
-      const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
-      // Digests have one length, whatever came: timingSafeEqual insists on it, and neither content nor length shows.
-      if (given !== undefined && timingSafeEqual(digest(given), expected)) return null
-      return new InboxError('unauthorized', 'expected the header "Authorization: Bearer <token>" with the admin token')
+    authenticate(request) {
+      const { authorization = '' } = request.headers
+      // Whatever else a proxy in front asks for does not hide the session.
+      if (/^Bearer(?:\s|$)/i.test(authorization)) {
+        const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? []
+        const role = token === undefined ? null : roleOf(token)
+        if (role === null) throw unauthorized()
+        return { role, via: 'token', by: describeCaller(role, 'token', request), session: null }
+      }
+      const session = sessionOf(request, sessions)
+      if (session === null) throw unauthorized()
+      // A page on another port of this machine is of the same site: its requests carry the cookie.
+      refuseOtherOrigin(request)
+      const { role } = session
+      return { role, via: 'session', by: describeCaller(role, 'session', request), session }
     },
   }
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+/** As the audit names a caller. */
+export function describeCaller(role: Role, via: Caller['via'], request: IncomingMessage): string {
+  return `${role} (${via}) ${addressOf(request)}`
+}
+
+/** Where a request comes from; an IPv4 address as a socket of IPv6 shows it: as itself. */
+export function addressOf({ socket }: IncomingMessage): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+}
+
+/** Cookies are for all ports of a host, so that the name tells one receiver from another. */
+export function sessionCookie({ socket }: IncomingMessage): string {
+  return `inbox_session_${socket.localPort}`
+}
+
+/** The session of a request, wherever that comes from; null if it has none, or only one that is over. */
+export function sessionOf(request: IncomingMessage, sessions: Pick<Sessions, 'find'>): Session | null {
+  return sessions.find(readCookies(request, sessionCookie(request)))
+}
+
+/** @throws InboxError `forbidden` for what a browser sends for a page of another origin: `Sec-Fetch-Site` and `Origin` tell */
+function refuseOtherOrigin({ headers }: IncomingMessage): void {
+  const { origin, host, 'sec-fetch-site': site } = headers
+  const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
+  if (isSameOrigin && (site === undefined || site === 'same-origin' || site === 'none')) return
+  throw new InboxError('forbidden', 'the request comes from a page of another origin')
+}
+
+function unauthorized(): InboxError {
+  return new InboxError(
+    'unauthorized',
+    'expected the header "Authorization: Bearer <token>" with the admin token, or the cookie of a session of the console: ' +
+      'sign in there',
+  )
 }

@@ -5,6 +5,8 @@ import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
+import { createAttemptHistogram } from './attempt-histogram.ts'
+import { registerHealthMetrics, type HealthMetricsSource } from './health-metrics.ts'
 
 export interface MetricsOptions {
   readonly inbox: Pick<ViewPort, 'stats'>
@@ -13,6 +15,7 @@ export interface MetricsOptions {
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
   /** Which of them are sinks that are left alone, by name. */
   readonly shut?: () => ReadonlyMap<string, Shut>
+  readonly health?: HealthMetricsSource
 }
 
 /** What the process counts. The observing calls are made for each request: they do no more than add to a number. */
@@ -29,7 +32,7 @@ const ackBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Creates the metrics of one process, with those of Node beside its own. */
-export function createMetrics({ inbox, clock, handlers, shut }: MetricsOptions): Metrics {
+export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsOptions): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -50,9 +53,10 @@ export function createMetrics({ inbox, clock, handlers, shut }: MetricsOptions):
   const rejects = tally(registry, 'inbox_rejects_total', 'Requests that were refused for good', ['reason'])
   const refusals = tally(registry, 'inbox_refusals_total', 'Deliveries that were answered 503', ['code'])
   const attempts = tally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
-  const seconds = tally(registry, 'inbox_attempt_seconds_total', 'Time that attempts took', ['handler', 'result'])
+  const attemptSeconds = createAttemptHistogram(registry)
   const replacements = tally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
   const showStats = createStatsGauges(registry)
+  if (health !== undefined) registerHealthMetrics(registry, health)
   const openSinks = new Gauge({
     name: 'inbox_sink_open',
     help: '1 while the breaker of the sink is open: it fails, and its items wait',
@@ -74,9 +78,9 @@ export function createMetrics({ inbox, clock, handlers, shut }: MetricsOptions):
     refused: (code) => void (refusals(code).value += 1),
     committed: (size) => batchSize.observe(size),
     attemptsSettled(counts) {
-      for (const { handler, kind, count, totalMs } of counts) {
-        attempts(handler, kind).value += count
-        seconds(handler, kind).value += totalMs / 1000
+      for (const counted of counts) {
+        attempts(counted.handler, counted.kind).value += counted.count
+        attemptSeconds.add(counted)
       }
     },
     runnerReplaced: () => void (replacements.value += 1),

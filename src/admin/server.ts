@@ -1,18 +1,33 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { bareExpress } from '../bare-express.ts'
+import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { safeText, type Logger } from '../log.ts'
+import type { Pages } from '../page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
-import { createGuard, type RequestCheck } from './auth.ts'
+import { addressOf, createGuard, type Caller, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
+import { toEventSummaryJson } from './json/events.ts'
+import { parseParameters } from './parameters.ts'
+import { createRoleOf } from './roles.ts'
 import { routes, type Route } from './routes.ts'
+import { serveSession } from './session-routes.ts'
+import { createSessions } from './sessions.ts'
+import { createLiveStream, streamParameters } from './stream.ts'
+import { readMarks, watchChanges, watchEvents, watchOverview } from './stream-watches.ts'
 import { createEventAccess, type AccessOptions } from './views.ts'
 
 export interface AdminAppOptions extends AccessOptions {
   readonly metrics: Pick<Metrics, 'scrape' | 'contentType'>
+  /** Of the operator. */
   readonly token: string
+  /** Of those who may look and not act; absent: there are none. */
+  readonly viewerToken?: string | undefined
+  /** The console; without it there are no pages. */
+  readonly pages?: Pages
+  readonly clock: Pick<Clock, 'after'>
   /** Host names that are allowed beside those of loopback. */
   readonly hosts: readonly string[]
   readonly state: ReceiverState
@@ -25,6 +40,7 @@ const securityHeaders = new Map(
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
   }),
 )
 
@@ -33,41 +49,99 @@ const api = '/api/v1'
 /** As the header `Allow` has them. */
 const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
 
-/** Paths without a parameter first: to one with a parameter their last part would be an id. */
-const routesByPath = [...Map.groupBy(routes, ({ path }) => path)].toSorted(
-  ([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')),
-)
+const openRoutes = byPath(routes.filter(({ role }) => role === 'anyone'))
+const closedRoutes = byPath(routes.filter(({ role }) => role !== 'anyone'))
 
-/** The Express app of the admin side: health for anyone, metrics and the API for those who have the token. */
-export function createAdminApp(options: AdminAppOptions): RequestListener {
-  const { metrics, state, log } = options
-  const guard = createGuard(options)
+type RoutesByPath = readonly (readonly [path: string, same: readonly Route[]])[]
+
+/** Paths without a parameter first: to one with a parameter their last part would be an id. */
+function byPath(some: readonly Route[]): RoutesByPath {
+  const found = [...Map.groupBy(some, ({ path }) => path)]
+  return found.toSorted(([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')))
+}
+
+/** The admin side as a listener of requests. */
+export interface AdminApp extends RequestListener {
+  /** Ends the live streams, which never end by themselves. Idempotent. */
+  close(): void
+}
+
+/**
+ * The Express app of the admin side: health and the files of the console for anyone, metrics and the API for those who have a
+ * token or a session.
+ */
+export function createAdminApp(options: AdminAppOptions): AdminApp {
+  const { inbox, metrics, state, log, now, hosts, pages } = options
+  const tokens = { operator: options.token, viewer: options.viewerToken }
+  const roleOf = createRoleOf(tokens)
+  const sessions = createSessions({ tokens, now })
+  const guard = createGuard({ roleOf, sessions, hosts })
   const access = createEventAccess(options)
   const app = bareExpress()
+  const callers = new WeakMap<IncomingMessage, Caller>()
+  const live = createLiveStream({
+    clock: options.clock,
+    watches: {
+      events: watchEvents(inbox, toEventSummaryJson),
+      overview: watchOverview(() => access.showOverview()),
+      changed: watchChanges(() => readMarks(options)),
+    },
+  })
 
   const check = (...checks: readonly RequestCheck[]): RequestHandler => {
     return (request, _response, next) => {
-      for (const find of checks) {
-        const refusal = find(request)
-        if (refusal !== null) throw refusal
-      }
+      for (const pass of checks) pass(request)
       next()
     }
+  }
+  const identify: RequestHandler = (request, _response, next) => {
+    callers.set(request, guard.authenticate(request))
+    next()
+  }
+  const callerOf = (request: Request) => {
+    const caller = callers.get(request)
+    // A route that stands before `identify` by mistake is closed, not open.
+    if (caller === undefined) throw new InboxError('unauthorized', 'the request was not authenticated')
+    return caller
   }
   const get = (path: string, handler: RequestHandler<{ id: string }>) => {
     app.get(path, handler)
     app.all(path, notAllowed('GET, HEAD'))
   }
 
+  function byOf(request: Request, { role }: Route): string {
+    if (role === 'anyone') return addressOf(request)
+    const caller = callerOf(request)
+    if (role === 'viewer' || caller.role === 'operator') return caller.by
+    throw new InboxError('forbidden', "this needs the operator's token, a viewer's was given")
+  }
+
   function serve(route: Route): void {
-    const { method, path, takesBody, logged, isDone = () => true, toLog = withoutLists } = route
+    const { method, path, status, takesBody, logged, isDone = () => true, toLog = withoutLists } = route
     app[method](`${api}${path}`, async (request, response) => {
+      const by = byOf(request, route)
       const { id = '' } = request.params as { readonly id?: string }
       const body = takesBody && (await readJsonBody(request, response))
-      const result = await route.answer(access, { id, query: request.query, body })
+      const result = await route.answer(access, { id, query: request.query, body, by })
       if (logged !== undefined && isDone(result)) log.info(toLog(result), logged)
-      sendJson(response, result)
+      sendJson(response, result, status)
     })
+  }
+
+  function serveAll(found: RoutesByPath): void {
+    for (const [path, same] of found) {
+      for (const route of same) serve(route)
+      app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
+    }
+  }
+
+  function isStillIn(request: Request): boolean {
+    try {
+      guard.authenticate(request)
+      return true
+    } catch {
+      return false
+    }
   }
 
   app.use((_request, response, next) => {
@@ -86,7 +160,14 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   })
 
   app.use(check(guard.checkHost, guard.checkOrigin))
-  app.use(['/metrics', api], check(guard.checkToken))
+  app.use((request, response, next) => {
+    if (pages?.isFor(request) === true) pages.handle(request, response)
+    else next()
+  })
+  serveSession(app, `${api}/session`, { guard, roleOf, sessions, inbox, now, log })
+  app.all(`${api}/session`, notAllowed('GET, HEAD, POST, DELETE'))
+  serveAll(openRoutes)
+  app.use(['/metrics', api], identify)
 
   get('/metrics', async (_request, response) => {
     const text = await metrics.scrape()
@@ -100,10 +181,11 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     })
     response.set('Content-Length', String(raw.length)).end(raw)
   })
-  for (const [path, same] of routesByPath) {
-    for (const route of same) serve(route)
-    app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
-  }
+  get(`${api}/stream`, (request, response) => {
+    const { kinds } = parseParameters(streamParameters, request.query)
+    live.take(request, response, kinds, () => isStillIn(request))
+  })
+  serveAll(closedRoutes)
 
   app.use(() => {
     throw nothingHere()
@@ -116,10 +198,11 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     else sendError(response, error)
   })
   // A target that is no URL reaches no route: without this, Express answers it in HTML.
-  return (request, response) => {
+  const listener: RequestListener = (request, response) => {
     response.setHeaders(securityHeaders)
     app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
   }
+  return Object.assign(listener, { close: () => live.close() })
 }
 
 /** A log line is no place for what may be long. */

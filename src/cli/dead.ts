@@ -1,40 +1,50 @@
 import type { Command } from 'commander'
-import type { DeadLetterJson, ListJson } from '../admin/json.ts'
+import type { ListJson } from '../admin/answers/common.ts'
+import type { DeadLetterJson, DroppedJson, RequeuedJson } from '../admin/answers/letters.ts'
 import type { EventAccess } from '../admin/views.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printResult, renderTable } from './output.ts'
 
-interface ListOptions extends EventCommandOptions {
+/** Which dead letters, by what they have in common. */
+interface FilterOptions {
+  readonly handler?: string
+  readonly type?: string
+  readonly group?: string
+}
+
+interface ListOptions extends EventCommandOptions, FilterOptions {
   readonly limit: number
   readonly cursor?: string
 }
 
-interface DropOptions extends EventCommandOptions {
+interface RequeueOptions extends EventCommandOptions, FilterOptions {
   readonly all?: boolean
+  readonly dryRun?: boolean
+}
+
+interface DropOptions extends RequeueOptions {
   readonly reason: string
 }
 
-const eitherOr = 'expected either the numbers of runs, as `dead list` shows them, or --all'
-
-interface RequeueOptions extends EventCommandOptions {
-  readonly all?: boolean
-}
+const eitherOr =
+  'expected either the numbers of runs, as `dead list` shows them, --all, or a filter: --handler, --type, --group'
 
 /** `onchain-inbox dead list|show|requeue|drop`: the runs that were given up. */
 export function addDeadCommand(program: Command): void {
   const dead = program.command('dead').description('look at dead letters, have them tried again, or end them for good')
 
-  const list = dead
-    .command('list')
-    .description('list the runs that will not be tried again, those given up last first')
+  const list = withFilters(
+    dead.command('list').description('list the runs that will not be tried again, those given up last first'),
+  )
     .option('--limit <number>', 'how many', parseCount, 50)
     .option('--cursor <cursor>', 'go on behind an earlier list')
   asEventCommand(list, 'dead list --limit 20').action(async (options: ListOptions) => {
     const { cursor, limit } = options
+    const start = { ...filterOf(options), ...(cursor !== undefined && { cursor }) }
     await withEvents(options, async (opened) => {
-      const found = await collect((query) => opened.listDead(query), cursor === undefined ? {} : { cursor }, limit)
+      const found = await collect((query) => opened.listDead(query), start, limit)
       printResult(found, options, renderDead)
     })
   })
@@ -47,47 +57,81 @@ export function addDeadCommand(program: Command): void {
     await withEvents(options, async (opened) => printResult(await opened.showDead(runId), options, renderLetter))
   })
 
-  const drop = dead
-    .command('drop')
-    .description('end dead letters for good; those that hold up their key let it go on')
-    .argument('[run-id...]', 'the numbers of the runs, as `dead list` shows them', toRunIds)
-    .option('--all', 'all dead letters')
-    .requiredOption('--reason <text>', 'why; it is kept with the run')
+  const drop = asBulkAct(
+    dead.command('drop').description('end dead letters for good; those that hold up their key let it go on'),
+  ).requiredOption('--reason <text>', 'why; it is kept with the run')
   asEventCommand(drop, 'dead drop 17 42 --reason "the pair is gone"').action(
     async (runIds: readonly number[], options: DropOptions) => {
-      const { reason, all = false } = options
-      if (all === runIds.length > 0) {
+      const which = whichOf(runIds, options)
+      if (which === null) {
         process.exitCode = printError(new InboxError('usage', eitherOr), options)
         return
       }
+      const { reason, dryRun = false } = options
       await withEvents(options, async (opened) => {
-        const { dropped } = await opened.dropDead(all ? { all, reason } : { run_ids: runIds, reason })
-        if (!all && dropped === 0) throw new InboxError('not_found', sayNotDead(runIds))
-        printResult({ dropped }, options, () => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`))
+        const result = await opened.dropDead({ ...which, reason, dryRun })
+        if ('run_ids' in which && result.dropped === 0) throw new InboxError('not_found', sayNotDead(runIds))
+        printResult(result, options, renderDropped)
       })
     },
   )
 
-  const requeue = dead
-    .command('requeue')
-    .description('have dead letters tried again, with their attempts counted anew')
-    .argument('[run-id...]', 'the numbers of the runs, as `dead list` shows them', toRunIds)
-    .option('--all', 'all dead letters')
+  const requeue = asBulkAct(
+    dead.command('requeue').description('have dead letters tried again, with their attempts counted anew'),
+  )
   asEventCommand(requeue, 'dead requeue 17 42').action(async (runIds: readonly number[], options: RequeueOptions) => {
-    const isAll = options.all ?? false
-    if (isAll === runIds.length > 0) {
+    const which = whichOf(runIds, options)
+    if (which === null) {
       process.exitCode = printError(new InboxError('usage', eitherOr), options)
       return
     }
+    const { dryRun = false } = options
     await withEvents(options, async (opened) => {
-      const result = isAll ? await opened.requeueDead({ all: true }) : await requeueEach(opened, runIds)
+      const isEach = 'run_ids' in which && !dryRun
+      const result = isEach ? await requeueEach(opened, runIds) : await opened.requeueDead({ ...which, dryRun })
       printResult(result, options, renderRequeued)
     })
   })
 }
 
-interface Requeued {
-  readonly requeued: number
+function withFilters(command: Command): Command {
+  return command
+    .option('--handler <name>', 'only those of this handler')
+    .option('--type <type>', 'only those of events of this type')
+    .option(
+      '--group <error>',
+      'only those that died of this error: without its numbers and addresses, as the console groups them',
+    )
+}
+
+function asBulkAct(command: Command): Command {
+  return withFilters(
+    command
+      .argument('[run-id...]', 'the numbers of the runs, as `dead list` shows them', toRunIds)
+      .option('--all', 'all dead letters'),
+  ).option('--dry-run', 'only say how many there are')
+}
+
+function filterOf({ handler, type, group }: FilterOptions): FilterOptions {
+  return {
+    ...(handler !== undefined && { handler }),
+    ...(type !== undefined && { type }),
+    ...(group !== undefined && { group }),
+  }
+}
+
+/** Which dead letters, as the admin API takes it; null unless exactly one way was chosen. */
+function whichOf(runIds: readonly number[], options: RequeueOptions) {
+  const filter = filterOf(options)
+  const ways = [
+    ...(runIds.length === 0 ? [] : [{ run_ids: runIds }]),
+    ...(options.all === true ? [{ all: true }] : []),
+    ...(Object.keys(filter).length === 0 ? [] : [{ filter }]),
+  ]
+  return ways.length === 1 ? (ways[0] ?? null) : null
+}
+
+interface Requeued extends RequeuedJson {
   /** Runs that were asked for and are no dead letters. */
   readonly not_dead?: readonly number[]
 }
@@ -104,9 +148,16 @@ async function requeueEach(opened: EventAccess, runIds: readonly number[]): Prom
   return { requeued: wanted.size - notDead.length, not_dead: notDead }
 }
 
-function renderRequeued({ requeued, not_dead: notDead = [] }: Requeued): string {
-  const done = requeued === 1 ? '1 run will be tried again' : `${requeued} runs will be tried again`
+function renderRequeued({ requeued, not_dead: notDead = [], dry_run: isDryRun }: Requeued): string {
+  const runs = requeued === 1 ? '1 run' : `${requeued} runs`
+  const done = `${runs} ${isDryRun ? 'would' : 'will'} be tried again`
   return notDead.length === 0 ? done : `${done}; ${sayNotDead(notDead)}`
+}
+
+function renderDropped({ dropped, dry_run: isDryRun }: DroppedJson): string {
+  const runs = dropped === 1 ? '1 run' : `${dropped} runs`
+  if (isDryRun) return `${runs} would be dropped`
+  return dropped === 1 ? `${runs} was dropped` : `${runs} were dropped`
 }
 
 function sayNotDead(runIds: readonly number[]): string {

@@ -1,5 +1,4 @@
-import type { GapJson } from '../admin/json.ts'
-import type { HealthJson, ShutSinkJson } from '../admin/views.ts'
+import type { GapJson, HealthJson } from '../admin/answers/health.ts'
 import { fail, ok, warn, type Finding } from '../doctor/finding.ts'
 import { renderRegistration } from './doctor-registration.ts'
 import { renderTable } from './output.ts'
@@ -28,7 +27,7 @@ export function judgeHealth(health: HealthJson): Finding {
   return warn('inbox', waiting.join(', '), 'look at them')
 }
 
-function renderShutSink({ handler, reason, since, until, open_runs: open }: ShutSinkJson): string {
+function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
   const why = reason === 'pause' ? `asked for a pause until ${until}` : `fails, and is left alone since ${since}`
   return `the sink ${handler} ${why}: ${open} ${open === 1 ? 'item waits' : 'items wait'} (onchain-inbox handlers list)`
 }

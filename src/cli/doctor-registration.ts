@@ -1,4 +1,4 @@
-import type { SubscriptionJson } from '../admin/json.ts'
+import type { SubscriptionJson } from '../admin/answers/health.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
 import { ok, warn, type Finding } from '../doctor/finding.ts'
 import { lookThere } from '../registration/describe.ts'

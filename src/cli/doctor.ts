@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { AcknowledgedJson } from '../admin/acts.ts'
-import type { HealthJson } from '../admin/views.ts'
+import type { AcknowledgedJson } from '../admin/answers/acts.ts'
+import type { HealthJson } from '../admin/answers/health.ts'
 import { systemClock } from '../clock.ts'
 import { processEnvironment } from '../config.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { ListJson } from '../admin/json.ts'
+import type { ListJson } from '../admin/answers/common.ts'
 import type { Query } from '../admin/views.ts'
 import { processEnvironment } from '../config.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
@@ -73,6 +73,6 @@ export async function collect<T>(
 }
 
 /** How to get the next page, under a table. */
-export function moreLine(list: ListJson<unknown>): string {
+export function moreLine(list: Pick<ListJson<unknown>, 'next_cursor'>): string {
   return list.next_cursor === null ? '' : `\n\nmore: --cursor ${list.next_cursor}`
 }

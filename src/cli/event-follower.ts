@@ -1,4 +1,4 @@
-import type { EventSummaryJson } from '../admin/json.ts'
+import type { EventSummaryJson } from '../admin/answers/events.ts'
 import type { EventAccess } from '../admin/views.ts'
 
 /** What a followed event must be. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { AttemptJson, EventDetailJson, EventSummaryJson, ListJson } from '../admin/json.ts'
+import type { ListJson } from '../admin/answers/common.ts'
+import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/answers/events.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
@@ -11,7 +12,7 @@ const statusHelp =
   'see `dead list`), dropped (by an operator, for a handler at least), done (all its handlers are), expired, superseded or unhandled (no ' +
   'handler took it)'
 
-const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'cursor'] as const
+const filterNames = ['type', 'network', 'address', 'status', 'q', 'from', 'to', 'cursor'] as const
 
 interface ListOptions extends EventCommandOptions, Partial<Record<(typeof filterNames)[number], string>> {
   readonly limit: number
@@ -32,6 +33,7 @@ export function addEventsCommand(program: Command): void {
     .option('--network <network>', 'on this network')
     .option('--address <address>', 'about this token, wallet or contract')
     .option('--status <status>', statusHelp)
+    .option('--q <words>', 'with all of these words in the body, whole ones or their beginnings')
     .option('--from <time>', 'received at this time (ISO 8601) or later')
     .option('--to <time>', 'received before this time (ISO 8601)')
     .option('--limit <number>', 'how many', parseCount, 50)

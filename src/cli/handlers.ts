@@ -1,7 +1,5 @@
 import type { Command } from 'commander'
-import type { PausedJson } from '../admin/acts.ts'
-import type { HandlerJson, ShutJson } from '../admin/json.ts'
-import type { HandlersJson } from '../admin/views.ts'
+import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/answers/handlers.ts'
 import { InboxError } from '../errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printResult, renderTable } from './output.ts'
@@ -121,7 +119,7 @@ function renderState({ loaded, paused, backfill }: HandlerJson, isAllPaused: boo
   return backfill === null ? state : `${state}, backfill ${Math.floor(backfill * 100)} %`
 }
 
-function renderHandlers({ paused, data }: HandlersJson): string {
+function renderHandlers({ paused, data }: HandlerListJson): string {
   const rows = data.map((row) => [
     row.name,
     renderState(row, paused),

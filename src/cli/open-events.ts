@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { adminTokenFile } from '../admin/auth.ts'
+import { adminTokenFile } from '../admin/token-file.ts'
 import { systemClock } from '../clock.ts'
 import { createEventAccess, type EventAccess } from '../admin/views.ts'
 import { parseSettings } from '../config/parse.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { RetriedJson } from '../admin/acts.ts'
-import type { ListJson, QuarantinedDetailJson, QuarantinedJson } from '../admin/json.ts'
+import type { ListJson } from '../admin/answers/common.ts'
+import type { DroppedJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/answers/letters.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -9,6 +9,7 @@ import { printError, printRaw, printResult, renderTable, times } from './output.
 interface ListOptions extends EventCommandOptions {
   readonly limit: number
   readonly cursor?: string
+  readonly reason?: string
 }
 
 interface ShowOptions extends EventCommandOptions {
@@ -17,10 +18,15 @@ interface ShowOptions extends EventCommandOptions {
 
 interface RetryOptions extends EventCommandOptions {
   readonly all?: boolean
+  readonly reason?: string
+  readonly dryRun?: boolean
 }
 
 interface DropOptions extends EventCommandOptions {
+  readonly all?: boolean
+  readonly only?: string
   readonly reason: string
+  readonly dryRun?: boolean
 }
 
 /** `onchain-inbox quarantine list|show|retry|drop`: authentic bytes that are no usable event. */
@@ -30,12 +36,13 @@ export function addQuarantineCommand(program: Command): void {
   const list = quarantine
     .command('list')
     .description('list the bodies, newest first')
+    .option('--reason <code>', 'only those with this reason, as the list shows it')
     .option('--limit <number>', 'how many', parseCount, 50)
     .option('--cursor <cursor>', 'go on behind an earlier list')
   asEventCommand(list, 'quarantine list').action(async (options: ListOptions) => {
-    const { cursor, limit } = options
+    const { cursor, limit, reason } = options
     await withEvents(options, async (opened) => {
-      const start = cursor === undefined ? {} : { cursor }
+      const start = { ...(cursor !== undefined && { cursor }), ...(reason !== undefined && { reason }) }
       printResult(await collect((query) => opened.listQuarantine(query), start, limit), options, renderBodies)
     })
   })
@@ -58,14 +65,17 @@ export function addQuarantineCommand(program: Command): void {
     .description('read bodies as events once more, after an update that understands them')
     .argument('[id...]', 'ids of bodies')
     .option('--all', 'all of them')
+    .option('--reason <code>', 'all with this reason, as `quarantine list` shows it')
+    .option('--dry-run', 'only say what would become of them')
   asEventCommand(retry, 'quarantine retry --all').action(async (ids: readonly string[], options: RetryOptions) => {
-    const isAll = options.all ?? false
-    if (isAll === ids.length > 0) {
-      process.exitCode = printError(new InboxError('usage', 'expected either ids of bodies, or --all'), options)
+    const which = whichOf(ids, options.all, options.reason)
+    if (which === null) {
+      const message = 'expected either ids of bodies, --all, or --reason with a reason'
+      process.exitCode = printError(new InboxError('usage', message), options)
       return
     }
     await withEvents(options, async (opened) => {
-      const result = await opened.retryQuarantined(isAll ? { all: true } : { ids })
+      const result = await opened.retryQuarantined({ ...which, dryRun: options.dryRun ?? false })
       printResult(result, options, renderRetried)
       if (result.still_unusable > 0) process.exitCode = 1
     })
@@ -74,19 +84,43 @@ export function addQuarantineCommand(program: Command): void {
   const drop = quarantine
     .command('drop')
     .description('remove bodies for good')
-    .argument('<id...>', 'ids of bodies')
+    .argument('[id...]', 'ids of bodies')
+    .option('--all', 'all of them')
+    .option('--only <code>', 'all with this reason, as `quarantine list` shows it')
+    .option('--dry-run', 'only say how many there are')
     .requiredOption('--reason <text>', 'why; it is kept in the audit')
   asEventCommand(drop, 'quarantine drop sha256:9f86… --reason "a test of the sender"').action(
     async (ids: readonly string[], options: DropOptions) => {
+      const { all, only, reason, dryRun = false } = options
+      const which = whichOf(ids, all, only)
+      if (which === null) {
+        const message = 'expected either ids of bodies, --all, or --only with a reason'
+        process.exitCode = printError(new InboxError('usage', message), options)
+        return
+      }
       await withEvents(options, async (opened) => {
-        const { dropped } = await opened.dropQuarantined({ ids, reason: options.reason })
-        if (dropped === 0) throw new InboxError('not_found', 'none of these is in quarantine')
-        printResult({ dropped }, options, () =>
-          dropped === 1 ? '1 body was removed' : `${dropped} bodies were removed`,
-        )
+        const result = await opened.dropQuarantined({ ...which, reason, dryRun })
+        if ('ids' in which && result.dropped === 0) throw new InboxError('not_found', 'none of these is in quarantine')
+        printResult(result, options, renderDropped)
       })
     },
   )
+}
+
+/** Which bodies, as the admin API takes it; null unless exactly one way was chosen. */
+function whichOf(ids: readonly string[], all: boolean | undefined, reason: string | undefined) {
+  const ways = [
+    ...(ids.length === 0 ? [] : [{ ids }]),
+    ...(all === true ? [{ all }] : []),
+    ...(reason === undefined ? [] : [{ filter: { reason } }]),
+  ]
+  return ways.length === 1 ? (ways[0] ?? null) : null
+}
+
+function renderDropped({ dropped, dry_run: isDryRun }: DroppedJson): string {
+  const bodies = dropped === 1 ? '1 body' : `${dropped} bodies`
+  if (isDryRun) return `${bodies} would be removed`
+  return dropped === 1 ? `${bodies} was removed` : `${bodies} were removed`
 }
 
 function renderBodies(list: ListJson<QuarantinedJson>): string {
@@ -114,9 +148,10 @@ function renderBody(body: QuarantinedDetailJson): string {
   return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
 }
 
-function renderRetried({ accepted, known, still_unusable: left, unusable }: RetriedJson): string {
-  const again = known === 0 ? '' : `, ${known} more were known already`
-  const done = `${accepted === 1 ? '1 event was accepted' : `${accepted} events were accepted`}${again}`
+function renderRetried({ accepted, known, still_unusable: left, unusable, dry_run: isDryRun }: RetriedJson): string {
+  const again = known === 0 ? '' : `, ${known} more ${isDryRun ? 'are' : 'were'} known already`
+  const was = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
+  const done = `${accepted === 1 ? '1 event' : `${accepted} events`} ${was} accepted${again}`
   if (left === 0) return done
   return `${done}; ${left} no usable event still:\n\n${renderTable(
     ['id', 'reason'],

@@ -20,6 +20,7 @@ export interface TlsFiles {
 export interface Credentials {
   readonly secretsSource: SecretsOrigin | undefined
   readonly token: string | undefined
+  readonly viewerToken: string | undefined
   readonly tls: TlsFiles | undefined
   readonly apiKey: string | undefined
   readonly problems: readonly string[]
@@ -33,20 +34,22 @@ export interface CredentialsOptions {
   readonly allowDemoCredentials: boolean
 }
 
-/** Reads secrets, admin token and TLS files as the settings say. None of the problems holds anything secret. */
+/** Reads secrets, admin tokens and TLS files as the settings say. None of the problems holds anything secret. */
 export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
   const problems: string[] = []
   const secretsSource = await loadSecrets(options, problems)
-  const token = await loadToken(options, problems)
+  const token = await loadOne(options, problems, 'INBOX_ADMIN_TOKEN')
+  const viewerToken = await loadViewerToken(options, token, problems)
   const tls = await loadTls(options, problems)
-  const apiKey = await loadApiKey(options, problems)
+  const apiKey = await loadOne(options, problems, 'INBOX_API_KEY')
   if (!options.allowDemoCredentials) {
     if (secretsSource?.kind === 'inline') {
       await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(secretsSource.secrets))
     }
     await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
+    await attempt('INBOX_ADMIN_VIEWER_TOKEN', problems, async () => refuseDemoToken(viewerToken))
   }
-  return { secretsSource, token, tls, apiKey, problems }
+  return { secretsSource, token, viewerToken, tls, apiKey, problems }
 }
 
 async function loadSecrets({ values, given, at }: CredentialsOptions, problems: string[]) {
@@ -76,19 +79,23 @@ export async function readSecretsFile(file: string): Promise<readonly Secret[]> 
   return secrets
 }
 
-function loadToken(options: CredentialsOptions, problems: string[]): Promise<string | undefined> {
-  return loadOne(options, problems, 'INBOX_ADMIN_TOKEN')
-}
-
-function loadApiKey(options: CredentialsOptions, problems: string[]): Promise<string | undefined> {
-  return loadOne(options, problems, 'INBOX_API_KEY')
+/** Who may look must not be able to act: with one token for both, every viewer would be an operator. */
+async function loadViewerToken(options: CredentialsOptions, operator: string | undefined, problems: string[]) {
+  const viewer = await loadOne(options, problems, 'INBOX_ADMIN_VIEWER_TOKEN')
+  if (viewer === undefined || viewer !== operator) return viewer
+  const { expected, example } = settings.INBOX_ADMIN_VIEWER_TOKEN
+  problems.push(
+    `INBOX_ADMIN_VIEWER_TOKEN: it is the same as INBOX_ADMIN_TOKEN, which would make every viewer an operator; expected ` +
+      `${expected}, for example INBOX_ADMIN_VIEWER_TOKEN=${example}`,
+  )
+  return undefined
 }
 
 /** A secret that is set, or in a file of its own. */
 async function loadOne(
   { values, given, at }: CredentialsOptions,
   problems: string[],
-  name: 'INBOX_ADMIN_TOKEN' | 'INBOX_API_KEY',
+  name: 'INBOX_ADMIN_TOKEN' | 'INBOX_ADMIN_VIEWER_TOKEN' | 'INBOX_API_KEY',
 ): Promise<string | undefined> {
   const fileName = `${name}_FILE` as const
   const path = values[fileName]

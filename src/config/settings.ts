@@ -4,6 +4,7 @@ import {
   apiKey,
   apiUrl,
   byteSize,
+  consoleUrl,
   databaseUrl,
   filePath,
   host,
@@ -82,6 +83,16 @@ export const settings = {
     '"$(openssl rand -hex 24)"',
   ),
   INBOX_ADMIN_TOKEN_FILE: setting(filePath.optional(), 'the path of a file that holds the token', '/run/secrets/admin'),
+  INBOX_ADMIN_VIEWER_TOKEN: secretSetting(
+    token.optional(),
+    'at least 16 visible ASCII characters without spaces, others than those of the operator',
+    '"$(openssl rand -hex 24)"',
+  ),
+  INBOX_ADMIN_VIEWER_TOKEN_FILE: setting(
+    filePath.optional(),
+    'the path of a file that holds the token of viewers',
+    '/run/secrets/viewer',
+  ),
   INBOX_DATABASE_URL: secretSetting(
     databaseUrl.prefault('sqlite:./data/inbox.db'),
     'sqlite:<path of a file> or memory:',
@@ -102,6 +113,16 @@ export const settings = {
     jsonValue.optional(),
     'a JSON list of routes to sinks',
     `'[{"types": "wallet.*", "networks": "ethereum", "to": "archive"}]'`,
+  ),
+  INBOX_NOTIFY: setting(
+    list(z.string()).prefault([]),
+    'names of sinks with commas between them, which get the warnings of this program',
+    'desk,pager',
+  ),
+  INBOX_CONSOLE_URL: setting(
+    consoleUrl.optional(),
+    'the http:// or https:// URL under which people reach the console, without user name, query and fragment',
+    'https://inbox.example.com',
   ),
   INBOX_SUBSCRIBE: secretSetting(
     subscribeSetting,

@@ -12,9 +12,14 @@ export interface ConfigSources {
   readonly configFile?: string | null
 }
 
+/** Where settings were set: in the environment, or in the config file. */
+export type SettingOrigins = Readonly<Partial<Record<SettingName, 'environment' | 'config'>>>
+
 /** What was set, before it is parsed, and what there is to say about it. */
 export interface GivenSettings {
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
+  /** Where each of them was set. */
+  readonly origins: SettingOrigins
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -25,6 +30,7 @@ const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchai
 const pairs: readonly (readonly [SettingName, SettingName])[] = [
   ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'],
   ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
+  ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
   ['INBOX_API_KEY', 'INBOX_API_KEY_FILE'],
 ]
 
@@ -33,6 +39,7 @@ const shortNames = new Map<string, SettingName>([
   ['sinks', 'INBOX_SINKS'],
   ['routes', 'INBOX_ROUTES'],
   ['subscribe', 'INBOX_SUBSCRIBE'],
+  ['notify', 'INBOX_NOTIFY'],
 ])
 
 /** Collects settings from the config file and the environment; the environment wins, an empty variable is not set. */
@@ -50,7 +57,12 @@ export async function collectSettings(sources: ConfigSources): Promise<GivenSett
   for (const pair of pairs) {
     if (pair.some((name) => name in fromEnv)) for (const name of pair) delete values[name]
   }
-  return { values: { ...values, ...fromEnv }, problems: file.problems, warnings }
+  const origins = { ...originsOf(values, 'config'), ...originsOf(fromEnv, 'environment') }
+  return { values: { ...values, ...fromEnv }, origins, problems: file.problems, warnings }
+}
+
+function originsOf(values: GivenSettings['values'], origin: 'environment' | 'config'): SettingOrigins {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, origin]))
 }
 
 async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSettings, 'values' | 'problems'>> {

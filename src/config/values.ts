@@ -149,6 +149,12 @@ export const httpUrl = z.string().transform((value, context) => {
   return url.href
 })
 
+/** What paths of the console are put behind: without a slash at its end. */
+export const consoleUrl = httpUrl.transform((value, context) => {
+  if (/[?#]/.test(value)) return fail(context, 'a link to a page goes behind it, so it has no query and no fragment')
+  return value.replace(/\/+$/, '')
+})
+
 /** INBOX_API_URL: the base URL of the service, ending in `/v1` (R6). */
 export const apiUrl = z.string().transform((value, context) => {
   try {

@@ -3,6 +3,7 @@ import { InboxError, messageOf, RetryableError, TerminalError } from '../errors.
 import type { Effects, Outcome, RunError } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
 import { handlerDefaults, type ResolvedHandler } from './define.ts'
+import type { Tracer } from '../tracing.ts'
 import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 
@@ -32,6 +33,8 @@ export interface AttemptOptions {
   readonly clock: Clock
   /** How long a handler may take to end after its timeout. */
   readonly overrunGraceMs: number
+  /** Null: nobody wants spans. */
+  readonly tracer: Tracer | null
 }
 
 /**
@@ -110,12 +113,29 @@ class RunningAttempt implements Attempt {
   }
 
   async #handle(): Promise<'ran' | 'unmatched'> {
-    const { handler, context } = this.#options
+    const { handler, context, tracer } = this.#options
     // What a handler leaves for a sink is meant for it, whatever event it is about.
     const match = context.item === null ? handler.match : undefined
     if (match !== undefined && !isWanted(match(context.event))) return 'unmatched'
-    await handler.run(context)
+    if (tracer === null) await handler.run(context)
+    else await this.#handleTraced(tracer)
     return 'ran'
+  }
+
+  #handleTraced(tracer: Tracer): Promise<void> {
+    const { handler, context } = this.#options
+    const { event, attempt } = context.lease
+    const about = {
+      handler: handler.name,
+      attempt,
+      eventId: event.id,
+      type: event.type,
+      traceparent: event.trace ?? null,
+    }
+    return tracer.attempt(about, async (traceparent) => {
+      context.traceparent = traceparent
+      await handler.run(context)
+    })
   }
 
   #startTimer(): Timer {

@@ -32,6 +32,8 @@ export class RunContext implements HandlerContext {
   readonly attempt: number
   readonly isReplay: boolean
   readonly idempotencyKey: string
+  /** Until the attempt has a span of its own, that of the receipt. */
+  traceparent: string | null
   readonly #options: ContextOptions
   #event: HandlerEvent<'*'> | undefined
   #controller: AbortController | undefined
@@ -50,6 +52,7 @@ export class RunContext implements HandlerContext {
     this.isReplay = replay !== null
     const generation = replay?.newKeys ? `:replay-${replay.id}` : ''
     this.idempotencyKey = item?.idempotencyKey ?? `${handler}:${event.id}${generation}`
+    this.traceparent = event.trace ?? null
     this.#options = options
   }
 
@@ -100,7 +103,9 @@ export class RunContext implements HandlerContext {
 
   get log(): Logger {
     const { handler, event, attempt } = this.#options.lease
-    return (this.#log ??= this.#options.log.child({ handler, eventId: event.id, attempt }))
+    const traceId = this.traceparent?.split('-')[1]
+    const fields = { handler, eventId: event.id, attempt, ...(traceId !== undefined && { traceId }) }
+    return (this.#log ??= this.#options.log.child(fields))
   }
 
   get api(): ApiClient {

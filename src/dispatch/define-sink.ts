@@ -19,6 +19,8 @@ export interface SinkItem<P extends EventSelector = '*'> {
   readonly attempt: number
   /** The same on every attempt, and on every replay of the event: for whoever gets the item, to know a repeat by. */
   readonly idempotencyKey: string
+  /** W3C trace context to pass on, as the header of that name has it; null: the event came with none, and nobody traces. */
+  readonly traceparent: string | null
 }
 
 export interface SinkContext {

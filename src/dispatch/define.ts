@@ -9,7 +9,10 @@ import type { HandlerState } from './run-state.ts'
 
 type Family<T extends string> = T extends `${infer Prefix}.${string}` ? Prefix : never
 
-/** A type, a prefix such as `wallet.*`, or `*`. Types that are not documented yet are allowed (R127). */
+/**
+ * A type, a prefix such as `wallet.*`, or `*` for all but this program's own (`inbox.*`), which are named. Types that are not
+ * documented yet are allowed (R127).
+ */
 export type EventPattern = EventType | `${Family<EventType>}.*` | '*' | (string & {})
 
 /** Which events a handler takes: a pattern or a list of them. */
@@ -64,6 +67,8 @@ export interface HandlerContext {
   readonly isReplay: boolean
   /** The same on every attempt and replay of this event for this handler, but for a replay that was given keys of its own. */
   readonly idempotencyKey: string
+  /** W3C trace context to pass on, as the header of that name has it; null: the event came with none, and nobody traces. */
+  readonly traceparent: string | null
   readonly log: Logger
   /**
    * The REST service, as `createClient` of `onchain-inbox/client` gives it, at INBOX_API_URL with INBOX_API_KEY; where these are not
@@ -85,7 +90,7 @@ export interface HandlerContext {
 }
 
 export interface HandlerDefinition<P extends EventSelector> {
-  /** A type, a list of types, a prefix such as `wallet.*`, or `*`. */
+  /** A type, a list of types, a prefix such as `wallet.*`, or `*`: all but this program's own, `inbox.*`. */
   readonly type: P
   /** Must tolerate repeats. Throw TerminalError to give up, RetryableError to choose the wait, anything else to retry. */
   run(event: HandlerEvent<P>, ctx: HandlerContext): void | Promise<void>

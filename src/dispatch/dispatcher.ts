@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import type { Tracer } from '../tracing.ts'
 import type { ApiSource } from './api.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
@@ -52,6 +53,8 @@ export interface DispatcherOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: DispatcherObserver
+  /** Default: nobody wants spans. */
+  readonly tracer?: Tracer | null
   /** What runs have as `ctx.api`. Default: nothing. */
   readonly api?: ApiSource | undefined
   /** How long a handler may take to end after its timeout, before it counts as stuck. */
@@ -305,14 +308,13 @@ export class Dispatcher {
 
   /** Resolves when the handler has really ended. */
   async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
-    const { clock, log, overrunGraceMs } = this.#options
-    const { observer } = this.#options
+    const { clock, log, overrunGraceMs, observer, tracer = null } = this.#options
     lane.gate?.enter(lease.runId)
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
     observer.starting(handler)
-    const attempt = startAttempt({ handler, context, clock, overrunGraceMs })
+    const attempt = startAttempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import type { AnyEvent, EventType } from '../../schema/index.ts'
+import type { OwnEventType } from '../../schema/own.ts'
 import {
   formatAmount,
   formatPercent,
@@ -122,6 +123,25 @@ const wordings: Readonly<Record<EventType, Wording>> = {
   },
 }
 
+const levelTones: Readonly<Record<string, Tone>> = { critical: 'red', warning: 'yellow' }
+
+/** What is said of the program's own events. */
+const ownWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
+  (['inbox.warning', 'inbox.resolved'] satisfies OwnEventType[]).map((type) => [
+    type,
+    (data) => ownWording(type, data),
+  ]),
+)
+
+function ownWording(type: OwnEventType, { level, title, subject }: Fields): Wording {
+  const isOver = type === 'inbox.resolved'
+  const words = `${isOver ? 'over' : formatText(level, 16)}: ${formatText(title, 300)}`
+  return {
+    tone: isOver ? 'green' : (levelTones[String(level)] ?? 'cyan'),
+    parts: () => [words, ...(isText(subject) ? [formatText(subject, 120)] : [])],
+  }
+}
+
 const typeWidth = Math.max(...Object.keys(wordings).map((type) => type.length))
 const networkWidth = 'avalanche'.length
 
@@ -132,12 +152,14 @@ const networkWidth = 'avalanche'.length
 export function formatEvent(event: AnyEvent, options: FormatOptions = {}): string {
   const { type: rawType, created_at: createdAt, data: rawData } = isObject(event) ? event : ({} as Fields)
   const data = isObject(rawData) ? rawData : {}
-  const known = isText(rawType) && Object.hasOwn(wordings, rawType) ? wordings[rawType as EventType] : undefined
+  const known =
+    ownWordings.get(rawType)?.(data) ??
+    (isText(rawType) && Object.hasOwn(wordings, rawType) ? wordings[rawType as EventType] : undefined)
   const time = `${formatTime(createdAt)} UTC`
   const type = formatText(rawType, 64).padEnd(typeWidth)
   // The one type without a network field happens on Solana only (R102).
   const place = data.network ?? (rawType === 'pump.graduation' ? 'solana' : undefined)
-  const network = formatText(place, 24).padEnd(networkWidth)
+  const network = (ownWordings.has(rawType) ? '' : formatText(place, 24)).padEnd(networkWidth)
   const text = (known ? known.parts(data) : scalarsOf(data)).join(' · ')
   const paint = (format: Tone | 'dim', part: string) =>
     options.color === true ? styleText(format, part, { validateStream: false }) : part

@@ -24,6 +24,7 @@ import type {
   StartOrders,
   ToRunner,
 } from './runner-protocol.ts'
+import { createSettledCounter } from './settled-counter.ts'
 import type { Selection } from './sources.ts'
 
 export interface HandlerThreadOptions {
@@ -234,7 +235,9 @@ export class HandlerThread {
     for (const [index, attempt] of overdue.entries()) {
       if (results[index] !== 'applied') continue
       const { handler, outcome } = attempt
-      onSettled([{ handler, kind: outcome.kind, count: 1, totalMs: outcome.endedAt - outcome.startedAt }])
+      const counter = createSettledCounter()
+      counter.add(handler, outcome.kind, outcome.endedAt - outcome.startedAt)
+      onSettled(counter.take())
       this.#failureLog(attempt, outcome)
     }
   }

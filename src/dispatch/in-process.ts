@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
+import { createTracer } from '../tracing.ts'
 import type { ApiSource } from './api.ts'
 import { closeSinks } from './close-sinks.ts'
 import { toRoute, type ResolvedHandler } from './define.ts'
@@ -39,7 +40,8 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   const concurrencies = await work.register(handlers.map(toRoute))
   const observer: DispatcherObserver = { starting() {}, yielded() {}, ended() {}, ...options.observer }
   const { overrunGraceMs, abortGraceMs } = runnerTiming
-  const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs, api: options.api }
+  const tracer = createTracer()
+  const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs, api: options.api, tracer }
   const dispatchers = [
     new Dispatcher({ ...common, owner: 'in-process', suspects: false }),
     new Dispatcher({ ...common, owner: 'in-process-suspects', suspects: true }),

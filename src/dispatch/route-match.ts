@@ -1,4 +1,5 @@
 import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/routes.ts'
+import { ownTypePrefix } from '../inbox/port.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 
 /** The types of events that any of the routes may take. */
@@ -18,8 +19,10 @@ function takes({ types, networks, where }: RouteFilter, event: AnyEvent): boolea
   return where.every((condition) => holds(condition, event))
 }
 
+/** The same as the store's: `*` does not stand for this program's own types. */
 function isOfType(pattern: string, type: string): boolean {
-  return pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
+  if (pattern === '*') return !type.startsWith(ownTypePrefix)
+  return pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 }
 
 /** A launch platform that names no network is on Solana; '' where there is none. */

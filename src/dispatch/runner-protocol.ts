@@ -77,6 +77,8 @@ export interface SettledCount {
   readonly kind: AttemptResult
   readonly count: number
   readonly totalMs: number
+  /** By the buckets of durations.ts. */
+  readonly durations: readonly number[]
 }
 
 export type FromRunner =

@@ -5,11 +5,12 @@ import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../log.ts'
+import { createTracer } from '../tracing.ts'
 import { createApiSource } from './api.ts'
 import { AtWork } from './at-work.ts'
 import { closeSinks } from './close-sinks.ts'
 import type { ResolvedHandler } from './define.ts'
-import { Dispatcher, type AttemptResult, type Leftover } from './dispatcher.ts'
+import { Dispatcher, type Leftover } from './dispatcher.ts'
 import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
@@ -19,9 +20,9 @@ import {
   type Leftovers,
   type OverdueAttempt,
   type RunnerData,
-  type SettledCount,
   type ToRunner,
 } from './runner-protocol.ts'
+import { createSettledCounter } from './settled-counter.ts'
 import { loadSources } from './sources.ts'
 import { stampOfSync } from './stamp.ts'
 
@@ -58,6 +59,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     clock: systemClock,
     log,
     api: createApiSource(data.api, systemClock, log),
+    tracer: createTracer(),
     observer: {
       starting({ name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
@@ -141,24 +143,6 @@ function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
     else overdue.push({ handler, attempt, eventId: event.id, outcome })
   }
   return { overdue, interrupted }
-}
-
-function createSettledCounter() {
-  const counts = new Map<string, { handler: string; kind: AttemptResult; count: number; totalMs: number }>()
-  return {
-    add(handler: string, kind: AttemptResult, durationMs: number): void {
-      const name = `${kind} ${handler}`
-      const entry = counts.get(name) ?? { handler, kind, count: 0, totalMs: 0 }
-      entry.count++
-      entry.totalMs += durationMs
-      counts.set(name, entry)
-    },
-    take(): SettledCount[] {
-      const taken = [...counts.values()]
-      counts.clear()
-      return taken
-    },
-  }
 }
 
 if (parentPort) {

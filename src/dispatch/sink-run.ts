@@ -128,6 +128,7 @@ function toItem(ctx: RunContext): SinkItem {
     secretLabel: event.secretLabel,
     attempt: ctx.attempt,
     idempotencyKey: ctx.idempotencyKey,
+    traceparent: ctx.traceparent,
   }
 }
 

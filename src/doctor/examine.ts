@@ -9,7 +9,7 @@ import type { Finding } from './finding.ts'
 import { examineHandlers } from './handlers.ts'
 import { examineVersions, judgeLimits, openFilesLimit } from './machine.ts'
 import { examinePort } from './ports.ts'
-import { examineSecrets } from './secrets.ts'
+import { examineSecrets, examineTokens } from './secrets.ts'
 import { examineSettings, type ExaminedSettings } from './settings.ts'
 
 /** What was found on this machine, and how the database stands. */
@@ -38,6 +38,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(folder === null ? [] : await disk(settings, folder)),
     database.finding,
     ...examineSecrets(credentials, values, (path) => resolve(sources.cwd, path)),
+    examineTokens(credentials),
     ...(loaded === null ? [] : [loaded.finding]),
     ...(await ports(settings, database.isHeld)),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),

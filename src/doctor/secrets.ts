@@ -3,16 +3,22 @@ import type { Credentials } from '../config/credentials.ts'
 import type { SettingValues } from '../config/settings.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
+const secretFiles = [
+  'INBOX_ADMIN_TOKEN_FILE',
+  'INBOX_ADMIN_VIEWER_TOKEN_FILE',
+  'INBOX_API_KEY_FILE',
+  'INBOX_TLS_KEY_FILE',
+] as const
+
 /** The webhook secrets, by label and length, and who can read the files that hold secrets. */
 export function examineSecrets(
   { secretsSource }: Credentials,
-  values: Pick<SettingValues, 'INBOX_ADMIN_TOKEN_FILE' | 'INBOX_API_KEY_FILE' | 'INBOX_TLS_KEY_FILE'>,
+  values: Pick<SettingValues, (typeof secretFiles)[number]>,
   at: (path: string) => string,
 ): Finding[] {
-  const { INBOX_ADMIN_TOKEN_FILE: token, INBOX_API_KEY_FILE: apiKey, INBOX_TLS_KEY_FILE: tlsKey } = values
   const files = [
     ...(secretsSource?.kind === 'file' ? [secretsSource.file] : []),
-    ...[token, apiKey, tlsKey].flatMap((path) => (path === undefined ? [] : [at(path)])),
+    ...secretFiles.flatMap((name) => values[name] ?? []).map(at),
   ]
   const open = files.filter(isReadByAll)
   if (secretsSource === undefined) {
@@ -24,6 +30,12 @@ export function examineSecrets(
   const found = `${secrets.length === 1 ? '1 webhook secret' : `${secrets.length} webhook secrets`}: ${list}`
   if (open.length === 0) return [ok('secrets', found)]
   return [warn('secrets', `${found}; every user can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)]
+}
+
+/** Who may use the admin side. */
+export function examineTokens({ token, viewerToken }: Credentials): Finding {
+  const operator = token === undefined ? 'not set (one is made at start)' : 'set'
+  return ok('admin tokens', `admin token: ${operator}; viewer token: ${viewerToken === undefined ? 'not set' : 'set'}`)
 }
 
 function isReadByAll(file: string): boolean {

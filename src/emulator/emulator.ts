@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import { silentLogger, type Logger } from '../log.ts'
+import { createStream } from '../sse.ts'
 import type { Accounts } from './accounts/port.ts'
 import { drawSecret } from './accounts/ids.ts'
 import { toShownAttempt } from './control/delivery-routes.ts'
@@ -23,7 +24,7 @@ import { createSending } from './sending.ts'
 import type { DashboardLogin } from './session/sessions.ts'
 import type { EmulatorServer } from './server.ts'
 import { startServing, type ListenOptions } from './serving.ts'
-import { createStream } from './stream.ts'
+import type { StreamKind } from './stream.ts'
 import { createTriggering } from './triggering.ts'
 import type { WorldClock } from './world-clock.ts'
 import type { World } from './world/port.ts'
@@ -120,7 +121,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   for (const { url } of endpoints) toTarget(url)
   const controlToken = seed.controlToken ?? drawSecret('ctl', randomBytes)
   const login = seed.dashboard ?? { user: 'admin', password: drawSecret('pw', randomBytes) }
-  const stream = createStream({ wall })
+  const stream = createStream<StreamKind>({ wall })
   // Whoever can reach it from outside must not reach through it what stands beside it.
   const isOpen = options.listen !== undefined && !isLoopback(options.listen.host)
   const trusted = new Set([

@@ -1,46 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-/** The dashboard as static files. */
-export interface Pages {
-  /** Whether a request is for one of its files. */
-  isFor(request: IncomingMessage): boolean
-  /** Answers what `isFor` is true of. */
-  handle(request: IncomingMessage, response: ServerResponse): void
-}
-
-interface Page {
-  readonly bytes: Buffer
-  readonly type: string
-  readonly caching: string
-}
-
-/** No script, style or anything else but its own files: what a text of a payload may contain does nothing. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-  '.txt': 'text/plain; charset=utf-8',
-}
+import { builtFolder, createPages as createPagesOf, type Pages } from '../page-files.ts'
 
 const notBuilt = `<!doctype html>
 <html lang="en">
@@ -54,59 +12,10 @@ const notBuilt = `<!doctype html>
 
 /** Where the build puts the dashboard, seen from a source as from a built file. */
 export function builtDashboard(): string {
-  const isSource = import.meta.url.endsWith('.ts')
-  return fileURLToPath(new URL(isSource ? '../../dist/src/emulator/dashboard' : 'dashboard', import.meta.url))
+  return builtFolder('emulator/dashboard')
 }
 
-/**
- * Reads the files of a folder once, symbolic links left out, and serves these and nothing else: a path is looked up among
- * them as it is, so that none leads out of the folder. Where there is no such folder, `/` says how to build it. Rejects if
- * it cannot be read.
- */
-export async function createPages(folder: string): Promise<Pages> {
-  const pages = await readPages(folder)
-  const pageOf = ({ url = '' }: IncomingMessage) => pages.get(url.replace(/\?.*$/s, ''))
-
-  return {
-    isFor: (request) => (request.method === 'GET' || request.method === 'HEAD') && pageOf(request) !== undefined,
-    handle(request, response) {
-      const page = pageOf(request)
-      if (page === undefined) throw new RangeError(`${request.url}: expected a path that isFor is true of`)
-      response.writeHead(200, {
-        'Content-Type': page.type,
-        'Content-Length': page.bytes.length,
-        'Cache-Control': page.caching,
-        'Content-Security-Policy': policy,
-        'X-Content-Type-Options': 'nosniff',
-        'Referrer-Policy': 'no-referrer',
-      })
-      // To HEAD Node sends the headers alone.
-      response.end(page.bytes)
-    },
-  }
-}
-
-async function readPages(folder: string): Promise<ReadonlyMap<string, Page>> {
-  const pages = new Map<string, Page>()
-  for (const name of await namesIn(folder, '/')) pages.set(name, toPage(name, await readFile(join(folder, name))))
-  pages.set('/', pages.get('/index.html') ?? toPage('/index.html', Buffer.from(notBuilt)))
-  return pages
-}
-
-/** The files below a folder. Step by step: the listing of Node that is recursive by itself follows links to folders. */
-async function namesIn(folder: string, under: string): Promise<string[]> {
-  const found = await readdir(join(folder, under), { withFileTypes: true }).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
-  })
-  const files = found.filter((entry) => entry.isFile()).map(({ name }) => `${under}${name}`)
-  const folders = found.filter((entry) => entry.isDirectory())
-  const deeper = await Promise.all(folders.map(({ name }) => namesIn(folder, `${under}${name}/`)))
-  return [...files, ...deeper.flat()]
-}
-
-/** Names of assets carry the digest of their content, so that they never change. */
-function toPage(name: string, bytes: Buffer): Page {
-  const caching = name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
-  return { bytes, type: types[extname(name)] ?? 'application/octet-stream', caching }
+/** The dashboard as static files of a folder; where that is not there, `/` says how to build it. Rejects if it cannot be read. */
+export function createPages(folder: string): Promise<Pages> {
+  return createPagesOf(folder, notBuilt)
 }

@@ -17,6 +17,25 @@ export function decodeCursorPair(text: string): readonly [number, number] {
   return [a, b]
 }
 
+const digitsPerPart = 12
+const sha256Digits = 64
+
+/** The place of something with a SHA-256 in hex among those with the same two numbers. */
+export function encodeDigestCursor(a: number, b: number, digest: string): string {
+  const parts = Array.from({ length: Math.ceil(digest.length / digitsPerPart) }, (_, index) => {
+    return parseInt(digest.slice(index * digitsPerPart, (index + 1) * digitsPerPart), 16)
+  })
+  return encodeCursor(a, b, ...parts)
+}
+
+/** Reads what `encodeDigestCursor` made. Throws `bad_request` for anything else. */
+export function decodeDigestCursor(text: string): readonly [number, number, string] {
+  const [a = 0, b = 0, ...parts] = decodePlace(text, 2 + Math.ceil(sha256Digits / digitsPerPart))
+  const digits = parts.map((part) => part.toString(16).padStart(digitsPerPart, '0'))
+  const last = digits.at(-1)?.slice(-(sha256Digits % digitsPerPart)) ?? ''
+  return [a, b, digits.slice(0, -1).join('') + last]
+}
+
 function decodePlace(text: string, length: number): readonly number[] {
   const place = Buffer.from(text, 'base64url').toString('latin1').split('.').map(Number)
   const isPlace = place.length === length && place.every((n) => Number.isSafeInteger(n) && n >= 0)

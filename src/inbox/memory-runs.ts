@@ -38,6 +38,9 @@ export interface MemoryRun {
   runAt: number
   lease: { readonly token: number; readonly owner: string; readonly startedAt: number; readonly from: Claimable } | null
   death: Death | null
+  /** When it was taken up and when it ended, the last time each. */
+  startedAt: number | null
+  endedAt: number | null
   readonly attempts: AttemptRecord[]
 }
 
@@ -152,6 +155,7 @@ export class MemoryRuns {
     this.dead.delete(run.runId)
     run.state = 'dropped'
     run.crashed = 0
+    run.endedAt = now
     if (state !== 'waiting' && state !== 'dead') this.#next(run)
   }
 
@@ -165,6 +169,7 @@ export class MemoryRuns {
     this.open.delete(run)
     run.state = 'dropped'
     run.crashed = 0
+    run.endedAt = this.#clock.now()
     this.#next(run)
     return true
   }
@@ -197,6 +202,7 @@ export class MemoryRuns {
     this.open.delete(run)
     run.state = 'superseded'
     run.crashed = 0
+    run.endedAt = this.#clock.now()
     this.#superseded.set(run.handler, this.superseded(run.handler) + 1)
   }
 
@@ -213,6 +219,8 @@ export class MemoryRuns {
       runAt,
       lease: null,
       death: null,
+      startedAt: null,
+      endedAt: null,
       attempts: [],
     }
     this.#enter(run)
@@ -253,9 +261,11 @@ export class MemoryRuns {
     switch (outcome.kind) {
       case 'done':
         run.attempts.push({ ...record, outcome: 'done', error: null })
-        return this.#finish(run, 'done')
+        run.startedAt = startedAt
+        return this.#finish(run, 'done', endedAt)
       case 'dead':
         run.attempts.push({ ...record, outcome: 'dead', error: outcome.error })
+        run.startedAt = startedAt
         return this.#die(run, { at: endedAt, error: outcome.error })
       case 'retry':
         run.attempts.push({ ...record, outcome: 'retry', error: outcome.error })
@@ -267,7 +277,7 @@ export class MemoryRuns {
       case 'expired':
       case 'unmatched':
         run.attempt -= 1
-        return this.#finish(run, outcome.kind)
+        return this.#finish(run, outcome.kind, endedAt)
     }
   }
 
@@ -292,6 +302,11 @@ export class MemoryRuns {
 
   readState(handler: string, query: StateQuery): readonly StateEntry[] {
     return this.#states.read(handler, query)
+  }
+
+  /** Keys of its handler's state that a run wrote last. */
+  stateKeysOf({ handler, runId }: Pick<MemoryRun, 'handler' | 'runId'>): readonly string[] {
+    return this.#states.keysOf(handler, runId)
   }
 
   /** As if it had never been claimed, unless it is superseded meanwhile. */
@@ -338,6 +353,7 @@ export class MemoryRuns {
       if (!run) continue
       this.dead.delete(runId)
       run.death = null
+      run.endedAt = null
       run.attempt = 0
       run.failed = 0
       run.crashed = 0
@@ -404,18 +420,20 @@ export class MemoryRuns {
   }
 
   /** A run ends, for good or until it is requeued; the oldest one that waits for its key takes its place. */
-  #finish(run: MemoryRun, state: Extract<RunState, 'dead' | 'done' | 'expired' | 'unmatched'>): void {
+  #finish(run: MemoryRun, state: Extract<RunState, 'dead' | 'done' | 'expired' | 'unmatched'>, at: number): void {
     this.open.delete(run)
     run.state = state
+    run.endedAt = at
     this.#next(run)
   }
 
   #die(run: MemoryRun, death: Death): void {
     run.death = death
     this.dead.set(run.runId, run)
-    if (run.key === null || !this.#holding.has(run.handler)) return this.#finish(run, 'dead')
+    if (run.key === null || !this.#holding.has(run.handler)) return this.#finish(run, 'dead', death.at)
     this.open.delete(run)
     run.state = 'held'
+    run.endedAt = death.at
   }
 
   /** The oldest run that waits behind this one takes its place. */
@@ -484,6 +502,7 @@ export class MemoryRuns {
     run.state = 'running'
     run.attempt += 1
     run.lease = { token, owner, startedAt, from }
+    run.startedAt = startedAt
     this.#leased.set(token, run)
     const leased = this.#leasedBy.get(owner) ?? new Set()
     this.#leasedBy.set(owner, leased.add(run))

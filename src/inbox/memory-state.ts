@@ -1,6 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { afterKey, compareKeys, prefixEnd } from './state-keys.ts'
-import type { StateEntry, StateQuery, StateRead, StateWrite } from './port.ts'
+import { versionOf, type StateEntry, type StateQuery, type StateRead, type StateWrite } from './port.ts'
+
+const largestState = 10_000
+const mostKeys = 100
 
 /** The states of the handlers of a memory inbox. */
 export class MemoryState {
@@ -25,6 +28,18 @@ export class MemoryState {
       .filter(({ key }) => compareKeys(key, from) >= 0 && compareKeys(key, end) < 0)
       .toSorted((a, b) => compareKeys(a.key, b.key))
       .slice(0, limit)
+  }
+
+  /** Keys of what a run wrote last, in order; none if the state is large. */
+  keysOf(handler: string, runId: number): string[] {
+    const entries = [...(this.#entries.get(handler)?.values() ?? [])].filter((entry) => this.#isThere(entry))
+    if (entries.length > largestState) return []
+    const [from, to] = [versionOf({ runId, token: 0 }), versionOf({ runId: runId + 1, token: 0 })]
+    const own = entries.filter(({ version }) => version >= from && version < to)
+    return own
+      .map(({ key }) => key)
+      .toSorted(compareKeys)
+      .slice(0, mostKeys)
   }
 
   areUnchanged(handler: string, reads: readonly StateRead[]): boolean {

@@ -2,7 +2,7 @@ import type { AuditRecord, NewSubscription, Subscription, SubscriptionEnd } from
 
 /** Registrations with the service, kept in memory. `note` writes an entry of the audit. */
 export function createMemorySubscriptions(
-  note: (action: AuditRecord['action'], detail: AuditRecord['detail']) => void,
+  note: (action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string) => void,
 ) {
   const all: Subscription[] = []
   const newest = () => all.findLast(({ state }) => state !== 'failed') ?? null
@@ -15,12 +15,12 @@ export function createMemorySubscriptions(
       all.push({ ...begun, id: all.length + 1, state: 'begun', answer: null })
       return newest()
     },
-    end(id: number, { state, answer }: SubscriptionEnd): void {
+    end(id: number, { state, answer }: SubscriptionEnd, by?: string): void {
       const index = all.findIndex((one) => one.id === id && one.state === 'begun')
       const begun = all[index]
       if (begun === undefined) return
       all[index] = { ...begun, state, answer }
-      note('subscription.register', { subscription: id, state })
+      note('subscription.register', { subscription: id, state }, by)
     },
   }
 }

@@ -1,7 +1,10 @@
 import { Buffer } from 'node:buffer'
 import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
-import { decodeCursor, decodeCursorPair, encodeCursor } from './cursor.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { createMemoryConflicts } from './memory-conflicts.ts'
+import { createMemoryDead } from './memory-dead.ts'
+import { createMemoryIndex } from './memory-index.ts'
 import { MemoryReplays } from './memory-replays.ts'
 import { createMemorySubscriptions } from './memory-subscriptions.ts'
 import { type MemoryRun, MemoryRuns } from './memory-runs.ts'
@@ -9,7 +12,6 @@ import {
   listedBytes,
   type AcceptResult,
   type AuditRecord,
-  type DeadLetter,
   type EventDetail,
   type EventQuery,
   type EventStatus,
@@ -21,14 +23,18 @@ import {
   type NewQuarantined,
   type Page,
   type QuarantinedBody,
+  type QuarantineGroup,
   type RunCounts,
   type RunRecord,
   type RunState,
   type StoredEvent,
 } from './port.ts'
+import { addToGroups } from './quarantine-groups.ts'
 import { createRouteKeys } from './route-key.ts'
 import { createRouteTable } from './routes.ts'
 import { deriveEventStatus } from './status.ts'
+
+const mostNotedRuns = 1_000
 
 export interface MemoryInboxOptions {
   readonly clock: Clock
@@ -45,6 +51,7 @@ interface EventEntry {
   finalStatus: EventStatus | null
   duplicates: number
   conflicts: number
+  readonly storedAt: number
 }
 
 interface QuarantineEntry {
@@ -58,6 +65,7 @@ interface QuarantineEntry {
 export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOptions): Inbox {
   const events: EventEntry[] = []
   const eventsById = new Map<string, EventEntry>()
+  const index = createMemoryIndex(events)
   const quarantined = new Map<string, QuarantineEntry>()
   const runs = new MemoryRuns(clock, rewakeMs, (run) => eventsById.get(run.event.id)?.runs.push(run))
   const replays = new MemoryReplays({
@@ -80,12 +88,13 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   const registered = new Set<string>()
   const concurrencies = new Map<string, number>()
   const audit: AuditRecord[] = []
-  const note = (action: AuditRecord['action'], detail: AuditRecord['detail']) =>
-    void audit.push({ id: audit.length + 1, at: clock.now(), action, detail })
+  const note = (action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string) =>
+    void audit.push({ id: audit.length + 1, at: clock.now(), action, detail, by: by ?? null })
   const subscriptions = createMemorySubscriptions(note)
   let routes: readonly HandlerRoute[] = []
   let routesOf = createRouteTable(routes)
-  let conflicts = 0
+  const conflicts = createMemoryConflicts()
+  const dead = createMemoryDead(runs.dead)
   let lastQuarantined = 0
   let closed = false
 
@@ -101,19 +110,20 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     }
     if (known) {
       known.conflicts += 1
-      conflicts += 1
+      conflicts.add(known, arrival)
       return 'conflict'
     }
     const seq = events.length + 1
     // The bytes are copied: the caller may use its buffer again.
     const event: NewEvent = { ...arrival, raw: new Uint8Array(arrival.raw) }
-    const { id, type, createdAt, receivedAt, key, secretLabel, raw } = event
-    const stored = { seq, id, type, createdAt, receivedAt, key, secretLabel, raw }
+    const { id, type, createdAt, receivedAt, key, secretLabel, raw, trace = null } = event
+    const stored = { seq, id, type, createdAt, receivedAt, key, secretLabel, raw, trace }
     const keyFor = createRouteKeys({ id, key, raw: () => raw })
     const created = routesOf(type)
       .filter(({ name }) => !replays.isBackfilling(name))
       .map((route) => runs.add(stored, route.name, keyFor(route)))
-    const entry: EventEntry = { seq, event, stored, runs: created, finalStatus: null, duplicates: 0, conflicts: 0 }
+    const counted = { duplicates: 0, conflicts: 0, storedAt: clock.now() }
+    const entry: EventEntry = { seq, event, stored, runs: created, finalStatus: null, ...counted }
     events.push(entry)
     eventsById.set(id, entry)
     return 'accepted'
@@ -133,7 +143,8 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     const before = query.cursor === undefined ? Infinity : decodeCursor(query.cursor)
     for (let seq = Math.min(before - 1, events.length); seq >= 1; seq -= 1) {
       const entry = events[seq - 1]
-      if (entry && matches(entry, query)) yield entry
+      if (!entry || !matches(entry, query)) continue
+      if (query.q === undefined || index.isFound(entry, query.q)) yield entry
     }
   }
 
@@ -182,23 +193,47 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
     },
     async events(query) {
       assertOpen()
-      return toPage(newestEvents(query), query.limit, toSummary)
+      const found = toPage(newestEvents(query), query.limit, toSummary)
+      const last = found.nextCursor === null ? events[0]?.event : found.data.at(-1)
+      return { ...found, searchedTo: last?.receivedAt ?? null }
+    },
+    async indexStatus() {
+      assertOpen()
+      return index.indexStatus()
+    },
+    async activity(query) {
+      assertOpen()
+      return index.activity(query)
+    },
+    async cadences() {
+      assertOpen()
+      return index.cadences()
+    },
+    async drift() {
+      assertOpen()
+      return index.drift()
+    },
+    async secretUses() {
+      assertOpen()
+      return index.secretUses()
+    },
+    async knownWallets() {
+      assertOpen()
+      return index.knownWallets()
+    },
+    async rebuildIndex(by) {
+      assertOpen()
+      note('index.rebuild', {}, by)
+      index.rebuild()
     },
     async event(id) {
       assertOpen()
       const entry = eventsById.get(id)
-      return entry ? toDetail(entry) : null
+      return entry ? toDetail(entry, (run) => runs.stateKeysOf(run)) : null
     },
-    async deadLetters({ limit, cursor }) {
+    async deadLetters(query) {
       assertOpen()
-      const [at, below] = cursor === undefined ? [Infinity, 0] : decodeCursorPair(cursor)
-      const found = [...runs.dead.values()]
-        .map(toDeadLetter)
-        .filter(({ diedAt, runId }) => diedAt < at || (diedAt === at && runId < below))
-        .toSorted((a, b) => b.diedAt - a.diedAt || b.runId - a.runId)
-      const data = found.slice(0, limit)
-      const last = found.length > limit ? data.at(-1) : undefined
-      return { data, nextCursor: last === undefined ? null : encodeCursor(last.diedAt, last.runId) }
+      return dead.page(query)
     },
     async unknownIds(ids) {
       assertOpen()
@@ -208,10 +243,10 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       assertOpen()
       return replays.count(filter)
     },
-    async startReplay(replay) {
+    async startReplay(replay, by) {
       assertOpen()
       const record = replays.start(replay)
-      note('replay.start', { replay: record.id, ...replay })
+      note('replay.start', { replay: record.id, ...replay }, by)
       return record
     },
     async replays({ limit, cursor }) {
@@ -223,44 +258,68 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       assertOpen()
       return replays.all().find((replay) => replay.id === id) ?? null
     },
-    async cancelReplay(id) {
+    async cancelReplay(id, by) {
       assertOpen()
       const isCancelled = replays.cancel(id)
       if (isCancelled) runs.cancel(id)
-      if (isCancelled) note('replay.cancel', { replay: id })
+      if (isCancelled) note('replay.cancel', { replay: id }, by)
       return isCancelled
     },
-    async setPaused(handler, paused) {
+    async setPaused(handler, paused, by) {
       assertOpen()
       const isKnown = handler === null || registered.has(handler)
       if (!isKnown) return false
       runs.setPaused(handler, paused)
-      note(paused ? 'handler.pause' : 'handler.resume', { handler })
+      note(paused ? 'handler.pause' : 'handler.resume', { handler }, by)
       return true
     },
-    async setConcurrency(handler, concurrency) {
+    async setConcurrency(handler, concurrency, by) {
       assertOpen()
       if (!registered.has(handler)) return false
       if (concurrency === null) concurrencies.delete(handler)
       else concurrencies.set(handler, concurrency)
-      note('handler.set', { handler, concurrency })
+      note('handler.set', { handler, concurrency }, by)
       return true
     },
     async deadLetter(runId) {
       assertOpen()
-      const run = runs.dead.get(runId)
-      return run ? toDeadLetter(run) : null
+      return dead.one(runId)
     },
-    async dropDead(which, reason) {
+    async deadGroups(filter) {
+      assertOpen()
+      return { groups: dead.groups(filter), isComplete: true }
+    },
+    async deadRunIds(filter) {
+      assertOpen()
+      return dead.runIds(filter)
+    },
+    async conflicts(query) {
+      assertOpen()
+      return conflicts.page(query)
+    },
+    async conflict(eventId, digest) {
+      assertOpen()
+      const entry = eventsById.get(eventId)
+      return entry ? conflicts.one(entry.seq, digest, entry.event.raw) : null
+    },
+    async quarantineGroups() {
+      assertOpen()
+      return groupQuarantine(quarantined.values())
+    },
+    async note(action, detail, by) {
+      assertOpen()
+      note(action, detail, by)
+    },
+    async dropDead(which, reason, by) {
       assertOpen()
       const ids = which === 'all' ? [...runs.dead.keys()] : which
       const found = ids.flatMap((runId) => runs.dead.get(runId) ?? [])
       for (const run of found) runs.drop(run, reason)
-      if (found.length > 0) note('dead.drop', { reason, runs: which })
+      if (found.length > 0) note('dead.drop', { reason, ...noted(which, found.length) }, by)
       runs.serve()
       return found.length
     },
-    async dropOpenRuns(handler, reason) {
+    async dropOpenRuns(handler, reason, by) {
       assertOpen()
       if (!registered.has(handler)) return null
       replays.endBackfill(handler)
@@ -268,12 +327,13 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         return run.handler === handler && run.state !== 'running' && run.state !== 'dead'
       })
       for (const run of found) runs.drop(run, reason)
-      if (found.length > 0) note('handler.drop', { handler, reason, count: found.length })
+      if (found.length > 0) note('handler.drop', { handler, reason, count: found.length }, by)
       runs.serve()
       return found.length
     },
-    async prune({ receivedBefore }, noted) {
+    async prune({ receivedBefore }, noted, by) {
       assertOpen()
+      index.bringUp()
       const old = events.filter(({ event }) => receivedBefore !== null && event.receivedAt < receivedBefore)
       const first = replays.firstBackfill()
       const ended = old
@@ -283,25 +343,26 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
         entry.finalStatus = deriveStatus(entry.runs)
         entry.event = { ...entry.event, raw: new Uint8Array() }
         entry.runs.length = 0
+        conflicts.empty(entry.seq)
       }
       const oldBodies = [...quarantined.values()].filter(({ body }) => body.receivedAt < (receivedBefore ?? -Infinity))
       for (const { body } of oldBodies) quarantined.delete(body.id)
       const pruned = { events: ended.length, quarantined: oldBodies.length }
-      if (noted !== undefined) note('prune', { receivedBefore, ...pruned })
+      if (noted !== undefined) note('prune', { receivedBefore, ...pruned }, by)
       return { ...pruned, isTooLarge: false }
     },
-    async retryQuarantined(id, event) {
+    async retryQuarantined(id, event, by) {
       assertOpen()
       if (!quarantined.delete(id)) return null
-      note('quarantine.retry', { id, event: event.id })
+      note('quarantine.retry', { id, event: event.id }, by)
       const result = acceptEvent(event)
       runs.serve()
       return result
     },
-    async dropQuarantined(id, reason) {
+    async dropQuarantined(id, reason, by) {
       assertOpen()
       if (!quarantined.delete(id)) return false
-      note('quarantine.drop', { id, reason })
+      note('quarantine.drop', { id, reason }, by)
       return true
     },
     async startServing() {
@@ -317,26 +378,25 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       assertOpen()
       return subscriptions.begin(next, replaces)
     },
-    async endSubscription(id, result) {
+    async endSubscription(id, result, by) {
       assertOpen()
-      subscriptions.end(id, result)
+      subscriptions.end(id, result, by)
     },
     async audit({ limit, cursor }) {
       assertOpen()
       const oldestFirst = audit.map((record) => ({ seq: record.id, record }))
       return toPage(newestFirst(oldestFirst, cursor), limit, ({ record }) => record)
     },
-    async requeueDead(which) {
+    async requeueDead(which, by) {
       assertOpen()
       const count = runs.requeueDead(which)
-      if (count > 0) note('dead.requeue', { runs: which })
+      if (count > 0) note('dead.requeue', noted(which, count), by)
       return count
     },
-    async quarantine({ limit, cursor }) {
+    async quarantine({ limit, cursor, reason }) {
       assertOpen()
-      return toPage(newestFirst([...quarantined.values()], cursor), limit, (entry) =>
-        toQuarantinedBody(entry, listedBytes),
-      )
+      const found = [...quarantined.values()].filter(({ body }) => reason === undefined || body.reason === reason)
+      return toPage(newestFirst(found, cursor), limit, (entry) => toQuarantinedBody(entry, listedBytes))
     },
     async quarantined(id) {
       assertOpen()
@@ -348,7 +408,7 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       return {
         lastSeq: events.length,
         quarantined: quarantined.size,
-        conflicts,
+        conflicts: conflicts.size,
         paused: runs.allPaused,
         handlers: countByHandler(routes, runs, replays, concurrencies),
         oldestOpenAt: runs.open.size === 0 ? null : oldestArrival(runs.open),
@@ -365,6 +425,12 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       runs.close()
     },
   }
+}
+
+/** The audit has the run ids of an act, but of very many only the first. */
+function noted(which: 'all' | readonly number[], count: number): { runs: typeof which; count?: number } {
+  if (which === 'all' || which.length <= mostNotedRuns) return { runs: which }
+  return { runs: which.toSorted((a, b) => a - b).slice(0, mostNotedRuns), count }
 }
 
 function hasEnded(state: RunState): boolean {
@@ -413,9 +479,9 @@ function toSummary(entry: EventEntry): EventSummary {
   return { seq, id, type, createdAt, receivedAt, network, address, status: statusOf(entry) }
 }
 
-function toDetail(entry: EventEntry): EventDetail {
-  const { event, duplicates, conflicts, runs } = entry
-  const { key, secretLabel, raw } = event
+function toDetail(entry: EventEntry, stateKeysOf: (run: MemoryRun) => readonly string[]): EventDetail {
+  const { event, duplicates, conflicts, runs, storedAt } = entry
+  const { key, secretLabel, raw, headers = null, trace = null } = event
   return {
     ...toSummary(entry),
     key,
@@ -424,22 +490,41 @@ function toDetail(entry: EventEntry): EventDetail {
     pruned: entry.finalStatus !== null,
     duplicates,
     conflicts,
-    runs: runs.map(toRunRecord),
+    storedAt,
+    headers,
+    trace,
+    runs: runs.map((run) => toRunRecord(run, stateKeysOf(run))),
   }
 }
 
-function toRunRecord(run: MemoryRun): RunRecord {
-  const { runId, handler, state, attempt, crashed, runAt, attempts } = run
+function toRunRecord(run: MemoryRun, stateKeys: readonly string[]): RunRecord {
+  const { runId, handler, state, attempt, crashed, runAt, attempts, item, startedAt, endedAt } = run
   const isClaimable = state === 'waiting' || state === 'ready' || state === 'suspect'
   const replay = run.replay?.id ?? null
-  return { runId, handler, state, attempt, crashed, runAt: isClaimable ? runAt : null, replay, attempts: [...attempts] }
+  return {
+    runId,
+    handler,
+    state,
+    attempt,
+    crashed,
+    runAt: isClaimable ? runAt : null,
+    replay,
+    item,
+    // One that was given back was not taken up.
+    startedAt: attempt === 0 ? null : startedAt,
+    endedAt,
+    stateKeys,
+    attempts: [...attempts],
+  }
 }
 
-function toDeadLetter({ runId, handler, attempt, crashed, event, state, death }: MemoryRun): DeadLetter {
-  if (!death) throw new Error(`run ${runId} is no dead letter`)
-  const { id: eventId, type } = event
-  const died = { diedAt: death.at, held: state === 'held', error: death.error }
-  return { runId, eventId, type, handler, attempt, crashed, ...died }
+function groupQuarantine(entries: Iterable<QuarantineEntry>): QuarantineGroup[] {
+  const groups = new Map<string, QuarantineGroup>()
+  for (const { body } of entries) {
+    const { reason, secretLabel, raw, receivedAt: at } = body
+    addToGroups(groups, { reason, secretLabel, count: 1, sizeBytes: raw.length, firstAt: at, lastAt: at })
+  }
+  return [...groups.values()].toSorted((a, b) => b.count - a.count || b.lastAt - a.lastAt)
 }
 
 function toQuarantinedBody({ body, count }: QuarantineEntry, shownBytes?: number): QuarantinedBody {

@@ -29,6 +29,8 @@
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
+import type { IndexPort } from './index-port.ts'
+
 /** An event as the receiver hands it over: the envelope is checked, the bytes are as they came. */
 export interface NewEvent {
   readonly kind: 'event'
@@ -44,9 +46,18 @@ export interface NewEvent {
   readonly raw: Uint8Array
   /** Milliseconds since 1970. */
   readonly receivedAt: number
-  /** Label of the secret that verified it. */
+  /** Label of the secret that verified it; `ownLabel` for an event of this program itself. */
   readonly secretLabel: string
+  /** The headers it came with, as a JSON object, without those that are secret or differ from delivery to delivery. */
+  readonly headers?: string | null
+  /** W3C `traceparent` of its receipt. */
+  readonly trace?: string | null
 }
+
+/** Events of this program itself, such as its warnings, are of types that begin so. `*` does not stand for them: name them. */
+export const ownTypePrefix = 'inbox.'
+/** No label of a secret looks like this. */
+export const ownLabel = '(own)'
 
 /** Authentic bytes that are no usable event. */
 export interface NewQuarantined {
@@ -102,6 +113,8 @@ export interface StoredEvent {
   readonly key: string
   readonly secretLabel: string
   readonly raw: Uint8Array
+  /** W3C `traceparent` of its receipt; null or absent: it has none. */
+  readonly trace?: string | null
 }
 
 /** Something for a sink, as the run that leaves it in the outbox says it. */
@@ -278,6 +291,8 @@ export interface EventQuery {
   readonly network?: string
   readonly address?: string
   readonly status?: EventStatus
+  /** Words that all stand in the body, each a whole one or the begin of one; what is too new for the index is looked at one by one. */
+  readonly q?: string
   /** Received at or after, before: milliseconds since 1970. */
   readonly from?: number
   readonly to?: number
@@ -301,6 +316,11 @@ export interface EventSummary {
   readonly status: EventStatus
 }
 
+/** `searchedTo`: when the oldest event was received that was looked at: the next page looks at older ones. Null: there is no event. */
+export interface EventPage extends Page<EventSummary> {
+  readonly searchedTo: number | null
+}
+
 export interface AttemptRecord {
   readonly attempt: number
   readonly startedAt: number
@@ -319,6 +339,13 @@ export interface RunRecord {
   readonly runAt: number | null
   /** The id of the replay it is of; null: it is live. */
   readonly replay: number | null
+  /** What a sink is to deliver, if the run is of something that another run left in the outbox. */
+  readonly item: Item | null
+  /** When it was taken up and when it ended, the last time each; null: not yet. */
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** Keys of its handler's state that it wrote last, at most 100; those of a large state are not looked for. */
+  readonly stateKeys: readonly string[]
   readonly attempts: readonly AttemptRecord[]
 }
 
@@ -332,7 +359,30 @@ export interface EventDetail extends EventSummary {
   /** How often the same id came again, with the same and with other bytes. */
   readonly duplicates: number
   readonly conflicts: number
+  /** When the transaction that stored it began: milliseconds since 1970; null for events stored by versions that did not note it. */
+  readonly storedAt: number | null
+  /** The headers it came with as JSON; null: they were not kept. */
+  readonly headers: string | null
+  readonly trace: string | null
   readonly runs: readonly RunRecord[]
+}
+
+/** Other bytes that came under an id that was known. */
+export interface ConflictRecord {
+  readonly eventId: string
+  readonly type: string
+  /** SHA-256 of the bytes in hex: with the id it tells one from the other. */
+  readonly digest: string
+  readonly receivedAt: number
+  /** How often these bytes came. */
+  readonly count: number
+  readonly sizeBytes: number
+}
+
+export interface ConflictDetail extends ConflictRecord {
+  /** Those that came, and those that were kept; empty where they are no longer kept. */
+  readonly raw: Uint8Array
+  readonly keptRaw: Uint8Array
 }
 
 export interface DeadLetter {
@@ -348,8 +398,46 @@ export interface DeadLetter {
   readonly error: RunError
 }
 
+/** Which dead letters: those of which all holds that is given. */
+export interface DeadFilter {
+  readonly handler?: string
+  readonly type?: string
+  /** As `errorGroupOf` gives it. */
+  readonly group?: string
+}
+
+export type DeadQuery = PageQuery & DeadFilter
+
+/** Dead letters of one handler that died of the same error, but for numbers and addresses in its text. */
+export interface DeadGroup {
+  readonly handler: string
+  readonly group: string
+  readonly count: number
+  readonly held: number
+  readonly firstDiedAt: number
+  readonly lastDiedAt: number
+  /** The newest of them. */
+  readonly sample: DeadLetter
+}
+
+/** `isComplete`: false if only the newest ones were looked at. */
+export interface DeadGroups {
+  readonly groups: readonly DeadGroup[]
+  readonly isComplete: boolean
+}
+
+/** Bodies in quarantine with the same reason, verified by the same secret. */
+export interface QuarantineGroup {
+  readonly reason: string
+  readonly secretLabel: string
+  readonly count: number
+  readonly sizeBytes: number
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
 /** Which stored events are to be run again: those of which all holds that is given. Something has to be. */
-export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor'> {
+export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q'> {
   /** At most `mostReplayIds`. */
   readonly ids?: readonly string[]
   /** Only runs of this handler; else of every registered one that takes the event. */
@@ -464,8 +552,20 @@ export interface AuditRecord {
     | 'replay.cancel'
     | 'gaps.acknowledge'
     | 'subscription.register'
+    | 'session.begin'
+    | 'session.end'
+    | 'reconcile.start'
+    | 'index.rebuild'
   readonly detail: Readonly<Record<string, unknown>>
+  /** Who did it and from where, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
+  readonly by: string | null
 }
+
+/** What is noted of acts that no other call notes. */
+export type NotedAction = Extract<
+  AuditRecord['action'],
+  'session.begin' | 'session.end' | 'reconcile.start' | 'index.rebuild'
+>
 
 export interface HandlerStats extends RunCounts {
   readonly handler: string
@@ -577,25 +677,34 @@ export interface WorkPort {
   reap(owner: string): Promise<ReapResult>
 }
 
-/** What the admin side and the command line need. Reads see what was committed. */
-export interface ViewPort {
+/** What the admin side and the command line need. Reads see what was committed. `by` is noted in the audit: see `AuditRecord`. */
+export interface ViewPort extends IndexPort {
   /** Newest first. */
-  events(query: EventQuery): Promise<Page<EventSummary>>
+  events(query: EventQuery): Promise<EventPage>
   event(id: string): Promise<EventDetail | null>
   /** Those that died last first. */
-  deadLetters(query: PageQuery): Promise<Page<DeadLetter>>
+  deadLetters(query: DeadQuery): Promise<Page<DeadLetter>>
   /** By the id of its run. */
   deadLetter(runId: number): Promise<DeadLetter | null>
+  /** The largest first. */
+  deadGroups(filter: DeadFilter): Promise<DeadGroups>
+  /** The run ids of all that a filter finds, ascending; at most 100,000. */
+  deadRunIds(filter: DeadFilter): Promise<readonly number[]>
+  /** Newest first. */
+  conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
+  conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
+  /** The largest first. */
+  quarantineGroups(): Promise<readonly QuarantineGroup[]>
   /** Ends dead letters for good, with a reason that is kept; what they hold up goes on. Gives how many. */
-  dropDead(which: 'all' | readonly number[], reason: string): Promise<number>
+  dropDead(which: 'all' | readonly number[], reason: string, by?: string): Promise<number>
   /** Ends all runs of a handler that nobody works on, for one that was removed. Gives how many; null if there never was such a handler. */
-  dropOpenRuns(handler: string, reason: string): Promise<number | null>
+  dropOpenRuns(handler: string, reason: string, by?: string): Promise<number | null>
   /** How many runs of a handler may run at once; null: as it says itself. It holds across restarts. False as for `setPaused`. */
-  setConcurrency(handler: string, concurrency: number | null): Promise<boolean>
+  setConcurrency(handler: string, concurrency: number | null, by?: string): Promise<boolean>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
-  requeueDead(which: 'all' | readonly number[]): Promise<number>
+  requeueDead(which: 'all' | readonly number[], by?: string): Promise<number>
   /** Prunes in small steps, then gives space back. Gives how much was pruned. `noted`: somebody asked for it. */
-  prune(limits: PruneLimits, noted?: 'noted'): Promise<PruneOutcome>
+  prune(limits: PruneLimits, noted?: 'noted', by?: string): Promise<PruneOutcome>
   /** Those of these ids that no event has, be it pruned or not. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
@@ -605,29 +714,31 @@ export interface ViewPort {
    * `bad_request` where nothing is given to choose events by, `not_found` for a handler that is not registered. With a handler,
    * only events of the types that it takes are found.
    */
-  startReplay(replay: NewReplay): Promise<ReplayRecord>
+  startReplay(replay: NewReplay, by?: string): Promise<ReplayRecord>
   /** Newest first. */
   replays(query: PageQuery): Promise<Page<ReplayRecord>>
   replay(id: number): Promise<ReplayRecord | null>
   /** Creates no more runs of it, and drops those that wait. False if it has ended, or never was. Idempotent. */
-  cancelReplay(id: number): Promise<boolean>
+  cancelReplay(id: number, by?: string): Promise<boolean>
   /**
    * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
    * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.
    */
-  setPaused(handler: string | null, paused: boolean): Promise<boolean>
+  setPaused(handler: string | null, paused: boolean, by?: string): Promise<boolean>
   /** Newest first. Of longer bodies, `raw` has only the first `listedBytes`. */
-  quarantine(query: PageQuery): Promise<Page<QuarantinedBody>>
+  quarantine(query: PageQuery & { readonly reason?: string }): Promise<Page<QuarantinedBody>>
   /** One of them with all of its bytes. */
   quarantined(id: string): Promise<QuarantinedBody | null>
   /** Accepts the event that a body in quarantine turned out to be, and takes it out of there. Null if it is not there. */
-  retryQuarantined(id: string, event: NewEvent): Promise<AcceptResult | null>
+  retryQuarantined(id: string, event: NewEvent, by?: string): Promise<AcceptResult | null>
   /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
-  dropQuarantined(id: string, reason: string): Promise<boolean>
+  dropQuarantined(id: string, reason: string, by?: string): Promise<boolean>
   /** The last times in which nothing could be received, and all with lost events that nobody acknowledged, newest first. */
   gaps(): Promise<readonly GapRecord[]>
   /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
-  acknowledgeGaps(): Promise<Acknowledged>
+  acknowledgeGaps(by?: string): Promise<Acknowledged>
+  /** Notes an act that no other call notes. */
+  note(action: NotedAction, detail: AuditRecord['detail'], by?: string): Promise<void>
   /** What was done by these calls, newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
@@ -673,7 +784,7 @@ export interface SubscriptionPort {
    */
   beginSubscription(next: NewSubscription, replaces: number | null): Promise<Subscription | null>
   /** Says how one that was begun has ended. Of one that has ended, or never was, nothing is changed. Idempotent. */
-  endSubscription(id: number, result: SubscriptionEnd): Promise<void>
+  endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
 }
 
 export interface Inbox extends AcceptPort, WorkPort, ViewPort, SubscriptionPort {

@@ -1,5 +1,5 @@
 import { InboxError } from '../errors.ts'
-import type { HandlerRoute } from './port.ts'
+import { ownTypePrefix, type HandlerRoute } from './port.ts'
 
 /** Gives the routes that match an event type, in the order they were registered; none matches twice. */
 export type RouteTable = (type: string) => readonly HandlerRoute[]
@@ -10,7 +10,7 @@ const maxCachedTypeLength = 128
 
 /**
  * Builds the lookup from event type to routes. A pattern is a type, a prefix such as `wallet.*` (every type that begins
- * with `wallet.`), or `*` (every type).
+ * with `wallet.`), or `*` (every type but those of this program's own events, which begin with `inbox.`).
  */
 export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   const compiled = routes.map((route) => ({ route, matches: createMatcher(route.types) }))
@@ -28,6 +28,8 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   }
 }
 
+const everyType = ['*', `${ownTypePrefix}*`]
+
 /**
  * The patterns of the types that a handler takes; without a name, or as long as no handlers are registered, those of every
  * type. Throws `not_found` where no handler of that name is registered.
@@ -36,17 +38,20 @@ export function patternsOf(
   handler: string | undefined,
   routes: readonly HandlerRoute[] | undefined,
 ): readonly string[] {
-  if (handler === undefined || routes === undefined) return ['*']
+  if (handler === undefined || routes === undefined) return everyType
   const route = routes.find(({ name }) => name === handler)
   if (route !== undefined) return route.types
   const names = routes.map(({ name }) => name).join(', ') || 'none, for none is loaded'
   throw new InboxError('not_found', `there is no handler ${JSON.stringify(handler)}: expected one of ${names}`)
 }
 
-/** Whether a type is among those that patterns stand for. */
+/** Whether a type is among those that patterns stand for. `*` does not stand for this program's own types: they are named. */
 export function createMatcher(patterns: readonly string[]): (type: string) => boolean {
-  if (patterns.includes('*')) return () => true
+  const takesAll = patterns.includes('*')
   const exact = new Set(patterns)
   const prefixes = patterns.filter((pattern) => pattern.endsWith('.*')).map((pattern) => pattern.slice(0, -1))
-  return (type) => exact.has(type) || prefixes.some((prefix) => type.startsWith(prefix))
+  return (type) =>
+    (takesAll && !type.startsWith(ownTypePrefix)) ||
+    exact.has(type) ||
+    prefixes.some((prefix) => type.startsWith(prefix))
 }

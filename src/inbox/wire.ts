@@ -33,6 +33,10 @@ class Fields {
     return this.#next >= this.#fields.length
   }
 
+  field(): Field {
+    return this.#fields[this.#next++] as Field
+  }
+
   text(): string {
     return this.#fields[this.#next++] as string
   }
@@ -54,23 +58,50 @@ class Fields {
   }
 }
 
+/** Texts that are mostly the same go once per batch: the next ones are a number, which tells which of them it is. */
+class Told {
+  readonly #numbers = new Map<string, number>()
+
+  field(text: string | null): Field {
+    const known = text === null ? undefined : this.#numbers.get(text)
+    if (text !== null && known === undefined) this.#numbers.set(text, this.#numbers.size)
+    return known ?? text
+  }
+}
+
+/** The other end of `Told`. */
+class Heard {
+  readonly #texts: string[] = []
+
+  text(field: Field): string | null {
+    if (typeof field === 'number') return this.#texts[field] ?? null
+    if (field !== null) this.#texts.push(field)
+    return field
+  }
+}
+
 function toLatin1(raw: Uint8Array): string {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
 }
 
 export function packArrivals(batch: readonly Arrival[]): Packed {
   const fields: Field[] = []
+  const told = new Told()
   for (const arrival of batch) {
     const { kind, id, receivedAt, secretLabel, raw } = arrival
     fields.push(kind, id, receivedAt, secretLabel, toLatin1(raw))
     if (arrival.kind === 'quarantined') fields.push(arrival.reason)
-    else fields.push(arrival.type, arrival.createdAt, arrival.key, arrival.network, arrival.address)
+    else {
+      fields.push(arrival.type, arrival.createdAt, arrival.key, arrival.network, arrival.address)
+      fields.push(told.field(arrival.headers ?? null), arrival.trace ?? null)
+    }
   }
   return toPacked(fields)
 }
 
 export function unpackArrivals(wire: WireBatch): Arrival[] {
   const from = new Fields(wire)
+  const heard = new Heard()
   const batch: Arrival[] = []
   while (!from.isAtEnd) {
     const kind = from.text() as Arrival['kind']
@@ -85,6 +116,8 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
         key: from.text(),
         network: from.textOrNull(),
         address: from.textOrNull(),
+        headers: heard.text(from.field()),
+        trace: from.textOrNull(),
       })
     }
   }
@@ -94,9 +127,9 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
 export function packLeases(leases: readonly Lease[]): Packed {
   const fields: Field[] = []
   for (const { runId, token, handler, attempt, failed, crashed, event, key: runKey, replay, item } of leases) {
-    const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw } = event
+    const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw, trace = null } = event
     fields.push(runId, token, handler, attempt, failed, crashed)
-    fields.push(seq, id, type, createdAt, receivedAt, key, secretLabel, toLatin1(raw))
+    fields.push(seq, id, type, createdAt, receivedAt, key, secretLabel, toLatin1(raw), trace)
     fields.push(runKey, replay?.id ?? null)
     if (replay !== null) fields.push(replay.newKeys ? 1 : 0)
     fields.push(item?.idempotencyKey ?? null)
@@ -125,6 +158,7 @@ export function unpackLeases(wire: WireBatch): Lease[] {
         key: from.text(),
         secretLabel: from.text(),
         raw: from.raw(),
+        trace: from.textOrNull(),
       },
       key: from.textOrNull(),
       replay: unpackReplay(from),

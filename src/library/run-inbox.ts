@@ -11,12 +11,14 @@ import type { Logger } from '../log.ts'
 import { reportWaiting, startServing } from '../open-inbox.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
 import { createIngest } from '../receiver/ingest.ts'
+import { createHeaderReader } from '../receiver/kept-headers.ts'
 import { createPressure } from '../receiver/pressure.ts'
 import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../receiver/receive-bytes.ts'
 import { receive, type ReceiverObserver } from '../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../receiver/reject-log.ts'
 import { startRetention } from '../retention.ts'
 import { createSecretsSource } from '../secrets.ts'
+import { createTracer } from '../tracing.ts'
 import { tellEnded, tellStored, type Telling } from './events.ts'
 import type { EmbeddedInboxSettings } from './options.ts'
 
@@ -100,6 +102,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const observer = observeRequests(telling)
   const receiveOptions = {
     signatureHeader: settings.signatureHeader,
+    readHeaders: createHeaderReader(settings.signatureHeader),
     bodyLimitBytes: settings.bodyLimitBytes,
     ingest: createIngest({
       commits,
@@ -113,6 +116,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     observer,
     logReject: explainRejects(createRejectLog(settings), log, clock),
     state,
+    tracer: createTracer(),
   }
   opened.defer(async () => {
     state.stopping = true

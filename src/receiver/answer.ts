@@ -4,6 +4,8 @@ import { errorCatalogue, type ErrorCode } from '../errors.ts'
 export interface Answer {
   readonly status: number
   readonly body: string
+  /** What it says in a word: `accepted`, `duplicate`, `quarantined`, or the code of an error. */
+  readonly result: string
   readonly headers: Readonly<Record<string, string>>
   /** Close the connection after it. */
   readonly close: boolean
@@ -39,6 +41,7 @@ function errorAnswer(code: AnswerCode): Answer {
   const { status } = errorCatalogue[code]
   return {
     status,
+    result: code,
     body: JSON.stringify({ error: { code, message: messages[code] } }),
     headers: {
       ...(status === 503 && { 'Retry-After': retryAfterSeconds }),
@@ -64,10 +67,10 @@ export function isAnswerCode(code: string): code is AnswerCode {
 const noHeaders = {}
 
 export function acceptedAnswer(status: number, result: 'accepted' | 'duplicate' | 'quarantined', id: string): Answer {
-  return { status, body: `{"status":"${result}","id":${JSON.stringify(id)}}`, headers: noHeaders, close: false }
+  return { status, result, body: `{"status":"${result}","id":${JSON.stringify(id)}}`, headers: noHeaders, close: false }
 }
 
 /** The answer of the health endpoints. */
 export function healthAnswer(status: 'alive' | 'ready'): Answer {
-  return { status: 200, body: JSON.stringify({ status }), headers: noHeaders, close: false }
+  return { status: 200, result: status, body: JSON.stringify({ status }), headers: noHeaders, close: false }
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { envelopeSchema } from '../../schema/envelope.ts'
+import { ownTypePrefix } from '../inbox/port.ts'
 
 /** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
 export interface Envelope {
@@ -10,7 +11,14 @@ export interface Envelope {
 }
 
 /** Why authentic bytes are no usable envelope. */
-export type Unusable = 'not_utf8' | 'byte_order_mark' | 'not_json' | 'too_deep' | 'not_an_envelope' | 'bad_id'
+export type Unusable =
+  | 'not_utf8'
+  | 'byte_order_mark'
+  | 'not_json'
+  | 'too_deep'
+  | 'not_an_envelope'
+  | 'bad_id'
+  | 'own_type'
 
 export type EnvelopeResult =
   | { readonly ok: true; readonly envelope: Envelope }
@@ -42,6 +50,8 @@ export function readEnvelope(raw: Uint8Array): EnvelopeResult {
   if (!isText(type, maxTypeLength) || !isObject(data)) return unusable('not_an_envelope')
   const time = createdAtSchema.safeParse(createdAt)
   if (!time.success) return unusable('not_an_envelope')
+  // These are the inbox's own to make: whoever reads them may believe them.
+  if (type.startsWith(ownTypePrefix)) return unusable('own_type')
   return { ok: true, envelope: { id, type, created_at: time.data, data } }
 }
 

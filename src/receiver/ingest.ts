@@ -32,9 +32,18 @@ export interface IngestOptions {
 }
 
 export interface Ingest {
-  /** The answer to a delivery: `raw` are its exact bytes, `signature` the header as it came. It never rejects. */
-  (raw: Uint8Array, signature: string | undefined): Promise<Answer>
+  /**
+   * The answer to a delivery: `raw` are its exact bytes, `signature` the header as it came. `receipt` is asked of what is authentic.
+   * It never rejects.
+   */
+  (raw: Uint8Array, signature: string | undefined, receipt?: ReceiptOf): Promise<Answer>
 }
+
+/** How a delivery came, as far as it is kept with its event. */
+export type Receipt = Required<Pick<NewEvent, 'headers' | 'trace'>>
+export type ReceiptOf = (event: Pick<NewEvent, 'id' | 'type'>) => Receipt
+
+const noReceipt = (): Receipt => ({ headers: null, trace: null })
 
 /**
  * The receiver's algorithm, without a framework: signature over the raw bytes, envelope, durable store, answer. It reads top
@@ -49,13 +58,13 @@ export function createIngest(options: IngestOptions): Ingest {
     internal: createLogLimit(clock),
   }
 
-  return async (raw, signature) => {
+  return async (raw, signature, receipt = noReceipt) => {
     const verdict = verify(raw, signature, options.secrets())
     if (!verdict.ok) {
       observer.rejected(verdict.reason)
       return { ...answerFor('signature_invalid'), reason: `signature_${verdict.reason}` }
     }
-    const arrival = toArrival(raw, verdict.label, clock.now())
+    const arrival = toArrival(raw, verdict.label, clock.now(), receipt)
     try {
       // An answer in the 200s goes out only behind this line: it resolves after the fsync.
       return stored(await options.commits.add(arrival), arrival)
@@ -104,19 +113,29 @@ const lines = {
 } as const
 
 /** What authentic bytes are: an event, or something for the quarantine. */
-function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number): Arrival {
+function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, receipt: ReceiptOf): Arrival {
   const read = readEnvelope(raw)
   if (!read.ok) {
     const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
     return { kind: 'quarantined', id, reason: read.reason, raw, receivedAt, secretLabel }
   }
   const { id, type, created_at: createdAt } = read.envelope
-  return { kind: 'event', id, type, createdAt, ...keyOf(read.envelope), raw, receivedAt, secretLabel }
+  return {
+    kind: 'event',
+    id,
+    type,
+    createdAt,
+    ...keyOf(read.envelope),
+    raw,
+    receivedAt,
+    secretLabel,
+    ...receipt({ id, type }),
+  }
 }
 
 /** Reads a body from the quarantine as an event; gives the reason if it is none still. */
 export function readAsEvent(body: Pick<Arrival, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
-  const arrival = toArrival(body.raw, body.secretLabel, body.receivedAt)
+  const arrival = toArrival(body.raw, body.secretLabel, body.receivedAt, noReceipt)
   return arrival.kind === 'event' ? arrival : arrival.reason
 }
 

@@ -1,6 +1,6 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
-import { refuseEarly, type ReceiveOptions } from './receive.ts'
+import { ingestTraced, refuseEarly, type ReceiveOptions } from './receive.ts'
 
 /** A delivery as any framework gives it, its body read already. */
 export interface DeliveryRequest {
@@ -28,7 +28,15 @@ export interface DeliveryResponse {
 
 export type ReceiveBytesOptions = Pick<
   ReceiveOptions,
-  'signatureHeader' | 'bodyLimitBytes' | 'ingest' | 'pressure' | 'observer' | 'logReject' | 'state'
+  | 'signatureHeader'
+  | 'bodyLimitBytes'
+  | 'ingest'
+  | 'pressure'
+  | 'observer'
+  | 'logReject'
+  | 'state'
+  | 'readHeaders'
+  | 'tracer'
 >
 
 /** The same algorithm as `receive` (R73, R75, R79, R90), for a body that somebody else has read. It never rejects. */
@@ -42,10 +50,11 @@ export async function receiveBytes(options: ReceiveBytesOptions, request: Delive
     log(code)
     return toResponse(answer)
   }
-  const log = (reason: string) =>
+  const log = (reason: string, raw?: Uint8Array) =>
     options.logReject(
       { method: request.method, url: request.url, headers, socket: { remoteAddress: request.remoteAddress } },
       reason,
+      raw,
     )
 
   if (request.method !== undefined && request.method !== 'POST') return refuse('method_not_allowed')
@@ -55,8 +64,8 @@ export async function receiveBytes(options: ReceiveBytesOptions, request: Delive
   if (raw === null) return refuse('body_already_read')
   if (raw.length > options.bodyLimitBytes) return refuse('body_too_large')
 
-  const answer = await options.ingest(raw, headers[options.signatureHeader])
-  if (answer.reason !== undefined) log(answer.reason)
+  const answer = await ingestTraced(options, raw, { headers, rawHeaders: Object.entries(headers).flat() })
+  if (answer.reason !== undefined) log(answer.reason, raw)
   if (answer.status < 300) options.observer.acknowledged(performance.now() - startedAt)
   return toResponse(answer)
 }

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { answerFor, type AnswerCode } from './answer.ts'
+import { parseTraceparent, type Tracer } from '../tracing.ts'
+import { answerFor, type Answer, type AnswerCode } from './answer.ts'
 import { bodyError, bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
+import type { HeaderReader } from './kept-headers.ts'
 import type { Pressure } from './pressure.ts'
 import type { RejectLog } from './reject-log.ts'
 import { send } from './send.ts'
@@ -15,6 +17,9 @@ export interface ReceiveOptions {
   readonly observer: ReceiverObserver
   readonly logReject: RejectLog
   readonly state: ReceiverState
+  readonly readHeaders: HeaderReader
+  /** Default: nobody wants spans. */
+  readonly tracer?: Tracer | null
   /** Called when a body is going to be read. */
   readonly beforeBody?: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -49,11 +54,42 @@ export async function receive(
   const raw = await bodyOf(options, request, response)
   if (raw === null) return
 
-  const header = request.headers[options.signatureHeader]
-  const answer = await options.ingest(raw, Array.isArray(header) ? header.join(', ') : header)
+  const { headers, rawHeaders } = request
+  const answer = await ingestTraced(options, raw, { headers, rawHeaders })
   send(response, answer, state.stopping)
-  if (answer.reason !== undefined) options.logReject(request, answer.reason)
+  if (answer.reason !== undefined) options.logReject(request, answer.reason, raw)
   if (answer.status < 300) observer.acknowledged(performance.now() - startedAt)
+}
+
+type IngestTracedOptions = Pick<ReceiveOptions, 'ingest' | 'readHeaders' | 'signatureHeader' | 'tracer'>
+
+interface GivenHeaders {
+  /** By their names in lower case. */
+  readonly headers: IncomingHttpHeaders
+  /** As they came: names and values in turn. */
+  readonly rawHeaders: readonly string[]
+}
+
+/** The answer to a delivery, whose receipt is a span where somebody wants spans. */
+export async function ingestTraced(
+  { ingest, readHeaders, signatureHeader, tracer = null }: IngestTracedOptions,
+  raw: Uint8Array,
+  { headers, rawHeaders }: GivenHeaders,
+): Promise<Answer> {
+  const incoming = parseTraceparent(toText(headers['traceparent']))
+  const span = tracer?.startReceipt(incoming)
+  let about: { readonly id: string; readonly type: string } | undefined
+  const answer = await ingest(raw, toText(headers[signatureHeader]), (event) => {
+    about = event
+    return { headers: readHeaders(rawHeaders), trace: span?.traceparent ?? incoming }
+  })
+  span?.end({ status: answer.status, result: answer.result, eventId: about?.id, type: about?.type })
+  return answer
+}
+
+/** What came several times is joined, as Node does. */
+function toText(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'object' ? header.join(', ') : header
 }
 
 /** The exact bytes of the body; null if there are none: then all is answered that can be. */

@@ -2,6 +2,7 @@ import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useId, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import { formatTime } from './format.ts'
+import { timeMarks } from './time-marks.ts'
 
 export interface ChartPoint {
   readonly at: string
@@ -70,16 +71,6 @@ export function Chart({ title, points, format }: ChartProps) {
       <div ref={box} className="ui-chart-plot" role="img" aria-label={`${title}: ${inWords(points, format)}`} />
     </div>
   )
-}
-
-/** Marks of the time axis in UTC: the day at its beginning, seconds only where the marks are closer than a minute. */
-function timeMarks(_plot: uPlot, seconds: number[]): string[] {
-  const areClose = (seconds[1] ?? Infinity) - (seconds[0] ?? 0) < 60
-  return seconds.map((at) => {
-    const text = formatTime(at * 1000)
-    if (text.endsWith('00:00:00')) return text.slice(5, 10)
-    return areClose ? text.slice(11) : text.slice(11, 16)
-  })
 }
 
 function inWords(points: readonly ChartPoint[], format: (value: number) => string): string {

@@ -8,7 +8,8 @@ const options = [
 
 /** Chooses light or dark; the choice is kept in the browser. */
 export function ColorSchemeSelect() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  // To hold transitions back it would put a style tag into the page.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (
     <NativeSelect
       label="Colours"

@@ -5,6 +5,7 @@ const paths = {
   check: 'M5 13l4 4L19 7',
   pause: 'M8 5v14 M16 5v14',
   play: 'M7 5l12 7-12 7z',
+  keyboard: 'M3 6h18v12H3z M7 10h.01 M12 10h.01 M17 10h.01 M8 14h8',
   refresh: 'M20 11A8 8 0 1 0 18 17 M20 5v6h-6',
 } as const
 

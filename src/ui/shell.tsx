@@ -1,10 +1,18 @@
 import { Burger, Drawer } from '@mantine/core'
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { ColorSchemeSelect } from './color-scheme.tsx'
+import { formatCount, formatNumber } from './format.ts'
+
+export interface NavLink {
+  readonly label: string
+  readonly path: string
+  /** How many wait there for somebody to look at them. */
+  readonly count?: number
+}
 
 export interface NavSection {
   readonly title: string
-  readonly links: readonly { readonly label: string; readonly path: string }[]
+  readonly links: readonly NavLink[]
 }
 
 export interface ShellProps {
@@ -86,6 +94,7 @@ function Navigation({ nav, path }: Pick<ShellProps, 'nav' | 'path'>) {
               <li key={link.path}>
                 <a href={`#${link.path}`} aria-current={isAt(link.path, path) ? 'page' : undefined}>
                   {link.label}
+                  {link.count !== undefined && <NavCount count={link.count} />}
                 </a>
               </li>
             ))}
@@ -96,11 +105,25 @@ function Navigation({ nav, path }: Pick<ShellProps, 'nav' | 'path'>) {
   )
 }
 
+function NavCount({ count }: { readonly count: number }) {
+  return (
+    <>
+      {' '}
+      <span className="ui-nav-count" title={formatCount(count)}>
+        {formatNumber(count)}
+      </span>
+    </>
+  )
+}
+
 function isAt(link: string, path: string): boolean {
   return path === link || (link !== '/' && path.startsWith(`${link}/`))
 }
 
-/** Whoever moves to another page is at its heading: on top, and with the focus, as after a page load. */
+/**
+ * Whoever moves to another page is at its heading: on top, and with the focus, as after a page load, unless the page has given that to
+ * a field.
+ */
 function useFocusOnMove(path: string, onMove: () => void): void {
   const last = useRef(path)
   useEffect(() => {
@@ -108,6 +131,7 @@ function useFocusOnMove(path: string, onMove: () => void): void {
     last.current = path
     onMove()
     window.scrollTo(0, 0)
+    if (document.activeElement?.matches('main input') === true) return
     document.querySelector<HTMLElement>('#page-title')?.focus({ preventScroll: true })
   })
 }

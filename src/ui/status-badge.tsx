@@ -1,4 +1,5 @@
 import { Badge } from '@mantine/core'
+import { toVisible } from './plain-text.tsx'
 
 export type Tone = 'good' | 'bad' | 'warning' | 'neutral' | 'info'
 
@@ -8,7 +9,7 @@ const colors = { good: 'green', bad: 'red', warning: 'yellow', neutral: 'gray', 
 export function StatusBadge({ status, tone = 'neutral' }: { readonly status: string; readonly tone?: Tone }) {
   return (
     <Badge variant="light" color={colors[tone]} radius="sm" className="ui-badge">
-      {status}
+      {toVisible(status)}
     </Badge>
   )
 }

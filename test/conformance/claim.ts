@@ -22,7 +22,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(lease).toMatchObject({ handler: 'ordered', attempt: 1, crashed: 0 })
       const { raw, ...rest } = lease.event
       const { id, type, createdAt, receivedAt, key, secretLabel } = event
-      expect(rest).toEqual({ seq: 1, id, type, createdAt, receivedAt, key, secretLabel })
+      expect(rest).toEqual({ seq: 1, id, type, createdAt, receivedAt, key, secretLabel, trace: null })
       expect(hex(raw)).toBe(hex(event.raw))
     })
 

@@ -4,11 +4,13 @@ import { describeAccept } from './accept.ts'
 import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
 import { describeEffects } from './effects.ts'
+import { describeFindings } from './findings.ts'
 import { describeOperations } from './operations.ts'
 import { describeOptions } from './options.ts'
 import { describePause } from './pause.ts'
 import { describePrune } from './prune.ts'
 import { describeReap } from './reap.ts'
+import { describeReceipts } from './receipts.ts'
 import { describeReplays } from './replays.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
@@ -32,6 +34,8 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeActs(harness)
     describeReplays(harness)
     describeViews(harness)
+    describeReceipts(harness)
+    describeFindings(harness)
     describeOperations(harness)
     describeSubscription(harness)
     if (harness.reopen) describeReopen(harness)

@@ -117,7 +117,7 @@ export function describeViews(harness: ConformanceHarness): void {
 
     test('is empty in an empty inbox', async () => {
       await using stage = await Stage.open(harness)
-      expect(await stage.inbox.events({ limit: 10 })).toEqual({ data: [], nextCursor: null })
+      expect(await stage.inbox.events({ limit: 10 })).toEqual({ data: [], nextCursor: null, searchedTo: null })
       expect(await stage.inbox.event('a')).toBeNull()
     })
 

@@ -1,6 +1,6 @@
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createServer } from 'node:http'
-import { createAdminApp } from '../../src/admin/server.ts'
+import { createAdminApp, type AdminAppOptions } from '../../src/admin/server.ts'
 import { createTestClock } from '../../src/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
@@ -9,16 +9,19 @@ import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
 
 export const adminToken = 'admin-token-of-the-test'
+export const viewerToken = 'viewer-token-of-the-test'
 
 export interface AppSetup {
   readonly inbox?: Inbox
   readonly handlers?: readonly HandlerInfo[]
   readonly hosts?: readonly string[]
   readonly log?: Logger
+  /** What else the app is given, in place of what it has by default. */
+  readonly more?: Partial<AdminAppOptions>
 }
 
 /** The admin app over an inbox in memory, and what the tests turn. */
-export function setUpAdmin({ handlers = [], hosts = [], log = silentLogger, ...given }: AppSetup = {}) {
+export function setUpAdmin({ handlers = [], hosts = [], log = silentLogger, more = {}, ...given }: AppSetup = {}) {
   const clock = createTestClock()
   const inbox = given.inbox ?? createMemoryInbox({ clock })
   const state = {
@@ -34,10 +37,13 @@ export function setUpAdmin({ handlers = [], hosts = [], log = silentLogger, ...g
     metrics,
     handlers: () => handlers,
     token: adminToken,
+    viewerToken,
     hosts,
     state,
     log,
+    clock,
+    ...more,
   }
-  const app = createServer(createAdminApp(options))
-  return { app, inbox, metrics, state }
+  const admin = createAdminApp(options)
+  return { app: createServer(admin), admin, inbox, metrics, state, clock }
 }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import supertest from 'supertest'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { adminTokenFile, resolveAdminToken } from '../../src/admin/auth.ts'
+import { adminTokenFile, resolveAdminToken } from '../../src/admin/token-file.ts'
 import { giveUp } from '../fixtures/stored-events.ts'
+import { startTestApp } from '../support/app.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { adminToken, setUpAdmin } from './admin-app.ts'
 
 const bearer = `Bearer ${adminToken}`
@@ -175,6 +177,28 @@ test('beyond loopback no token is made', async () => {
   await expect(resolveAdminToken(configOf('0.0.0.0'))).rejects.toMatchObject({ code: 'config_invalid' })
   expect(await readdir(dir)).toEqual([])
 })
+
+test('a token that was made is not taken for viewers, too', async () => {
+  const config = configOf('127.0.0.1')
+  const viewer = await resolveAdminToken(config)
+  const same = { ...config, admin: { ...config.admin, viewerToken: viewer } }
+  const error = await resolveAdminToken(same).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('INBOX_ADMIN_VIEWER_TOKEN') })
+  expect(String(error)).not.toContain(viewer)
+})
+
+test.each([
+  ['0.0.0.0', 1],
+  ['127.0.0.1', 0],
+])(
+  'that it can be reached from elsewhere without TLS is said in the log: listening on %s, %i time',
+  async (host, times) => {
+    const { log, lines } = recordingLog()
+    await using app = await startTestApp({ log, settings: { INBOX_ADMIN_HOST: host } })
+    const said = lines.filter(({ message }) => message.includes('has no TLS of its own'))
+    expect(said.map(({ fields }) => fields)).toEqual(Array.from({ length: times }, () => ({ adminUrl: app.adminUrl })))
+  },
+)
 
 test('a file that holds no token is refused, never taken for one', async () => {
   const config = configOf('::1')

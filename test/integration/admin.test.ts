@@ -40,6 +40,7 @@ test('events are listed newest first, in pages, with the filters applied', async
       },
     ],
     next_cursor: null,
+    searched_to: '2026-01-31T14:00:00.000Z',
   })
   const count = async (query: string) => (await get(app, `/api/v1/events?${query}`).expect(200)).body.data.length
   expect(await count('type=token.price_alert')).toBe(1)
@@ -86,12 +87,27 @@ test('an event is shown with its envelope, its receipt and the timeline of its a
   expect(body.envelope).toEqual(JSON.parse(Buffer.from(arrivalOf('evt_1').raw).toString()))
   expect(body.receipt).toEqual({
     received_at: '2026-01-31T14:00:00.000Z',
+    stored_at: '2026-01-01T00:00:00.000Z',
     secret_label: 'main',
     size_bytes: arrivalOf('evt_1').raw.length,
     duplicates: 1,
     conflicts: 1,
+    headers: null,
+    traceparent: null,
   })
-  const run = { run_id: runId, handler: 'trades', state: 'dead', attempt: 1, crashed: 0, run_at: null, replay: null }
+  const run = {
+    run_id: runId,
+    handler: 'trades',
+    state: 'dead',
+    attempt: 1,
+    crashed: 0,
+    run_at: null,
+    replay: null,
+    started_at: '2026-01-31T14:00:00.005Z',
+    ended_at: '2026-01-31T14:00:00.025Z',
+    item: null,
+    state_keys: [],
+  }
   expect(body.runs).toEqual([run])
   expect(body.timeline).toEqual([
     {
@@ -378,6 +394,7 @@ test('handlers are listed with their settings and their runs, those that are gon
       held: 0,
       dead: 0,
       superseded: 0,
+      pace: null,
     },
     {
       name: 'trades',
@@ -395,6 +412,7 @@ test('handlers are listed with their settings and their runs, those that are gon
       held: 0,
       dead: 1,
       superseded: 0,
+      pace: null,
     },
   ])
 })

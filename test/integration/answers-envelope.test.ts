@@ -36,6 +36,11 @@ const unusable: readonly (readonly [name: string, reason: string, body: Buffer])
   ],
   ['10,000 levels deep', 'too_deep', event('"evt_1"', `"data":{"a":${deep}}`)],
   ['10,000 levels deep and no object', 'too_deep', bytes(deep)],
+  [
+    'of a type that is for warnings of the inbox itself',
+    'own_type',
+    bytes(`{"id":"a","type":"inbox.warning",${createdAt},"data":{}}`),
+  ],
   ['without an id', 'bad_id', bytes(`{"type":"a",${createdAt},"data":{}}`)],
   ['with a number as id', 'bad_id', event('7')],
   ['with null as id', 'bad_id', event('null')],

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { HealthJson } from '../../src/admin/views.ts'
+import type { HealthJson } from '../../src/admin/answers/health.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { runCli } from '../support/cli.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
@@ -35,6 +35,7 @@ test('doctor looks at the machine before the first start, and leaves it as it wa
     'disk speed',
     'database',
     'secrets',
+    'admin tokens',
     'handlers',
     'webhook port',
     'admin port',

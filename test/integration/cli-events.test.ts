@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { compileCache, forPeople } from '../support/cli.ts'
-import { resolveAdminToken } from '../../src/admin/auth.ts'
+import { resolveAdminToken } from '../../src/admin/token-file.ts'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -69,6 +69,7 @@ async function startSidecar(setToken?: string) {
   const handler = createAdminApp({
     readEvent: readAsEvent,
     now: () => systemClock.now(),
+    clock: systemClock,
     inbox,
     metrics,
     handlers: () => [],

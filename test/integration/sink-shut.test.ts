@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { HealthJson, HandlersJson } from '../../src/admin/views.ts'
+import type { HandlerListJson } from '../../src/admin/answers/handlers.ts'
+import type { HealthJson } from '../../src/admin/answers/health.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { sqliteUrl, startTestApp, testSecret, type TestApp } from '../support/app.ts'
 import { forPeople, runCli } from '../support/cli.ts'
@@ -47,7 +48,7 @@ function ask(app: TestApp, path: string, init: RequestInit = {}): Promise<Respon
 }
 
 async function shutOf(app: TestApp, handler: string) {
-  const { data } = (await (await ask(app, '/api/v1/handlers')).json()) as HandlersJson
+  const { data } = (await (await ask(app, '/api/v1/handlers')).json()) as HandlerListJson
   return data.find(({ name }) => name === handler)?.shut
 }
 

@@ -24,6 +24,7 @@ export async function createAdminStage(): Promise<AdminStage> {
   const handler = createAdminApp({
     readEvent: readAsEvent,
     now: () => systemClock.now(),
+    clock: systemClock,
     inbox,
     metrics: createMetrics({ inbox, clock: systemClock }),
     handlers: () => [],

@@ -13,8 +13,8 @@ const isCarried = process.platform === 'linux' && process.arch === 'x64'
 /** Whether there is a Chromium. For a named skip: `describe.skipIf(!hasBrowser)('… (needs Chromium: set CHROMIUM_PATH)')`. */
 export const hasBrowser = isCarried || installed.some((path) => existsSync(path))
 
-/** Starts a Chromium: the one of CHROMIUM_PATH, the one that npm installed, or one of the system. */
-export async function launchBrowser(): Promise<Browser> {
+/** Starts a Chromium: the one of CHROMIUM_PATH, the one that npm installed, or one of the system. `more`: arguments of its own. */
+export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const [wanted = '', ...others] = installed
   const carried = wanted === '' && isCarried ? await unpackCarried() : null
   const executablePath = carried?.path ?? [wanted, ...others].find((path) => existsSync(path))
@@ -22,7 +22,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath,
     // Root may not use the sandbox; the pages are our own.
-    args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none'],
+    args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none', ...more],
     env: { ...process.env, ...(carried !== null && { FONTCONFIG_FILE: carried.fonts }) },
   })
 }

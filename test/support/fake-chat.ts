@@ -79,6 +79,7 @@ export function items(...given: readonly (AnyEvent | { readonly payload: unknown
       secretLabel: 'main',
       attempt: 1,
       idempotencyKey: `sink:${event.id}:${id}`,
+      traceparent: null,
     }
   })
 }

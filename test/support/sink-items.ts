@@ -24,6 +24,7 @@ export function anItem(event: Uint8Array | EventParts, given: Partial<SinkItem> 
     secretLabel: 'main',
     attempt: 1,
     idempotencyKey: `sink:${read.id}`,
+    traceparent: null,
     ...given,
   }
 }

@@ -25,6 +25,7 @@ export function streamItem(n: number, changes: Partial<SinkItem> = {}): SinkItem
     secretLabel: 'main',
     attempt: 1,
     idempotencyKey: `out:${id}`,
+    traceparent: null,
     ...changes,
   }
 }

@@ -25,7 +25,7 @@ function attemptOf(run: TestHandler['run'], given: Partial<Lease> = {}) {
     run: (ctx) => run(ctx.event, ctx),
   }
   const context = aContext({ clock, lease: given })
-  return { clock, startedAt, attempt: startAttempt({ handler, context, clock, overrunGraceMs }) }
+  return { clock, startedAt, attempt: startAttempt({ handler, context, clock, overrunGraceMs, tracer: null }) }
 }
 
 async function errorOf(run: TestHandler['run']): Promise<RunError> {

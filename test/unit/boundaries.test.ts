@@ -16,7 +16,7 @@ interface Rule {
   readonly may: readonly string[]
 }
 
-const leaves = ['errors', 'log', 'clock', 'leaf']
+const leaves = ['errors', 'log', 'clock', 'leaf', 'format-values']
 const inboxParts = ['inbox/port', 'inbox/bridge', 'inbox']
 const parts = ['config', 'secrets', 'signature', 'schema', ...inboxParts, 'inbox/sqlite', 'http', 'node:*']
 
@@ -51,6 +51,7 @@ const rules: readonly Rule[] = [
   { area: 'errors', files: ['src/errors.ts'], may: [] },
   { area: 'clock', files: ['src/clock.ts'], may: [] },
   { area: 'log', files: ['src/log.ts'], may: ['pino', 'pino-pretty', 'node:*'] },
+  { area: 'format-values', files: ['src/dispatch/format-values.ts'], may: ['log'] },
   // Small things without a subject of their own.
   {
     area: 'leaf',
@@ -59,6 +60,7 @@ const rules: readonly Rule[] = [
       'src/api-url.ts',
       'src/batcher.ts',
       'src/demo-credentials.ts',
+      'src/durations.ts',
       'src/edit-distance.ts',
       'src/exact.ts',
       'src/ladder.ts',
@@ -71,12 +73,21 @@ const rules: readonly Rule[] = [
     ],
     may: ['errors', 'clock', 'node:*'],
   },
-  // What receiver and admin side have in common.
+  // What receiver, admin side and emulator have in common.
   {
     area: 'http',
-    files: ['src/bare-express.ts', 'src/expect-continue.ts', 'src/http-server.ts'],
-    may: ['errors', 'express', 'node:*'],
+    files: [
+      'src/bare-express.ts',
+      'src/expect-continue.ts',
+      'src/http-server.ts',
+      'src/page-files.ts',
+      'src/session/',
+      'src/sse.ts',
+    ],
+    may: ['errors', 'clock', 'express', 'node:*'],
   },
+  // The only one that knows of spans.
+  { area: 'tracing', files: ['src/tracing.ts'], may: ['errors', '@opentelemetry/api'] },
   // No I/O.
   { area: 'signature', files: ['src/signature/'], may: ['errors', 'node:crypto'] },
 
@@ -85,32 +96,45 @@ const rules: readonly Rule[] = [
 
   {
     area: 'inbox/port',
-    files: ['src/inbox/port.ts', 'src/inbox/state-keys.ts'],
+    files: ['src/inbox/port.ts', 'src/inbox/index-port.ts', 'src/inbox/error-group.ts', 'src/inbox/state-keys.ts'],
     may: ['schema', 'errors', 'node:buffer'],
   },
+  // What an event says, for the index: no I/O.
+  { area: 'insight', files: ['src/insight/'], may: [...leaves, 'schema', 'inbox/port', 'zod'] },
   // The adapters, and beside them the bridge between threads (rpc, wire, remote-work).
   {
     area: 'inbox/sqlite',
     files: ['src/inbox/sqlite/'],
-    may: [...leaves, ...inboxParts, 'better-sqlite3', 'kysely', 'kysely/migration', 'node:*'],
+    may: [...leaves, ...inboxParts, 'insight', 'better-sqlite3', 'kysely', 'kysely/migration', 'node:*'],
   },
   {
     area: 'inbox/bridge',
     files: ['src/inbox/remote-work.ts', 'src/inbox/rpc.ts', 'src/inbox/wire.ts'],
     may: [...leaves, 'inbox/port', 'node:*'],
   },
-  { area: 'inbox', files: ['src/inbox/'], may: [...leaves, 'inbox/port', 'node:*'] },
+  { area: 'inbox', files: ['src/inbox/'], may: [...leaves, 'inbox/port', 'insight', 'node:*'] },
 
   {
     area: 'receiver',
     files: ['src/receiver/'],
-    may: [...leaves, 'signature', 'inbox/port', 'schema', 'http', 'raw-body', 'node:*'],
+    may: [...leaves, 'signature', 'inbox/port', 'schema', 'http', 'tracing', 'raw-body', 'node:*'],
   },
   // It works in a thread of its own and reaches the inbox by the bridge, whatever store is behind it.
   {
     area: 'dispatch',
     files: ['src/dispatch/'],
-    may: [...leaves, 'signature', 'inbox/port', 'inbox/bridge', 'schema', 'client', 'p-queue', 'zod', 'node:*'],
+    may: [
+      ...leaves,
+      'signature',
+      'inbox/port',
+      'inbox/bridge',
+      'schema',
+      'client',
+      'tracing',
+      'p-queue',
+      'zod',
+      'node:*',
+    ],
   },
   {
     area: 'admin',
@@ -119,6 +143,8 @@ const rules: readonly Rule[] = [
   },
   // The REST service as its clients see it.
   { area: 'client', files: ['src/client/'], may: [...leaves, 'schema', 'signature'] },
+  // What is worth a look, and what the sender makes of this receiver.
+  { area: 'health', files: ['src/health/'], may: [...leaves, 'client', 'schema', 'inbox/port', 'node:*'] },
   // Registers a receiver with the service.
   {
     area: 'registration',
@@ -134,7 +160,16 @@ const rules: readonly Rule[] = [
   },
   { area: 'doctor', files: ['src/doctor/'], may: [...leaves, 'config', 'dispatch', 'inbox/sqlite', 'node:*'] },
   // Pages: built apart, for browsers.
-  { area: 'ui', files: ['src/ui/'], may: ['react', '@mantine/core', '@mantine/hooks', 'uplot'] },
+  {
+    area: 'ui',
+    files: ['src/ui/'],
+    may: ['react', '@mantine/core', '@mantine/hooks', '@tanstack/react-virtual', 'uplot'],
+  },
+  {
+    area: 'console',
+    files: ['src/console/'],
+    may: ['ui', 'react', 'react-dom/client', '@mantine/core', '@mantine/hooks'],
+  },
   {
     area: 'emulator/dashboard',
     files: ['src/emulator/dashboard/'],
@@ -193,12 +228,24 @@ const rules: readonly Rule[] = [
   {
     area: 'app',
     files: ['src/app.ts'],
-    may: [...leaves, ...parts, 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'admin', 'client', 'registration'],
+    may: [
+      ...leaves,
+      ...parts,
+      'upkeep',
+      'open-inbox',
+      'receiver',
+      'dispatch',
+      'admin',
+      'client',
+      'health',
+      'tracing',
+      'registration',
+    ],
   },
   {
     area: 'library',
     files: ['src/library/'],
-    may: [...leaves, ...parts, 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'client'],
+    may: [...leaves, ...parts, 'tracing', 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'client'],
   },
   // A handler of the demo's own, which lets things go wrong.
   { area: 'demo', files: ['src/demo/'], may: ['dispatch', 'errors'] },

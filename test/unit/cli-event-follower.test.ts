@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EventSummaryJson } from '../../src/admin/json.ts'
+import type { EventSummaryJson } from '../../src/admin/answers/events.ts'
 import { createEventFollower, type EventFilters } from '../../src/cli/event-follower.ts'
 
 /** A list of events that grows, as the admin API gives it; `calls` counts its pages. */
@@ -24,7 +24,7 @@ function createList() {
             const below = cursor === undefined ? Infinity : Number(cursor)
             const data = events.filter(({ seq }) => seq < below).slice(-Number(limit))
             const first = data[0]?.seq ?? 1
-            return { data: data.toReversed(), next_cursor: first > 1 ? String(first) : null }
+            return { data: data.toReversed(), next_cursor: first > 1 ? String(first) : null, searched_to: null }
           },
         },
         filters,

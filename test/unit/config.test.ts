@@ -43,6 +43,7 @@ describe('defaults and values', () => {
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      origins: { INBOX_SECRETS: 'environment' },
       path: '/webhooks',
       admin: { host: '127.0.0.1', port: 8081, hosts: [] },
       database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
@@ -248,6 +249,8 @@ describe('mistakes', () => {
     async (host) => {
       expect(await problemsOf(load({ INBOX_ADMIN_HOST: host }))).toContain('INBOX_ADMIN_TOKEN')
       await load({ INBOX_ADMIN_HOST: host, INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
+      const viewerAlone = { INBOX_ADMIN_HOST: host, INBOX_ADMIN_VIEWER_TOKEN: 'a-token-of-the-viewers' }
+      expect(await problemsOf(load(viewerAlone))).toContain('INBOX_ADMIN_HOST')
     },
   )
 
@@ -317,6 +320,36 @@ describe('secrets', () => {
     }
   })
 
+  test('the token of viewers may come from a file; a short one is refused and not shown', async () => {
+    await file('viewer', 'a-token-of-the-viewers\n')
+    expect((await load({ INBOX_ADMIN_VIEWER_TOKEN_FILE: 'viewer' })).admin.viewerToken).toBe('a-token-of-the-viewers')
+    expect((await load({ INBOX_ADMIN_VIEWER_TOKEN: '' })).admin).not.toHaveProperty('viewerToken')
+    await file('short', 'pa55word')
+    for (const env of [{ INBOX_ADMIN_VIEWER_TOKEN_FILE: 'short' }, { INBOX_ADMIN_VIEWER_TOKEN: 'pa55word' }]) {
+      const message = await problemsOf(load(env))
+      expect(message).toContain('at least 16 visible ASCII characters')
+      expect(message).not.toContain('pa55word')
+    }
+    const twice = { INBOX_ADMIN_VIEWER_TOKEN: 'a-token-of-the-viewers', INBOX_ADMIN_VIEWER_TOKEN_FILE: 'viewer' }
+    expect(await problemsOf(load(twice))).toContain('INBOX_ADMIN_VIEWER_TOKEN_FILE is set as well')
+    const published = { INBOX_ADMIN_VIEWER_TOKEN: demoCredentials.adminToken }
+    expect(await problemsOf(load(published))).toContain('INBOX_ADMIN_VIEWER_TOKEN: this token is the published one')
+  })
+
+  test('one token for operator and viewers is refused, wherever they come from', async () => {
+    const token = 'a-token-of-everybody'
+    await file('token', `${token}\n`)
+    for (const env of [
+      { INBOX_ADMIN_TOKEN: token, INBOX_ADMIN_VIEWER_TOKEN: token },
+      { INBOX_ADMIN_TOKEN_FILE: 'token', INBOX_ADMIN_VIEWER_TOKEN: token },
+      { INBOX_ADMIN_TOKEN: token, INBOX_ADMIN_VIEWER_TOKEN_FILE: 'token' },
+    ]) {
+      const message = await problemsOf(load(env))
+      expect(message).toContain('INBOX_ADMIN_VIEWER_TOKEN: it is the same as INBOX_ADMIN_TOKEN')
+      expect(message).not.toContain(token)
+    }
+  })
+
   test('the published ones of the demo pass in the demo only', async () => {
     const env = {
       INBOX_SECRETS: `${secret},demo:${demoCredentials.secret}`,
@@ -339,6 +372,7 @@ describe('secrets', () => {
     expect(rows).toMatchObject({ 'webhook secrets': 'set (labels: new, old)', 'admin token': 'set' })
     expect(JSON.stringify(rows)).not.toMatch(/0123456789|fedcba|a-token/)
     expect(Object.fromEntries(describeConfig(await load()))['admin token']).toContain('not set')
+    expect(Object.fromEntries(describeConfig(await load()))['viewer token']).toContain('not set')
   })
 })
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
-import { readCookies, toCookie } from '../../src/emulator/session/cookie.ts'
+import { readCookies, toCookie } from '../../src/session/cookie.ts'
 import { createSessions, type Sessions } from '../../src/emulator/session/sessions.ts'
 import { silentLogger } from '../../src/log.ts'
 

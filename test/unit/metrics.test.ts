@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/clock.ts'
+import type { SettledCount } from '../../src/dispatch/runner-protocol.ts'
+import { createSettledCounter } from '../../src/dispatch/settled-counter.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
 
 const empty: InboxStats = {
@@ -17,6 +19,15 @@ const empty: InboxStats = {
 function setUp(stats: () => Promise<InboxStats> = async () => empty) {
   const clock = createTestClock()
   return { clock, metrics: createMetrics({ inbox: { stats }, clock }) }
+}
+
+/** Attempts of a handler that took so many milliseconds each. */
+function settled(kind: SettledCount['kind'], durations: readonly number[]): SettledCount {
+  const counter = createSettledCounter()
+  for (const ms of durations) counter.add('trades', kind, ms)
+  const [counted] = counter.take()
+  if (counted === undefined) throw new Error('expected a count')
+  return counted
 }
 
 /** The samples of an exposition text: `name{labels}` → value. Fails on a line that is none. */
@@ -79,11 +90,8 @@ test('rejects, refusals, batches, attempts and replacements are counted', async 
   metrics.refused('overloaded')
   metrics.committed(1)
   metrics.committed(40)
-  metrics.attemptsSettled([
-    { handler: 'trades', kind: 'done', count: 7, totalMs: 1_500 },
-    { handler: 'trades', kind: 'dead', count: 1, totalMs: 20 },
-  ])
-  metrics.attemptsSettled([{ handler: 'trades', kind: 'done', count: 3, totalMs: 500 }])
+  metrics.attemptsSettled([settled('done', [200, 200, 200, 200, 200, 250, 250]), settled('dead', [20])])
+  metrics.attemptsSettled([settled('done', [0.5, 400_000, 99.5])])
   metrics.runnerReplaced()
   expect(Object.fromEntries(parse(await metrics.scrape()))).toMatchObject({
     'inbox_rejects_total{reason="mismatch"}': 1,
@@ -93,7 +101,14 @@ test('rejects, refusals, batches, attempts and replacements are counted', async 
     inbox_commit_batch_size_sum: 41,
     'inbox_attempts_total{handler="trades",result="done"}': 10,
     'inbox_attempts_total{handler="trades",result="dead"}': 1,
-    'inbox_attempt_seconds_total{handler="trades",result="done"}': 2,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="0.001"}': 1,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="0.05"}': 2,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="0.1"}': 3,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="0.5"}': 10,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="300"}': 10,
+    'inbox_attempt_duration_seconds_bucket{handler="trades",le="+Inf"}': 11,
+    'inbox_attempt_duration_seconds_count{handler="trades"}': 11,
+    'inbox_attempt_duration_seconds_sum{handler="trades"}': 401.62,
     inbox_runner_replacements_total: 1,
   })
 })

@@ -25,7 +25,7 @@ test('what the admin API logs of a registration is which, how it stands, and whe
   const { access } = setUp()
   const post = async (path: string, given: unknown) => {
     const route = routes.find((one) => one.method === 'post' && one.path === path)!
-    return route.toLog!(await route.answer(access, { id: '1', query: {}, body: given }))
+    return route.toLog!(await route.answer(access, { id: '1', query: {}, body: given, by: 'operator (token) ::1' }))
   }
   const logged = { id: 1, url: 'https://example.com/hook' }
   expect(await post('/subscription', body)).toEqual({ ...logged, state: 'begun' })

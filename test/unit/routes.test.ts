@@ -34,6 +34,15 @@ describe('a route', () => {
     expect(takes(routes, { id: 'e', type: 'wallet.none', created_at: '', data: {} })).toBe(false)
   })
 
+  it('for all types does not take events of this program itself, which are named', () => {
+    const own = { id: 'e', type: 'inbox.warning', created_at: '', data: { level: 'critical' } }
+    const where = { 'data.level': 'critical' }
+    expect(takes([{ types: '*', where }], own)).toBe(false)
+    expect(takes([{ types: 'inbox.*', where }], own)).toBe(true)
+    expect(takes([{ types: ['*', 'inbox.warning'], where }], own)).toBe(true)
+    expect(takes([{ types: '*', where }], { ...own, type: 'inboxes.none' })).toBe(true)
+  })
+
   it('counts pump.graduation as an event on solana', () => {
     const graduation = createEvent('pump.graduation') as AnyEvent
     expect(takes([{ networks: 'solana' }], graduation)).toBe(true)

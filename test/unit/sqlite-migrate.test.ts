@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
+import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent } from '../conformance/stage.ts'
 
+/** The number of the migration behind the last that there really is. */
+const nextNumber = String(migrations.length + 1).padStart(4, '0')
+
 const later: NumberedMigration = {
-  name: '0003-note',
+  name: `${nextNumber}-note`,
   oldest: 2,
   migration: {
     async up(db) {
@@ -21,7 +25,7 @@ const later: NumberedMigration = {
 }
 
 const failing: NumberedMigration = {
-  name: '0003-failing',
+  name: `${nextNumber}-failing`,
   oldest: 2,
   migration: {
     async up(db) {
@@ -51,6 +55,26 @@ async function aFile(known: readonly NumberedMigration[] = migrations): Promise<
   const file = newFile()
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('a'), anEvent('b')]))
+  return file
+}
+
+/** A file as the program that knew only the first so many migrations left it, with two events and an act. */
+async function aFileOf(known: number): Promise<string> {
+  const file = newFile()
+  mkdirSync(dirname(file))
+  const db = new Sqlite(file)
+  db.pragma('auto_vacuum = INCREMENTAL')
+  db.pragma('journal_mode = WAL')
+  await migrate(db, file, migrations.slice(0, known))
+  for (const [index, id] of ['a', 'b'].entries()) {
+    const { type, createdAt, receivedAt, secretLabel, raw } = anEvent(id)
+    db.prepare(
+      'INSERT INTO event (seq, id, type, created_at, received_at, secret_label) VALUES (?, ?, ?, ?, ?, ?)',
+    ).run(index + 1, id, type, createdAt, receivedAt, secretLabel)
+    db.prepare('INSERT INTO body (seq, total, raw) VALUES (?, ?, ?)').run(index + 1, raw.length * (index + 1), raw)
+  }
+  db.prepare('INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)').run(1, 'handler.pause', '{}')
+  db.close()
   return file
 }
 
@@ -113,7 +137,7 @@ describe('the schema of a file', () => {
     expect(opened.evidence).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
     expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 2 })
 
-    using backup = await open(`${file}.before-0003`)
+    using backup = await open(`${file}.before-${nextNumber}`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
   })
 
@@ -122,10 +146,10 @@ describe('the schema of a file', () => {
     const known = [...migrations, later]
     using first = await open(file, known)
     first.close()
-    rmSync(`${file}.before-0003`)
+    rmSync(`${file}.before-${nextNumber}`)
     using again = await open(file, known)
     expect(again.evidence.lastSeq).toBe(2)
-    expect(existsSync(`${file}.before-0003`)).toBe(false)
+    expect(existsSync(`${file}.before-${nextNumber}`)).toBe(false)
   })
 
   test('is as it was after an upgrade that failed half-way, and this program still opens it', async () => {
@@ -162,17 +186,32 @@ describe('the schema of a file', () => {
 })
 
 test('a file of the first schema is upgraded: it can keep a registration, and has its events', async () => {
-  const file = await aFile()
-  const db = new Sqlite(file)
-  db.exec(`DROP TABLE subscription; DELETE FROM kysely_migration WHERE name = '0002-subscription'`)
-  db.close()
+  const file = await aFileOf(1)
   using opened = await open(file)
   const { store } = opened
   const next = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
   const begun = store.transact([], () => store.subscriptions.begin(next, null))
   expect(begun).toEqual({ ...next, id: 1, state: 'begun', answer: null })
   expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
-  expect(existsSync(`${file}.before-0002`)).toBe(true)
+  expect(existsSync(`${file}.before-${String(migrations.length).padStart(4, '0')}`)).toBe(true)
+})
+
+test('a file from before receipts were kept is upgraded: its events and its audit have none, those that come have one', async () => {
+  const file = await aFileOf(2)
+  using opened = await open(file)
+  const { store } = opened
+  const headers = '{"user-agent":"sender/1"}'
+  store.transact([], () => store.accept([anEvent('c', { headers, receivedAt: systemClock.now() })]))
+  store.transact([], () => store.note('index.rebuild', {}, 'operator (token) ::1'))
+  const views = createViews(opened.db, systemClock)
+  expect(views.event('a')).toMatchObject({
+    headers: null,
+    storedAt: null,
+    trace: null,
+    raw: Buffer.from(anEvent('a').raw),
+  })
+  expect(views.event('c')).toMatchObject({ headers, storedAt: expect.any(Number) })
+  expect(views.audit({ limit: 9 }).data.map(({ by }) => by)).toEqual(['operator (token) ::1', null])
 })
 
 describe('a file of a newer program', () => {
@@ -185,8 +224,8 @@ describe('a file of a newer program', () => {
     await expect(open(file)).rejects.toMatchObject({
       code: 'database_newer',
       exitCode: 1,
-      message: expect.stringMatching(
-        /has the migration 0003-note, this program knows up to 0002-subscription\. Run the newer/,
+      message: expect.stringContaining(
+        `has the migration ${later.name}, this program knows up to ${migrations.at(-1)?.name}. Run the newer`,
       ),
     })
     expect(bytesOf(file)).toEqual(before)

@@ -11,6 +11,8 @@ type Name = keyof typeof statementTexts
 /** What the planner must say of each statement; statements with nothing to look up have an empty plan. */
 const plans: Readonly<Record<Name, readonly string[]>> = {
   insertEvent: [],
+  headerSets: ['SCAN header_set'],
+  insertHeaderSet: [],
   insertBody: [],
   lastBody: ['SCAN body'],
   bodyOf: ['SEARCH e USING COVERING INDEX event_id (id=?)', 'SEARCH b USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
@@ -104,6 +106,7 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   pauseHandler: ['SEARCH handler USING INTEGER PRIMARY KEY (rowid=?)'],
   meta: ['SEARCH meta USING PRIMARY KEY (name=?)'],
   suspectRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  dieRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   crashedOutRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   startOf: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
   running: ['SCAN run USING INDEX run_open'],
@@ -176,7 +179,7 @@ function viewText(pattern: RegExp): string {
     texts.push(text)
     return open.db.prepare(text)
   }
-  createViews({ prepare } as Database)
+  createViews({ prepare } as Database, createTestClock(0))
   return texts.find((text) => pattern.test(text)) ?? ''
 }
 
@@ -186,9 +189,36 @@ test('conflicts are counted without reading their bodies', () => {
 })
 
 test('dead letters are listed by the time they died without sorting all of them', () => {
-  const plan = planOf(open.db, viewText(/ORDER BY r\.ended_at DESC/))
-  expect(plan[0]).toBe('SEARCH r USING INDEX run_died (ended_at<?)')
+  const plan = planOf(open.db, viewText(/ORDER BY ended_at DESC/))
+  expect(plan).toEqual(['SEARCH run USING COVERING INDEX run_died (ended_at<?)'])
+})
+
+test('conflicts are listed by the time they came without sorting them', () => {
+  const plan = planOf(open.db, viewText(/ORDER BY c\.received_at DESC/))
+  expect(plan[0]).toBe('SEARCH c USING INDEX conflict_at ((received_at,event_seq,digest)<(?,?,?))')
   expect(plan.join()).not.toContain('TEMP B-TREE')
+})
+
+test('the quarantine is listed by reason without sorting it, and summed up without reading bodies', () => {
+  const plans = [/reason = \? AND seq < \?/, /reason = \? AND seq > \?/, /reason > \?/].map((pattern) =>
+    planOf(open.db, viewText(pattern)),
+  )
+  expect(plans).toEqual([
+    ['SEARCH quarantine USING INDEX quarantine_reason (reason=? AND seq<?)'],
+    ['SEARCH quarantine USING COVERING INDEX quarantine_reason (reason=? AND seq>?)'],
+    ['SEARCH quarantine USING COVERING INDEX quarantine_reason (reason>?)'],
+  ])
+})
+
+test('runs are counted by indexes alone, and go on behind a place without reading what is before it', () => {
+  const [noKey, oneKey, laterKeys] = [/key IS NULL AND id > \?/, /key = \? AND id > \?/, /key > \? ORDER BY key/]
+  const place = 'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key'
+  expect(planOf(open.db, viewText(noKey))).toEqual([`${place}=? AND id>?)`])
+  expect(planOf(open.db, viewText(oneKey))).toEqual([`${place}=? AND id>?)`])
+  expect(planOf(open.db, viewText(laterKeys))).toEqual([`${place}>?)`])
+  expect(planOf(open.db, viewText(/\(handler_id, replay_id\) > \(\?, \?\)/))).toEqual([
+    'SEARCH run USING COVERING INDEX run_open ((handler_id,replay_id)>(?,?))',
+  ])
 })
 
 describe('the statements', () => {

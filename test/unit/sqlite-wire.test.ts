@@ -32,6 +32,8 @@ const arrival: fc.Arbitrary<Arrival> = fc.oneof(
     key: text,
     network: fc.option(text),
     address: fc.option(text),
+    headers: fc.option(fc.oneof(text, fc.constantFrom('{}', '{"host":"a"}'))),
+    trace: fc.option(text),
   }),
 )
 
@@ -51,6 +53,7 @@ const lease: fc.Arbitrary<Lease> = fc.record({
     key: text,
     secretLabel: text,
     raw,
+    trace: fc.option(text, { nil: null }),
   }),
   key: fc.option(text),
   replay: fc.option(fc.record({ id: whole, newKeys: fc.boolean() })),
@@ -151,6 +154,37 @@ describe('a batch that crosses threads', () => {
     expect(arrived?.raw).toEqual(before)
     expect(Buffer.from(raw)).toEqual(before)
   })
+})
+
+test('headers that are the same cross threads once', () => {
+  const headers = JSON.stringify({ 'user-agent': 'sender/1' })
+  const event = {
+    kind: 'event',
+    id: 'a',
+    receivedAt: 1,
+    secretLabel: 'm',
+    raw: Buffer.from('{}'),
+    type: 't',
+    createdAt: 'now',
+    key: 'a',
+    network: null,
+    address: null,
+    trace: null,
+  } as const
+  const batch = [
+    { ...event, headers },
+    { ...event, headers: null },
+    { ...event, headers },
+    { ...event, headers: '{}' },
+  ]
+  const { value } = packArrivals(batch)
+  expect((value as WireBatch).filter((field) => field === headers)).toHaveLength(1)
+  expect(unpackArrivals(value as WireBatch).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
+    headers,
+    null,
+    headers,
+    '{}',
+  ])
 })
 
 describe('calls to another thread', () => {

@@ -16,14 +16,16 @@ export function toPieces({ payload, event }: SinkItem, templates: Templates = {}
 }
 
 /** What happened; and below where, when, what else there is to say, and where to look. */
-function piecesOfMessage({ title, facts, links, network, severity, time }: Message): Piece[] {
+function piecesOfMessage({ title, facts, links, network, severity, time, type, text }: Message): Piece[] {
+  const isOwn = type.startsWith('inbox.')
   const linked = new Set(links.map(({ label }) => label))
   return [
     own(`${marks[severity]} `),
     foreign(title),
     own('\n'),
+    ...(text === undefined ? [] : [foreign(text), own('\n')]),
     ...joined([
-      [foreign(network ?? '?')],
+      ...(isOwn ? [] : [[foreign(network ?? '?')]]),
       [own(`${formatTime(time)} UTC`)],
       ...facts.filter(([label]) => !linked.has(label)).map(([label, value]) => [foreign(`${label} ${value}`)]),
       ...links.map(({ label, url }) => [{ text: label, url }]),

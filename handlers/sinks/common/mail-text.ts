@@ -67,10 +67,11 @@ function membersOf({ payload }: SinkItem): Readonly<Record<string, unknown>> {
   return Object(payload) as Record<string, unknown>
 }
 
-function textOf({ title, facts, links, type, network, time, eventId }: Message): string {
+function textOf({ title, facts, links, type, network, time, eventId, text }: Message): string {
   const lines = [
     title,
     '',
+    ...(text === undefined ? [] : [text, '']),
     ...facts.map(([label, value]) => `${label}: ${value}`),
     ...links.map(({ label, url }) => `${label}: ${url}`),
     '',

@@ -1,5 +1,6 @@
 import type { AnyEvent } from 'onchain-inbox'
 import { formatAmount, formatPercent, formatText, formatUsd, shortAddress } from 'onchain-inbox/format'
+import { toOwnMessage } from './own-message.ts'
 import { explorerLinks, networkOf, type ExplorerLink } from './explorer.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
@@ -18,6 +19,8 @@ export interface Message {
   readonly type: string
   readonly network: string | null
   readonly eventId: string
+  /** More to say, on lines of its own; safe to show like the rest. */
+  readonly text?: string
 }
 
 interface Wording {
@@ -167,6 +170,8 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
  * odd field shows as `?`; it never throws.
  */
 export function toMessage(event: AnyEvent): Message {
+  const ofOurs = toOwnMessage(event)
+  if (ofOurs !== undefined) return ofOurs
   const data = event.data as Data
   const { title, severity, facts } = wordings.get(event.type)?.(data) ?? unknownWording(event.type, data)
   const network = networkOf(event)

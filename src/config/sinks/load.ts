@@ -3,6 +3,7 @@ import { nearest } from '../nearest.ts'
 import { commonNames, commonOptions, type CommonOptions } from './common.ts'
 import { describeRoutes, describeTarget } from './describe.ts'
 import { isSinkKind, sinkKindNames, sinkKinds, type SinkKind } from './kinds.ts'
+import { ownEvents, problemsOfNotify } from './notify.ts'
 import { findOddities } from './oddities.ts'
 import { isOwnDatabase } from './own-database.ts'
 import { problemsOf } from './problems.ts'
@@ -26,6 +27,8 @@ export interface SinkSettings extends ReferenceSources {
   readonly sinks: unknown
   readonly routes: unknown
   readonly forwardUrl: string | undefined
+  /** Names of sinks that get the program's own warnings. */
+  readonly notify?: readonly string[]
   /** There were more sinks, which could not be read: which names there are is not known. */
   readonly isIncomplete?: boolean
   /** The file that the inbox itself is kept in, absolute. */
@@ -56,11 +59,17 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
   const isKnown = settings.isIncomplete !== true && isObject(settings.sinks ?? {})
   const names = isKnown ? entries.map(([name]) => name) : undefined
   const routes = readRoutes(settings.routes, names, problems)
+  const { notify = [] } = settings
+  problems.push(...problemsOfNotify(notify, names))
   const complete = read
     .map(({ sink }) => sink)
     .filter((sink) => sink !== undefined)
     .map(({ target, ...sink }): ConfiguredSink => {
-      const own = [...sink.routes, ...routes.filter(({ to }) => to.includes(sink.name)).map(({ filter }) => filter)]
+      const own = [
+        ...sink.routes,
+        ...routes.filter(({ to }) => to.includes(sink.name)).map(({ filter }) => filter),
+        ...(notify.includes(sink.name) ? [ownEvents] : []),
+      ]
       const to = target === '' ? '' : ` to ${target}`
       return { ...sink, routes: own, description: `${sink.kind}${to}, gets ${describeRoutes(own)}` }
     })

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
+import { ownEventSchemas } from '../../../schema/own.ts'
 import { nearest } from '../nearest.ts'
 import type { ConfiguredSink } from './load.ts'
 import type { RouteFilter } from './routes.ts'
@@ -36,7 +37,13 @@ function oddInTemplate(pattern: string, template: Templates[string]): string[] {
   return [...new Set(paths)].map((path) => `that for ${pattern} has ${noField(path, [pattern], fields)}`)
 }
 
-const isUndocumented = (pattern: string): boolean => documentedTypesOf(pattern).length === 0
+const isUndocumented = (pattern: string): boolean => !isOwn(pattern) && documentedTypesOf(pattern).length === 0
+
+/** Of the program's own events. */
+const isOwn = (pattern: string): boolean => Object.keys(ownEventSchemas).some((type) => isOf(pattern, type))
+
+const isOf = (pattern: string, type: string): boolean =>
+  pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 
 function undocumented(pattern: string): string {
   const prefixes = eventTypes.map((type) => type.replace(/[^.]+$/, '*'))
@@ -63,9 +70,7 @@ function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
 }
 
 function documentedTypesOf(pattern: string) {
-  return eventTypes.filter(
-    (type) => pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
-  )
+  return eventTypes.filter((type) => pattern === '*' || isOf(pattern, type))
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'

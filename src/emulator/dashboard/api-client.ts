@@ -1,5 +1,7 @@
 import { ApiError, type Api, type ApiProblem } from '../../ui/api.ts'
 
+export { queryOf } from '../../ui/query-of.ts'
+
 interface Envelope {
   readonly success?: boolean
   readonly data?: unknown
@@ -42,13 +44,4 @@ async function readEnvelope(response: Response): Promise<Envelope | null> {
   } catch {
     return null
   }
-}
-
-/** A query string of what is given; empty texts and what is undefined are left out. */
-export function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== '') query.set(name, String(value))
-  }
-  return query.size === 0 ? '' : `?${query.toString()}`
 }

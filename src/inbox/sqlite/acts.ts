@@ -15,22 +15,26 @@ export type Acts = Pick<
   | 'dropQuarantined'
   | 'prune'
   | 'acknowledgeGaps'
+  | 'note'
 > &
   Pick<SubscriptionPort, 'beginSubscription' | 'endSubscription'>
 
 /** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
 const batchSize = 500
+/** The audit has so many of the run ids of an act at the most, and how many there were. */
+const mostNotedRuns = 1_000
 
 export function createActs(writer: Writer): Acts {
   /** One transaction, with a note if it changed anything. */
   function act<T>(
     action: AuditRecord['action'],
     detail: AuditRecord['detail'],
+    by: string | undefined,
     work: (store: SqliteStore) => T,
   ): Promise<T> {
     return writer.run((store) => {
       const result = work(store)
-      if (result !== false && result !== null && result !== 0) store.note(action, detail)
+      if (result !== false && result !== null && result !== 0) store.note(action, detail, by)
       return result
     })
   }
@@ -40,13 +44,10 @@ export function createActs(writer: Writer): Acts {
     which: 'all' | readonly number[],
     action: 'dead.requeue' | 'dead.drop',
     detail: AuditRecord['detail'],
+    by: string | undefined,
     work: (store: SqliteStore, runId: number) => boolean,
   ): Promise<number> {
-    if (which !== 'all') {
-      const runIds = which.toSorted((a, b) => a - b)
-      const done = (store: SqliteStore) => runIds.filter((runId) => work(store, runId)).length
-      return act(action, { ...detail, runs: runIds }, done)
-    }
+    if (which !== 'all') return eachGiven(which, action, detail, by, work)
     // Those that die again meanwhile keep their run id, which lies behind.
     let total = 0
     for (let after: number | null = 0; after !== null;) {
@@ -58,7 +59,26 @@ export function createActs(writer: Writer): Acts {
       total += batch.done
       after = batch.last
     }
-    if (total > 0) await writer.run((store) => store.note(action, { ...detail, runs: 'all', count: total }))
+    if (total > 0) await writer.run((store) => store.note(action, { ...detail, runs: 'all', count: total }, by))
+    return total
+  }
+
+  async function eachGiven(
+    given: readonly number[],
+    action: 'dead.requeue' | 'dead.drop',
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (store: SqliteStore, runId: number) => boolean,
+  ): Promise<number> {
+    const runIds = given.toSorted((a, b) => a - b)
+    const done = (ids: readonly number[]) => (store: SqliteStore) => ids.filter((runId) => work(store, runId)).length
+    if (runIds.length <= batchSize) return act(action, { ...detail, runs: runIds }, by, done(runIds))
+    let total = 0
+    for (let from = 0; from < runIds.length; from += batchSize) {
+      total += await writer.run(done(runIds.slice(from, from + batchSize)))
+    }
+    const noted = { ...detail, runs: runIds.slice(0, mostNotedRuns), count: total }
+    if (total > 0) await writer.run((store) => store.note(action, noted, by))
     return total
   }
 
@@ -74,14 +94,15 @@ export function createActs(writer: Writer): Acts {
   }
 
   return {
-    setPaused: (handler, paused) =>
-      act(paused ? 'handler.pause' : 'handler.resume', { handler }, (store) => store.setPaused(handler, paused)),
-    setConcurrency: (handler, concurrency) =>
-      act('handler.set', { handler, concurrency }, (store) => store.setConcurrency(handler, concurrency)),
-    requeueDead: (which) => eachDead(which, 'dead.requeue', {}, (store, runId) => store.requeueOne(runId)),
-    dropDead: (which, reason) =>
-      eachDead(which, 'dead.drop', { reason }, (store, runId) => store.dropDead(runId, reason)),
-    async dropOpenRuns(handler, reason) {
+    note: (action, detail, by) => writer.run((store) => store.note(action, detail, by)),
+    setPaused: (handler, paused, by) =>
+      act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (store) => store.setPaused(handler, paused)),
+    setConcurrency: (handler, concurrency, by) =>
+      act('handler.set', { handler, concurrency }, by, (store) => store.setConcurrency(handler, concurrency)),
+    requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (store, runId) => store.requeueOne(runId)),
+    dropDead: (which, reason, by) =>
+      eachDead(which, 'dead.drop', { reason }, by, (store, runId) => store.dropDead(runId, reason)),
+    async dropOpenRuns(handler, reason, by) {
       let total = 0
       for (;;) {
         const dropped = await writer.run((store) => store.dropOpen(handler, batchSize, reason))
@@ -89,32 +110,33 @@ export function createActs(writer: Writer): Acts {
         total += dropped
         if (dropped < batchSize) break
       }
-      if (total > 0) await writer.run((store) => store.note('handler.drop', { handler, reason, count: total }))
+      if (total > 0) await writer.run((store) => store.note('handler.drop', { handler, reason, count: total }, by))
       return total
     },
-    async prune(limits, noted) {
+    async prune(limits, noted, by) {
       const events = await pruneAll((pruning, after) => pruning.pruneEvents(limits, after))
       const quarantined = await pruneAll((pruning, after) => pruning.pruneQuarantined(limits, after))
       const isTooLarge = await writer.run(({ pruning }) => pruning.isLargerThan(limits.maxBytes), true)
       while (await writer.run(({ pruning }) => pruning.vacuum(), true));
-      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events, quarantined }))
+      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events, quarantined }, by))
       return { events, quarantined, isTooLarge }
     },
-    retryQuarantined: (id, event) =>
-      act('quarantine.retry', { id, event: event.id }, (store) => store.retryQuarantined(id, event)),
-    acknowledgeGaps: () =>
+    retryQuarantined: (id, event, by) =>
+      act('quarantine.retry', { id, event: event.id }, by, (store) => store.retryQuarantined(id, event)),
+    acknowledgeGaps: (by) =>
       writer.run((store) => {
         const seenTo = store.gaps.acknowledge()
-        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo })
+        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo }, by)
         return seenTo
       }),
     beginSubscription: (next, replaces) => writer.run(({ subscriptions }) => subscriptions.begin(next, replaces)),
-    endSubscription: (id, result) =>
+    endSubscription: (id, result, by) =>
       writer.run((store) => {
         if (store.subscriptions.end(id, result)) {
-          store.note('subscription.register', { subscription: id, state: result.state })
+          store.note('subscription.register', { subscription: id, state: result.state }, by)
         }
       }),
-    dropQuarantined: (id, reason) => act('quarantine.drop', { id, reason }, (store) => store.dropQuarantined(id)),
+    dropQuarantined: (id, reason, by) =>
+      act('quarantine.drop', { id, reason }, by, (store) => store.dropQuarantined(id)),
   }
 }

@@ -6,6 +6,8 @@ import { fsyncPath } from './fsync.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
 const pageCacheKib = 16 * 1024
+/** What is looked through again and again, such as the index of dead letters, is to stay there. */
+const readerCacheKib = 32 * 1024
 /** A checkpoint holds up the commit that causes it, so it is to be rarer than one commit in a hundred: at 4 KiB a page, 16 MiB. */
 const pagesPerCheckpoint = 4_000
 const walLimitBytes = 64 * 1024 * 1024
@@ -59,6 +61,7 @@ export function openReaderConnection(file: string): Database {
   const db = new Sqlite(file, { readonly: true, timeout: 1_000 })
   db.pragma('trusted_schema = OFF')
   db.pragma('cell_size_check = ON')
+  db.pragma(`cache_size = -${readerCacheKib}`)
   return db
 }
 

@@ -4,6 +4,7 @@ import { siblingModule } from '../../sibling-module.ts'
 import type {
   AcceptPort,
   AcceptResult,
+  ConflictDetail,
   CrashedRun,
   HandlerRoute,
   Inbox,
@@ -19,7 +20,11 @@ import { patternsOf } from '../routes.ts'
 import type { Acts } from './acts.ts'
 import type { Synchronous } from './connection.ts'
 import { countAll, type ReplayCount } from './count-replay.ts'
+import { collectDeadIds, type DeadIds } from './dead-views.ts'
+import { startIndexer, type RemoteIndexer } from './index/remote-indexer.ts'
+import { indexOff } from './index/status.ts'
 import type { Evidence } from './open.ts'
+import { sumQuarantine, type GroupsPart } from './quarantine-views.ts'
 import type { WriterThreadData } from './writer-thread.ts'
 import type { WriterHealth } from './writer.ts'
 
@@ -29,6 +34,8 @@ export interface SqliteInboxOptions {
   readonly synchronous?: Synchronous
   /** Is told of what goes wrong in the background. */
   readonly onWarning?: (text: string) => void
+  /** False: none is made, to see what it costs. */
+  readonly hasIndex?: boolean
 }
 
 export interface SqliteInbox extends Inbox {
@@ -55,7 +62,7 @@ const plain = (value: unknown): Packed => ({ value, transfer: [] })
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
-  const { file, synchronous = 'full', onWarning } = options
+  const { file, synchronous = 'full', onWarning, hasIndex = true } = options
   const failureListeners: ((error: Error) => void)[] = []
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
@@ -99,19 +106,22 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     })
   })
 
-  let reader: Reader | undefined = startReader(file)
+  const warn = (text: string) => onWarning?.(text)
+  const indexer: RemoteIndexer | undefined = hasIndex ? startIndexer(file, warn) : undefined
+  const onIndexDamage = (damage: string) => void indexer?.rebuild(damage).catch(() => {})
+  let reader: Reader | undefined = startReader(file, 'reader', onIndexDamage)
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
     if (failure === undefined) await writer.call('close', plain(undefined)).catch(() => {})
     writer.end(closed)
-    await Promise.all([writerThread.terminate(), reader?.close(closed)])
+    await Promise.all([writerThread.terminate(), reader?.close(closed), indexer?.close()])
   }
 
   /** A reader that died is replaced by the next call. */
   function read<T>(op: string, args?: unknown): Promise<T> {
     if (reader?.isDead && closing === undefined) reader = undefined
-    reader ??= startReader(file)
+    reader ??= startReader(file, 'reader', onIndexDamage)
     return reader.caller.call<T>(op, plain(args))
   }
 
@@ -167,17 +177,23 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     acknowledgeGaps: act('acknowledgeGaps'),
     beginSubscription: act('beginSubscription'),
     endSubscription: act('endSubscription'),
+    note: act('note'),
     subscription: () => read<Subscription | null>('subscription'),
     deadLetter: view('deadLetter'),
+    deadGroups: view('deadGroups'),
+    deadRunIds: (filter) => collectDeadIds(filter, (part) => read<DeadIds>('deadRunIds', part)),
+    conflicts: view('conflicts'),
+    conflict: (eventId, digest) => read<ConflictDetail | null>('conflict', [eventId, digest]),
+    quarantineGroups: () => sumQuarantine((after) => read<GroupsPart>('quarantineGroups', after)),
     gaps: view('gaps'),
     audit: view('audit'),
-    async startReplay(replay) {
+    async startReplay(replay, by) {
       checkReplayFilter(replay.filter)
       patternsOf(replay.filter.handler, routes)
-      return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain(replay)))
+      return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain([replay, by])))
     },
     startServing: () => writer.call<void>('startServing', plain(undefined)),
-    cancelReplay: (id) => writer.call<boolean>('cancelReplay', plain(id)),
+    cancelReplay: (id, by) => writer.call<boolean>('cancelReplay', plain([id, by])),
     countReplay: async (filter) =>
       countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) =>
         read<ReplayCount>('countReplay', part),
@@ -186,6 +202,16 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     replays: view('replays'),
     replay: view('replay'),
     events: view('events'),
+    indexStatus: async () => indexer?.status() ?? indexOff('it is switched off'),
+    activity: view('activity'),
+    cadences: view('cadences'),
+    drift: view('drift'),
+    secretUses: view('secretUses'),
+    knownWallets: view('knownWallets'),
+    async rebuildIndex(by) {
+      await writer.call('note', plain(['index.rebuild', {}, by]))
+      await indexer?.rebuild(null)
+    },
     event: view('event'),
     deadLetters: view('deadLetters'),
     quarantine: view('quarantine'),
@@ -209,7 +235,11 @@ interface Reader {
   close(reason: Error): Promise<void>
 }
 
-function startReader(file: string, name: 'reader' | 'checker' = 'reader'): Reader {
+function startReader(
+  file: string,
+  name: 'reader' | 'checker',
+  onIndexDamage: (reason: string) => void = () => {},
+): Reader {
   const thread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
     workerData: { file },
     name,
@@ -221,7 +251,9 @@ function startReader(file: string, name: 'reader' | 'checker' = 'reader'): Reade
     isDead = true
     caller.end(new InboxError('store_unavailable', `the reader thread died: ${reason}`))
   }
-  thread.on('message', (message) => caller.receive(message))
+  thread.on('message', (message: unknown) => {
+    if (!caller.receive(message)) onIndexDamage((message as { indexDamage: string }).indexDamage)
+  })
   thread.on('error', (error) => die(messageOf(error)))
   thread.on('exit', (code) => die(`it ended with code ${code}`))
   return {

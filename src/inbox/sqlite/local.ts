@@ -4,9 +4,12 @@ import type { HandlerRoute, Inbox, NewReplay } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
 import { patternsOf } from '../routes.ts'
 import { countAll } from './count-replay.ts'
+import { collectDeadIds } from './dead-views.ts'
 import { Jobs, type JobSource } from '../jobs.ts'
+import { createLocalIndex } from './index/local-index.ts'
 import type { OpenStore } from './open.ts'
 import { createActs, type Acts } from './acts.ts'
+import { sumQuarantine } from './quarantine-views.ts'
 import type { SqliteStore } from './store.ts'
 import { createViews } from './views.ts'
 import { Writer, type WriterHealth } from './writer.ts'
@@ -29,7 +32,7 @@ export interface WriteSide
     >,
     Acts {
   /** Gives the id of the replay. */
-  startReplay(replay: NewReplay): Promise<number>
+  startReplay(replay: NewReplay, by?: string): Promise<number>
 }
 
 /** The writing side over a writer in this thread. `jobs` are told when there may be something for them to do. */
@@ -41,20 +44,20 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
       jobs.poke()
       return concurrencies
     },
-    async startReplay(replay) {
+    async startReplay(replay, by) {
       const id = await writer.run((store) => {
         const started = store.replays.start(replay)
-        store.note('replay.start', { replay: started, ...replay })
+        store.note('replay.start', { replay: started, ...replay }, by)
         return started
       })
       jobs.poke()
       return id
     },
     startServing: () => writer.run(({ gaps }) => gaps.start()),
-    cancelReplay: (id) =>
+    cancelReplay: (id, by) =>
       writer.run((store) => {
         const isCancelled = store.replays.cancel(id)
-        if (isCancelled) store.note('replay.cancel', { replay: id })
+        if (isCancelled) store.note('replay.cancel', { replay: id }, by)
         return isCancelled
       }),
     claim: (request) => writer.claim(request),
@@ -92,7 +95,8 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     onFailure: (error: InboxError) => failureListeners.forEach((listener) => listener(error)),
     ...(options.onHealth && { onHealth: options.onHealth }),
   })
-  const views = createViews(open.db)
+  const index = createLocalIndex(open.db, options.clock)
+  const views = createViews(open.db, options.clock, index.handle)
   const jobs = new Jobs(jobsOf(writer, open.store), options.clock)
   const side = createWriteSide(writer, jobs)
   let closed: Promise<void> | undefined
@@ -102,6 +106,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     jobs.stop()
     await writer.run(({ gaps }) => gaps.end()).catch(() => {})
     await writer.close()
+    index.close()
     open.close()
   }
 
@@ -113,21 +118,36 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
       routes = given
       return concurrencies
     },
-    async startReplay(replay) {
+    async startReplay(replay, by) {
       checkReplayFilter(replay.filter)
       patternsOf(replay.filter.handler, routes)
-      return views.replayStarted(await side.startReplay(replay))
+      return views.replayStarted(await side.startReplay(replay, by))
     },
     countReplay: async (filter) =>
       countAll({ filter, patterns: patternsOf(filter.handler, routes) }, async (part) => views.countReplay(part)),
     unknownIds: async (ids) => views.unknownIds(ids),
     deadLetter: async (runId) => views.deadLetter(runId),
+    deadGroups: async (filter) => views.deadGroups(filter),
+    deadRunIds: (filter) => collectDeadIds(filter, async (part) => views.deadRunIds(part)),
+    conflicts: async (query) => views.conflicts(query),
+    conflict: async (eventId, digest) => views.conflict(eventId, digest),
+    quarantineGroups: () => sumQuarantine(async (after) => views.quarantineGroups(after)),
     gaps: async () => views.gaps(),
     subscription: async () => views.subscription(),
     audit: async (query) => views.audit(query),
     replays: async (query) => views.replays(query),
     replay: async (id) => views.replay(id),
     events: async (query) => views.events(query),
+    indexStatus: async () => index.status(),
+    activity: async (query) => views.activity(query),
+    cadences: async () => views.cadences(),
+    drift: async () => views.drift(),
+    secretUses: async () => views.secretUses(),
+    knownWallets: async () => views.knownWallets(),
+    async rebuildIndex(by) {
+      await side.note('index.rebuild', {}, by)
+      index.rebuild()
+    },
     event: async (id) => views.event(id),
     deadLetters: async (query) => views.deadLetters(query),
     quarantine: async (query) => views.quarantine(query),

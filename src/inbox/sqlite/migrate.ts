@@ -5,6 +5,7 @@ import { InboxError, messageOf } from '../../errors.ts'
 import { classifyFailure } from './failure.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { subscription } from './migrations/0002-subscription.ts'
+import { receipt } from './migrations/0003-receipt.ts'
 
 /** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
 export interface NumberedMigration {
@@ -16,6 +17,7 @@ export interface NumberedMigration {
 export const migrations: readonly NumberedMigration[] = [
   { name: '0001-initial', oldest: 1, migration: initial },
   { name: '0002-subscription', oldest: 1, migration: subscription },
+  { name: '0003-receipt', oldest: 1, migration: receipt },
 ]
 
 /**

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { errorGroupOf } from '../error-group.ts'
 import {
   dueAt,
   maxCrashes,
@@ -70,8 +71,8 @@ export function createRuns(options: RunsOptions) {
       insert(place, seq, isBehind)
       return
     }
-    const { id, type, createdAt, receivedAt, secretLabel, raw } = event
-    const stored = { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw }
+    const { id, type, createdAt, receivedAt, secretLabel, raw, trace = null } = event
+    const stored = { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw, trace }
     handOver(claim, place, { handler: route.name, event: stored, item: null })
   }
 
@@ -181,7 +182,7 @@ export function createRuns(options: RunsOptions) {
       if (row.raw === null) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
         const to = deadState(place)
-        sql.finishRun.run(to, now, now, row.runId)
+        sql.dieRun.run(to, now, now, errorGroupOf(bodyMissing), row.runId)
         if (to !== state.held) promote(place)
         mayBeMore = true
         continue
@@ -208,12 +209,12 @@ export function createRuns(options: RunsOptions) {
             return 'conflict'
           }
           states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
-          finish(outcome, entry, state.done)
+          finish(outcome, entry)
           for (const item of outcome.effects?.items ?? []) insertItem(entry, item)
           break
         case 'dead':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
-          finish(outcome, entry, deadState(entry))
+          die(outcome, entry, outcome.error)
           break
         case 'retry':
           record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
@@ -278,8 +279,14 @@ export function createRuns(options: RunsOptions) {
     promote(entry)
   }
 
-  function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, to: number): void {
-    sql.finishRun.run(to, startedAt, endedAt, runId)
+  function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry): void {
+    sql.finishRun.run(state.done, startedAt, endedAt, runId)
+    if (entry.mayHaveFollowers) promote(entry)
+  }
+
+  function die({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, error: RunError): void {
+    const to = deadState(entry)
+    sql.dieRun.run(to, startedAt, endedAt, errorGroupOf(error), runId)
     if (entry.mayHaveFollowers && to !== state.held) promote(entry)
   }
 
@@ -358,7 +365,7 @@ export function createRuns(options: RunsOptions) {
     if (dropCancelled(runId, run)) return null
     if (crashed >= maxCrashes) {
       const to = deadState(run)
-      sql.crashedOutRun.run(to, crashed, now, runId)
+      sql.crashedOutRun.run(to, crashed, now, errorGroupOf(error), runId)
       if (to !== state.held) promote(run)
       const handler = handlers.nameOf(run.handlerId)
       return { handler, eventId: sql.eventIdOf.get(runId)?.id ?? '', attempt: run.attempt, error }
@@ -451,6 +458,7 @@ function toLease(
       key: row.key ?? row.id,
       secretLabel: row.secretLabel,
       raw: row.raw,
+      trace: row.trace,
     },
     key: row.runKey,
     item:

@@ -34,6 +34,7 @@ export interface ClaimRow {
   readonly receivedAt: number
   readonly key: string | null
   readonly secretLabel: string
+  readonly trace: string | null
   readonly payload: string | null
   readonly idempotencyKey: string | null
   /** Null if it is no longer kept, or the event itself is gone. */
@@ -96,8 +97,10 @@ export interface ReplayRow {
  * is in the indexes' WHERE clauses, word for word.
  */
 const texts = {
-  insertEvent: `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  insertEvent: `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  headerSets: `SELECT id, headers FROM header_set`,
+  insertHeaderSet: `INSERT INTO header_set (headers) VALUES (?)`,
   insertBody: `INSERT INTO body (seq, total, raw) VALUES (?, ?, ?)`,
   lastBody: `SELECT total FROM body ORDER BY seq DESC LIMIT 1`,
   bodyOf: `SELECT e.seq, b.raw FROM event e INDEXED BY event_id LEFT JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
@@ -119,7 +122,7 @@ const texts = {
      WHERE handler_id = ? AND replay_id = ? AND key = ? AND state < 5 ORDER BY id LIMIT ?`,
   claimable: `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey, r.replay_id AS replayId,
        e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
-       e.secret_label AS secretLabel, b.raw, i.payload, i.idempotency_key AS idempotencyKey
+       e.secret_label AS secretLabel, e.trace, b.raw, i.payload, i.idempotency_key AS idempotencyKey
      FROM run r INDEXED BY run_claimable
      LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq LEFT JOIN item i ON i.run_id = r.id
      WHERE r.state = ? AND r.state >= 1 AND r.state <= 2 AND r.handler_id = ? AND r.replay_id = ? AND r.run_at <= ?
@@ -148,7 +151,8 @@ const texts = {
   supersedeUntried: `UPDATE run SET state = ${state.superseded}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
   countSuperseded: `UPDATE handler SET superseded = superseded + ? WHERE id = ?`,
   setHolds: `UPDATE handler SET holds = ? WHERE id = ?`,
-  crashedOutRun: `UPDATE run SET state = ?, crashed = ?, ended_at = ? WHERE id = ?`,
+  crashedOutRun: `UPDATE run SET state = ?, crashed = ?, ended_at = ?, error_group = ? WHERE id = ?`,
+  dieRun: `UPDATE run SET state = ?, crashed = 0, started_at = ?, ended_at = ?, error_group = ? WHERE id = ?`,
   startOf: `SELECT started_at FROM run WHERE id = ?`,
   running: `SELECT id, handler_id, replay_id, key, attempt, crashed FROM run INDEXED BY run_open
      WHERE state = ${state.running} AND state < 5`,
@@ -226,7 +230,7 @@ const texts = {
      WHERE state < 2 ORDER BY id DESC LIMIT 1`,
   insertSubscription: `INSERT INTO subscription (digest, url, events, secret_label, state, at) VALUES (?, ?, ?, ?, 0, ?)`,
   endSubscription: `UPDATE subscription SET state = ?, answer = ? WHERE id = ? AND state = 0`,
-  insertAudit: `INSERT INTO audit (at, action, detail) VALUES (?, ?, ?)`,
+  insertAudit: `INSERT INTO audit (at, action, detail, by_whom) VALUES (?, ?, ?, ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
   dropUntried: `UPDATE run SET state = ${state.dropped}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
@@ -257,7 +261,11 @@ export function prepareStatements(db: Database) {
     begin: write<[]>('BEGIN IMMEDIATE'),
     commit: write<[]>('COMMIT'),
     rollback: write<[]>('ROLLBACK'),
-    insertEvent: write<[number, string, string, string, number, string | null, string]>(t.insertEvent),
+    insertEvent: write<
+      [number, string, string, string, number, string | null, string, number, number | null, string | null]
+    >(t.insertEvent),
+    headerSets: read<[], { id: number; headers: string }>(t.headerSets),
+    insertHeaderSet: write<[string]>(t.insertHeaderSet),
     insertBody: write<[number, number, Uint8Array]>(t.insertBody),
     lastBody: read<[], { total: number }>(t.lastBody),
     bodyOf: read<[string], { seq: number; raw: Buffer | null }>(t.bodyOf),
@@ -290,7 +298,8 @@ export function prepareStatements(db: Database) {
     releaseRun: write<[number, number]>(t.releaseRun),
     suspectRun: write<[number, number, number]>(t.suspectRun),
     shiftOpenRuns: write<[number]>(t.shiftOpenRuns),
-    crashedOutRun: write<[number, number, number, number]>(t.crashedOutRun),
+    crashedOutRun: write<[number, number, number, string, number]>(t.crashedOutRun),
+    dieRun: write<[number, number, number, string, number]>(t.dieRun),
     startOf: read<[number], { started_at: number | null }>(t.startOf),
     running: read<
       [],
@@ -355,7 +364,7 @@ export function prepareStatements(db: Database) {
     newestSubscription: read<[], SubscriptionRow>(t.newestSubscription),
     insertSubscription: write<[string, string, string, string, number]>(t.insertSubscription),
     endSubscription: write<[number, string | null, number]>(t.endSubscription),
-    insertAudit: write<[number, string, string]>(t.insertAudit),
+    insertAudit: write<[number, string, string, string | null]>(t.insertAudit),
     dropRun: write<[number, number]>(t.dropRun),
     dropUntried: write<[number, number]>(t.dropUntried),
     meta: read<[string], { value: number }>(t.meta),

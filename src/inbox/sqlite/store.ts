@@ -16,6 +16,7 @@ import type {
 } from '../port.ts'
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
+import { createHeaderSets } from './header-sets.ts'
 import { Leases } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
 import { createPruning } from './pruning.ts'
@@ -58,6 +59,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
   const undo = new Undo()
   const handlers = new HandlerTable(sql, undo)
+  const headerSets = createHeaderSets(sql, undo)
   const states = createStateTable(sql, clock)
   let waiting: readonly WaitingClaim[] = []
   const woken = new Set<number>()
@@ -153,6 +155,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       event.receivedAt,
       key,
       event.secretLabel,
+      memo.latest - event.receivedAt,
+      headerSets.idOf(event.headers),
+      event.trace ?? null,
     )
     if (changes === 0) return acceptAgain(event)
     const seq = memo.nextSeq++
@@ -242,8 +247,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
-    note(action: AuditRecord['action'], detail: AuditRecord['detail']): void {
-      sql.insertAudit.run(clock.now(), action, JSON.stringify(detail))
+    /** `by`: who did it; nothing: this program itself, or a command. */
+    note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): void {
+      sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null)
     },
     replays,
     pruning,

@@ -39,6 +39,7 @@ function actOperations(acts: Acts) {
     acknowledgeGaps: answer(acts.acknowledgeGaps),
     beginSubscription: answer(acts.beginSubscription),
     endSubscription: answer(acts.endSubscription),
+    note: answer(acts.note),
   }
 }
 
@@ -68,9 +69,9 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     ...workOperations(side),
     accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
     ...actOperations(side),
-    startReplay: (replay: NewReplay) => plain(side.startReplay(replay)),
+    startReplay: ([replay, by]: [NewReplay, string?]) => plain(side.startReplay(replay, by)),
     startServing: () => plain(side.startServing()),
-    cancelReplay: (id: number) => plain(side.cancelReplay(id)),
+    cancelReplay: ([id, by]: [number, string?]) => plain(side.cancelReplay(id, by)),
     /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
     attach: async (port: MessagePort): Promise<Packed> => {
       answerCalls(port, workOperations(side))

@@ -1,0 +1,122 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { eventTypes, networkIds } from '../../schema/index.ts'
+import { driftKinds, type IndexPort, type IndexStatus } from '../inbox/index-port.ts'
+import type { HealthWatch } from '../health/port.ts'
+
+export interface HealthMetricsSource {
+  readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
+  /** Deliveries since the start, as the sender sees them. */
+  readonly totals: () => { readonly acknowledged: number; readonly late: number; readonly refused: number }
+  readonly index: Pick<IndexPort, 'indexStatus' | 'drift' | 'secretUses'>
+  /** Labels of the secrets that are set. */
+  readonly secretLabels: () => readonly string[]
+}
+
+/** Adds what is known of the health of the sender's side. What the index cannot tell at a scrape is left out of it. */
+export function registerHealthMetrics(registry: Registry, source: HealthMetricsSource): void {
+  const registers = [registry]
+  const { index } = source
+
+  const deliveries = new Counter({
+    name: 'inbox_deliveries_total',
+    help: 'Deliveries as the sender sees them: acknowledged within 5 s, answered too late, or refused with 503',
+    labelNames: ['result'],
+    registers,
+    collect() {
+      deliveries.reset()
+      for (const [result, count] of Object.entries(source.totals())) deliveries.inc({ result }, count)
+    },
+  })
+
+  const warnings = new Gauge({
+    name: 'inbox_warning_active',
+    help: 'How many warnings of a code are on',
+    labelNames: ['code', 'level'],
+    registers,
+    collect() {
+      warnings.reset()
+      for (const { code, level } of source.watch().warnings()) warnings.inc({ code, level })
+    },
+  })
+
+  const silence = new Gauge({
+    name: 'inbox_silence_seconds',
+    help: 'Time in service in which no event of the type came on the network',
+    labelNames: ['type', 'network'],
+    registers,
+    collect() {
+      silence.reset()
+      // Text of outside origin never becomes a label, it would be a series each.
+      for (const { type, network, silentMs } of source.watch().silences())
+        if (isOneOf(eventTypes, type) && (network === null || isOneOf(networkIds, network)))
+          silence.set({ type, network: network ?? '' }, silentMs / 1_000)
+    },
+  })
+
+  createIndexGauges(registry, index)
+
+  const drift = new Counter({
+    name: 'inbox_drift_total',
+    help: 'Values of events that differ from what is documented; it begins anew when the index is rebuilt',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      const records = await index.drift().catch(() => null)
+      drift.reset()
+      if (records === null) return
+      for (const kind of driftKinds) drift.inc({ kind }, 0)
+      for (const { kind, count } of records) drift.inc({ kind }, count)
+    },
+  })
+
+  const lastUse = new Gauge({
+    name: 'inbox_secret_last_used_timestamp_seconds',
+    help: 'When the newest event came that the secret verified, for the secrets that are set',
+    labelNames: ['secret'],
+    registers,
+    async collect() {
+      const uses = await index.secretUses().catch(() => [])
+      lastUse.reset()
+      const labels = source.secretLabels()
+      for (const { label, lastAt } of uses) if (labels.includes(label)) lastUse.set({ secret: label }, lastAt / 1_000)
+    },
+  })
+}
+
+function isOneOf(known: readonly string[], value: string): boolean {
+  return known.includes(value)
+}
+
+function createIndexGauges(registry: Registry, index: Pick<IndexPort, 'indexStatus'>): void {
+  let asked: Promise<IndexStatus | null> | undefined
+  /** Asked once for all gauges of a scrape. */
+  const ask = () =>
+    (asked ??= index
+      .indexStatus()
+      .catch(() => null)
+      .finally(() => (asked = undefined)))
+
+  const gauge = (name: string, help: string, valueOf: (status: IndexStatus | null) => number | null) => {
+    const one = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const value = valueOf(await ask())
+        one.remove()
+        if (value !== null) one.set(value)
+      },
+    })
+  }
+  const ifOn = (status: IndexStatus | null) => (status === null || status.state === 'off' ? null : status)
+  gauge('inbox_index_up', '1 if there is an index that can be written, else 0', (status) => (ifOn(status) ? 1 : 0))
+  gauge(
+    'inbox_index_behind_events',
+    'Stored events that cannot be found by their words yet',
+    (status) => ifOn(status)?.behind ?? null,
+  )
+  gauge('inbox_index_lag_seconds', 'For how long the oldest of them has waited', (status) => {
+    const lagMs = ifOn(status)?.lagMs
+    return lagMs === undefined ? null : lagMs / 1_000
+  })
+}

@@ -1,0 +1,59 @@
+import { DataTable } from '../../ui/data-table.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { EmptyState, ErrorState, LoadingState } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { useApi } from '../../ui/use-api.ts'
+import { useStreamState } from '../../ui/use-stream.ts'
+import type { ReplicaJson, SecretUseJson, SettingsJson } from '../contract.ts'
+import { useChanged } from '../parts/bulk-list.ts'
+import { SecretsPanel } from '../parts/health-secrets.tsx'
+import { LongText } from '../parts/overview-long-text.tsx'
+import { SettingsTable } from '../parts/settings-table.tsx'
+import '../parts/overview.css'
+
+/** What is set, which secrets are used, and which processes work on the store. Nothing can be changed here. */
+export function SettingsPage() {
+  const { data, error, reload } = useApi<SettingsJson>('/settings')
+  const secrets = useApi<{ readonly data: readonly SecretUseJson[] }>('/secrets')
+  const replicas = useApi<{ readonly data: readonly ReplicaJson[] }>('/replicas')
+  // Secrets are read again while it runs; a process that was away may have come back with other settings.
+  useChanged('health', secrets.reload)
+  useStreamState(() => {
+    reload()
+    replicas.reload()
+  })
+  return (
+    <Page
+      title="Settings"
+      about="What is set, which secrets are used, and which processes there are. They are changed where they were set."
+    >
+      <ErrorState error={error} onRetry={reload} />
+      {data === null ? (
+        error === null && <LoadingState what="the settings" />
+      ) : (
+        <SettingsTable settings={data.settings} />
+      )}
+      <SecretsPanel secrets={secrets.data?.data ?? null} error={secrets.error} onRetry={secrets.reload} />
+      <Panel title="Replicas" about="Processes that work on this store.">
+        <DataTable
+          caption="Replicas"
+          rows={replicas.data?.data ?? null}
+          error={replicas.error}
+          onRetry={replicas.reload}
+          rowKey={({ id }) => id}
+          empty={<EmptyState title="No replicas">One process alone works on a SQLite file.</EmptyState>}
+          columns={columns}
+        />
+      </Panel>
+    </Page>
+  )
+}
+
+const columns = [
+  { header: 'Host', isName: true, cell: ({ host }: ReplicaJson) => <LongText value={host} /> },
+  { header: 'Process', isNumber: true, cell: ({ pid }: ReplicaJson) => pid },
+  { header: 'Version', cell: ({ version }: ReplicaJson) => <LongText value={version} /> },
+  { header: 'Id', cell: ({ id }: ReplicaJson) => <LongText value={id} /> },
+  { header: 'Started (UTC)', cell: ({ started_at: at }: ReplicaJson) => <Time at={at} /> },
+  { header: 'Seen (UTC)', cell: ({ seen_at: at }: ReplicaJson) => <Time at={at} /> },
+]

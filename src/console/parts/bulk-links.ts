@@ -1,0 +1,4 @@
+/** Where an event is shown. */
+export function eventHref(id: string): string {
+  return `#/events/${encodeURIComponent(id)}`
+}

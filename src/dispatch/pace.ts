@@ -1,0 +1,90 @@
+import type { Clock } from '../clock.ts'
+import { addDurations, durationQuantile, noDurations, type DurationCounts } from '../durations.ts'
+import type { SettledCount } from './runner-protocol.ts'
+
+/** How attempts of a handler went lately, in this process. */
+export interface HandlerPace {
+  /** Attempts that ended, over the last minute. */
+  readonly perSecond: number
+  readonly failuresPerSecond: number
+  /** Of the attempts of the last five minutes; null: there were none. */
+  readonly p50Ms: number | null
+  readonly p95Ms: number | null
+  readonly p99Ms: number | null
+}
+
+/** Takes the reports of runners, and gives the pace of each handler that had an attempt in the last five minutes. */
+export interface Paces {
+  add(counts: readonly SettledCount[]): void
+  current(): ReadonlyMap<string, HandlerPace>
+}
+
+const slotMs = 10_000
+const rateSlots = 6
+const latencySlots = 30
+
+interface Slot {
+  readonly at: number
+  attempts: number
+  failures: number
+  readonly durations: DurationCounts
+}
+
+/** What was not run at all is no attempt. */
+const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched'])
+const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
+
+export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
+  /** By handler, oldest slot first. */
+  const slots = new Map<string, Slot[]>()
+
+  const slotAt = (ms: number) => Math.floor(ms / slotMs)
+
+  function slotOf(handler: string): Slot {
+    const at = slotAt(now())
+    const own = slots.get(handler) ?? []
+    // A clock that was set back begins anew: else what came before it would count for long.
+    const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+    const last = kept.at(-1)
+    const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: noDurations() }
+    slots.set(handler, slot === last ? kept : [...kept, slot])
+    return slot
+  }
+
+  return {
+    add(counts) {
+      for (const { handler, kind, count, durations } of counts) {
+        if (notRun.has(kind)) continue
+        const slot = slotOf(handler)
+        slot.attempts += count
+        if (failed.has(kind)) slot.failures += count
+        addDurations(slot.durations, durations)
+      }
+    },
+    current() {
+      const at = slotAt(now())
+      const found = new Map<string, HandlerPace>()
+      for (const [handler, own] of slots) {
+        const recent = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+        if (recent.length === 0) slots.delete(handler)
+        else found.set(handler, paceOf(recent, at))
+      }
+      return found
+    },
+  }
+
+  function paceOf(recent: readonly Slot[], at: number): HandlerPace {
+    const minute = recent.filter((slot) => slot.at > at - rateSlots)
+    // The slot that is under way is not over: its part of a slot counts as such.
+    const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
+    const durations = noDurations()
+    for (const slot of recent) addDurations(durations, slot.durations)
+    return {
+      perSecond: minute.reduce((sum, { attempts }) => sum + attempts, 0) / seconds,
+      failuresPerSecond: minute.reduce((sum, { failures }) => sum + failures, 0) / seconds,
+      p50Ms: durationQuantile(durations, 0.5),
+      p95Ms: durationQuantile(durations, 0.95),
+      p99Ms: durationQuantile(durations, 0.99),
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../clock.ts'
+import type { AcceptResult } from '../inbox/port.ts'
+import { ackQuantile } from './ack-histogram.ts'
+import { AckRing, type AckSum } from './ack-ring.ts'
+import type { AckBucket, Meter, SenderMeter } from './port.ts'
+
+/** The sender waits so long for an answer (R79). */
+export const ackBudgetMs = 5_000
+
+const secondMs = 1_000
+const minuteMs = 60_000
+const hourMs = 3_600_000
+const rateSeconds = 10
+
+export interface SenderTotals {
+  readonly acknowledged: number
+  readonly late: number
+  readonly refused: number
+}
+
+/** A meter with what the warnings and the metrics of this process need beside. */
+export interface HealthMeter extends Meter {
+  /** An authentic delivery was stored, or known already. */
+  stored(result: AcceptResult): void
+  /** Requests of the last `windowMs`, at most an hour, whose signature was that of another secret. */
+  mismatches(windowMs: number): number
+  /** Since the start. */
+  totals(): SenderTotals
+}
+
+/** Counts per second for an hour and per minute for a day, in about 3 MB that are taken at once. */
+export function createMeter(clock: Pick<Clock, 'now'>): HealthMeter {
+  const seconds = new AckRing(secondMs, 3_600)
+  const minutes = new AckRing(minuteMs, 1_440)
+  const startedAt = clock.now()
+  const totals = { acknowledged: 0, late: 0, refused: 0 }
+  let rejects = 0
+
+  /** The seconds of the last `windowMs`, the running one included. */
+  function lately(windowMs: number): AckSum {
+    const now = clock.now()
+    return seconds.sum(seconds.units(now - Math.min(windowMs, hourMs), now + 1))
+  }
+
+  return {
+    acknowledged(durationMs) {
+      const now = clock.now()
+      const isLate = durationMs > ackBudgetMs
+      if (isLate) totals.late++
+      else totals.acknowledged++
+      seconds.acknowledged(now, durationMs, isLate)
+      minutes.acknowledged(now, durationMs, isLate)
+    },
+    refused() {
+      const now = clock.now()
+      totals.refused++
+      seconds.count(now, 'refused')
+      minutes.count(now, 'refused')
+    },
+    rejected(reason) {
+      rejects++
+      if (reason === 'mismatch') seconds.count(clock.now(), 'mismatched')
+    },
+    stored(result) {
+      if (result === 'accepted' || result === 'duplicate') seconds.count(clock.now(), 'taken')
+    },
+    summary(windowMs) {
+      const sinceStart = Math.max(secondMs, clock.now() - startedAt)
+      return toSenderMeter(lately(windowMs), Math.min(windowMs, hourMs, sinceStart))
+    },
+    acks({ from, to, bucketMs }) {
+      // Of the last hour in seconds only where minutes are too coarse: a minute that has begun is all of it in its bucket.
+      const ring = bucketMs < minuteMs ? seconds : minutes
+      const buckets = Map.groupBy(ring.units(from, to), (at) => from + Math.floor((at - from) / bucketMs) * bucketMs)
+      return [...buckets].flatMap(([at, units]) => toAckBucket(at, ring.sum(units)))
+    },
+    mismatches: (windowMs) => lately(windowMs).mismatched,
+    perSecond() {
+      const now = clock.now()
+      // Without the running second, which has only begun.
+      const end = Math.floor(now / secondMs) * secondMs
+      const units = seconds.units(end - rateSeconds * secondMs, end)
+      const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
+      return units.reduce((sum, at) => sum + seconds.number(at, 'taken'), 0) / elapsed
+    },
+    rejects: () => rejects,
+    totals: () => totals,
+  }
+}
+
+function toSenderMeter({ acknowledged, late, refused, maxMs, counts }: AckSum, windowMs: number): SenderMeter {
+  const deliveries = acknowledged + late + refused
+  return {
+    windowMs,
+    deliveries,
+    acknowledged,
+    late,
+    refused,
+    successRate: deliveries === 0 ? null : acknowledged / deliveries,
+    p50Ms: ackQuantile(counts, 0.5, maxMs),
+    p99Ms: ackQuantile(counts, 0.99, maxMs),
+    maxMs: acknowledged + late === 0 ? null : maxMs,
+  }
+}
+
+function toAckBucket(at: number, { acknowledged, late, refused, maxMs, counts }: AckSum): AckBucket[] {
+  if (acknowledged + late + refused === 0) return []
+  return [
+    {
+      at,
+      p50Ms: ackQuantile(counts, 0.5, maxMs) ?? 0,
+      p99Ms: ackQuantile(counts, 0.99, maxMs) ?? 0,
+      acknowledged,
+      // To the sender an answer that comes too late is none.
+      refused: refused + late,
+    },
+  ]
+}

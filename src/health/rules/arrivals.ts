@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import type { DriftKind } from '../../inbox/index-port.ts'
+import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import { lengthText, timeText } from '../words.ts'
+
+const newsMs = 24 * 3_600_000
+const mostSilences = 20
+const mostDrifts = 20
+const longestSubject = 200
+
+/** What comes, what does not, and what is odd about it. */
+export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Found[] {
+  return [...silences(stored), ...drifts(facts, stored), ...conflicts(facts, stored), ...index(stored)]
+}
+
+function silences({ silences: all }: StoredFacts): Found[] {
+  return all
+    .filter(({ state }) => state === 'silent')
+    .slice(0, mostSilences)
+    .map(({ type, network, silentMs, usualMs, lastAt }) => ({
+      code: 'silence',
+      subject: subjectOf(network === null ? type : `${type} on ${network}`),
+      level: 'warning',
+      title: `A type of event has not come for ${lengthText(silentMs)}; usually it comes within ${lengthText(usualMs)}`,
+      text:
+        `The last one came at ${timeText(lastAt)}; times in which this receiver was out of service are not counted. Nothing may have happened, or ` +
+        'the sender has a fault, the webhook was disabled or deleted, or no longer has this type. Look at the webhook in the dashboard ' +
+        'of the service (onchain-inbox webhooks list), and at its delivery log.',
+      href: '/health',
+    }))
+}
+
+const driftTitles: Readonly<Record<DriftKind, string>> = {
+  unknown_type: 'Events of a type that is not documented have come',
+  new_field: 'Events have a field that is not documented',
+  missing_field: 'Events lack a documented field',
+  wrong_type: 'A field of events is of another type than documented',
+  out_of_range: 'A field of events has a value out of its documented range',
+}
+
+/** The service may add types and fields at any time (R125, R127): that is no fault. */
+const harmless: ReadonlySet<DriftKind> = new Set<DriftKind>(['unknown_type', 'new_field'])
+
+/** Only the first of a kind is news. */
+function drifts({ now }: ProcessFacts, { drift }: StoredFacts): Found[] {
+  return drift
+    .filter(({ firstAt }) => now - firstAt < newsMs)
+    .slice(0, mostDrifts)
+    .map(({ kind, type, path, firstAt }) => ({
+      code: 'drift',
+      subject: subjectOf([kind, type, path].filter((part) => part !== '').join(' ')),
+      level: harmless.has(kind) ? 'info' : 'warning',
+      title: driftTitles[kind],
+      text:
+        `First at ${timeText(firstAt)}. ` +
+        (harmless.has(kind)
+          ? 'Nothing breaks by it: such events are stored and handled like others. A newer version may know more about them.'
+          : 'Handlers that rely on the documentation may fail on such events, or take them for something else. The page of drift shows an ' +
+            'example with what is documented.'),
+      href: '/drift',
+    }))
+}
+
+function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Found[] {
+  if (newestConflictAt === null || now - newestConflictAt >= newsMs) return []
+  return [
+    {
+      code: 'conflicts',
+      subject: '',
+      level: 'warning',
+      title: 'An event came again under its id with another body',
+      text:
+        'The first body is kept and was handled; the other one is not. An id stands for one event (R89), so the sender has a fault, or ' +
+        'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
+      href: '/conflicts',
+    },
+  ]
+}
+
+function index({ index: { state, reason } }: StoredFacts): Found[] {
+  if (state !== 'off' || reason === null) return []
+  return [
+    {
+      code: 'index_off',
+      subject: '',
+      level: 'warning',
+      title: 'The index is off: search, activity, silence and drift find nothing',
+      text: 'Events are stored and handled as ever. The page of health says why; once that is mended, rebuild the index there.',
+      href: '/health',
+    },
+  ]
+}
+
+/** What is too long for a subject is told apart by a hash. */
+function subjectOf(text: string): string {
+  if (text.length <= longestSubject) return text
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return `${text.slice(0, longestSubject).toWellFormed()}… ${hash}`
+}

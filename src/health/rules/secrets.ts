@@ -1,0 +1,53 @@
+import { ownLabel } from '../../inbox/port.ts'
+import { ladderMs } from '../../ladder.ts'
+import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import { lengthText, timeText } from '../words.ts'
+
+const dayMs = 24 * 3_600_000
+const unusedMs = 7 * dayMs
+
+/** Secrets that are there for nothing, and one that is gone too early. */
+export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts): Found[] {
+  return [...unused(facts, stored), ...goneInUse(facts, stored)]
+}
+
+function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: StoredFacts): Found[] {
+  const lastUseOf = (label: string) => secretUses.find((use) => use.label === label)?.lastAt
+  const isInUse = secretLabels.some((label) => now - (lastUseOf(label) ?? 0) < dayMs)
+  if (!isInUse) return []
+  return secretLabels.flatMap((label): Found[] => {
+    const lastAt = lastUseOf(label)
+    // Of one that never was used nobody knows since when it is there.
+    if (now - (lastAt ?? startedAt) < (lastAt === undefined ? dayMs : unusedMs)) return []
+    return [
+      {
+        code: 'secret_unused',
+        subject: label,
+        level: 'info',
+        title: `The secret ${label} has verified nothing ${lastAt === undefined ? 'yet' : `for ${lengthText(now - lastAt)}`}, while another one does`,
+        text:
+          lastAt === undefined
+            ? 'If it is to take the place of the other one, the service does not sign with it yet: set it there. Else take it out.'
+            : `Its last event came at ${timeText(lastAt)}. If another one has taken its place, the rotation is done: take it out of the secrets.`,
+        href: '/settings',
+      },
+    ]
+  })
+}
+
+/** One that is gone, and had been used so lately that what it signed may still be tried again. */
+function goneInUse({ now, secretLabels, mismatchesLastHour }: ProcessFacts, { secretUses }: StoredFacts): Found[] {
+  return secretUses
+    .filter(({ label, lastAt }) => label !== ownLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)
+    .map(({ label, lastAt }) => ({
+      code: 'secret_gone_in_use',
+      subject: label,
+      level: mismatchesLastHour > 0 ? 'critical' : 'info',
+      title: `The secret ${label} is gone, and verified events until ${lengthText(Math.max(0, now - lastAt))} ago`,
+      text:
+        mismatchesLastHour > 0
+          ? 'Requests are rejected for their signature: the sender most likely still signs with it. Put it back until it no longer does.'
+          : 'If the sender still signs with it, its deliveries are rejected from now on: then put it back. Else there is nothing to do.',
+      href: '/rejects',
+    }))
+}

@@ -1,0 +1,105 @@
+import type { Before, Found, ProcessFacts } from '../facts.ts'
+import { ladderText } from '../gap-report.ts'
+import { ackBudgetMs } from '../meter.ts'
+import { countText, lengthText, percentText } from '../words.ts'
+
+/** Fewer deliveries say nothing about a rate. */
+const fewest = 20
+const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
+const failing = { on: 0.95, off: 0.98, critical: 0.5 }
+const refusing = { least: 3, share: 0.01, critical: 0.5 }
+const mismatching = { on: 20, off: 5 }
+const deaf = 3
+
+/** How deliveries are answered, as the sender sees it: any 2xx within 5 s is a success (R43, R44, R79). */
+export function findSenderWarnings(facts: ProcessFacts, before: Before): Found[] {
+  return [
+    ...refused(facts, before),
+    ...slowAcks(facts, before),
+    ...failures(facts, before),
+    ...mismatches(facts, before),
+  ]
+}
+
+/** It ends when none was refused for five minutes. */
+function refused({ lately }: ProcessFacts, before: Before): Found[] {
+  const { refused: count, deliveries } = lately
+  const isOn = before.since('deliveries_refused') !== null
+  if (isOn ? count === 0 : count < refusing.least || count < refusing.share * deliveries) return []
+  return [
+    {
+      code: 'deliveries_refused',
+      subject: '',
+      level: count >= refusing.critical * deliveries ? 'critical' : 'warning',
+      title: `${countText(count, 'delivery was', 'deliveries were')} refused with 503 in the last five minutes`,
+      text:
+        `${percentText(count / deliveries)} of the deliveries of the last five minutes were not taken. ${ladderText} Nothing is lost as ` +
+        'long as one of these attempts is taken. The log says why they were refused (overloaded, not_committed_in_time, store_full, ' +
+        'store_unavailable): give it a faster disk, more space or fewer connections at once.',
+      href: '/health',
+    },
+  ]
+}
+
+function slowAcks({ lately }: ProcessFacts, before: Before): Found[] {
+  const { p99Ms, deliveries } = lately
+  const isOn = before.since('ack_slow') !== null
+  if (p99Ms === null || (deliveries < fewest && !isOn) || p99Ms <= (isOn ? slow.off : slow.on)) return []
+  const isCritical = p99Ms > (before.level('ack_slow') === 'critical' ? slow.criticalOff : slow.critical)
+  return [
+    {
+      code: 'ack_slow',
+      subject: '',
+      level: isCritical ? 'critical' : 'warning',
+      title: `One in a hundred deliveries is answered after ${lengthOf(p99Ms)} of the ${lengthText(ackBudgetMs)} that the sender waits`,
+      text:
+        `The sender waits ${lengthText(ackBudgetMs)} for an answer; one that comes later counts as failed, though the event is stored. An ` +
+        'answer waits for the durable commit and for nothing else, so the disk is slow or shared (look at it with onchain-inbox ' +
+        'doctor), or the machine has too little CPU.',
+      href: '/health',
+    },
+  ]
+}
+
+const lengthOf = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
+function failures({ lastHour }: ProcessFacts, before: Before): Found[] {
+  const { successRate, deliveries, refused: refusals, late } = lastHour
+  const isOn = before.since('success_rate') !== null
+  if (successRate === null || (deliveries < fewest && !isOn)) return []
+  if (successRate >= (isOn ? failing.off : failing.on)) return []
+  return [
+    {
+      code: 'success_rate',
+      subject: '',
+      level: successRate < failing.critical ? 'critical' : 'warning',
+      title: `${percentText(1 - successRate)} of the deliveries of the last hour have failed for the sender`,
+      text:
+        `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${refusals} were refused and ${late} were answered too late. ${ladderText} So far ` +
+        'all of it comes again: there are hours to mend this before the first event is lost. Look at deliveries_refused and ack_slow.',
+      href: '/health',
+    },
+  ]
+}
+
+function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: ProcessFacts, before: Before): Found[] {
+  const isOn = before.since('rejects_burst') !== null
+  // Between two attempts of the sender may lie half an hour.
+  const isDeaf = lastHour.acknowledged === 0 && mismatchesLastHour >= (isOn ? 1 : deaf)
+  if (!isDeaf && lately < (isOn ? mismatching.off : mismatching.on)) return []
+  const count = countText(isDeaf ? mismatchesLastHour : lately, 'request')
+  return [
+    {
+      code: 'rejects_burst',
+      subject: '',
+      level: isDeaf ? 'critical' : 'warning',
+      title: `In the last ${isDeaf ? 'hour' : 'five minutes'} ${count} came with a signature by a secret that is not ours`,
+      text: isDeaf
+        ? 'No delivery was taken in that time: the secret of this receiver is most likely not the one that the sender signs with. ' +
+          `Compare them; while one takes the place of another, both can be set (INBOX_SECRETS). ${ladderText}`
+        : 'Others are taken, so either one of several endpoints signs with another secret, or somebody tries to forge events. The page of ' +
+          'rejects shows where they come from.',
+      href: '/rejects',
+    },
+  ]
+}

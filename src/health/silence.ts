@@ -1,0 +1,81 @@
+import { ownTypePrefix } from '../inbox/port.ts'
+import type { Cadence } from '../inbox/index-port.ts'
+import type { Span } from '../ladder.ts'
+import type { Silence } from './port.ts'
+
+const secondMs = 1_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** What has to be known before anything is usual. */
+const leastEvents = 30
+const leastHistoryMs = hourMs
+const shortestAlarmMs = 10 * 60_000
+const usualFactor = 6
+const longestFactor = 3
+/** A longest time between two that came only once in so long was no habit of the sender, but an outage. */
+const oddityMs = 30 * dayMs
+
+/**
+ * How long each type of event has not come on each network, against how it usually comes; those that are silent first, then those
+ * that have waited longest for their alarm. `gaps` are times in which nothing could be received: they are no silence.
+ *
+ * The alarm comes after six times the 95th percentile of the times between two events, three times the longest of them, and ten
+ * minutes, whichever is longest. At a steady random rate, where times are exponential, the first alone comes once in 60 million
+ * events by chance; the second is for those who send in bursts, or by day only: their nights and weekends are the longest times
+ * that they have. Both are ends of buckets, so up to twice as long as what they stand for.
+ */
+export function findSilences(cadences: readonly Cadence[], gaps: readonly Span[], now: number): Silence[] {
+  return cadences
+    .filter(({ type }) => !type.startsWith(ownTypePrefix))
+    .map((cadence) => toSilence(cadence, gaps, now))
+    .toSorted((a, b) => ranks[a.state] - ranks[b.state] || shareOf(b) - shareOf(a))
+}
+
+const ranks = { silent: 0, usual: 1, learning: 2 }
+
+const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alarmAfterMs
+
+function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silence {
+  const { type, network, firstAt, lastAt, count } = cadence
+  const usualMs = endOf(percentileBucket(cadence, 0.95))
+  const alarmAfterMs = Math.max(
+    usualFactor * usualMs,
+    longestFactor * endOf(longestUsualBucket(cadence)),
+    shortestAlarmMs,
+  )
+  const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
+  const isLearning = count < leastEvents || now - firstAt < leastHistoryMs
+  const state = isLearning ? 'learning' : silentMs > alarmAfterMs ? 'silent' : 'usual'
+  return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state }
+}
+
+/** `gaps[i]` counts times of up to 2^(i+1) seconds. */
+const endOf = (bucket: number): number => 2 ** (bucket + 1) * secondMs
+
+function percentileBucket({ gaps }: Cadence, share: number): number {
+  const total = gaps.reduce((sum, count) => sum + count, 0)
+  let below = 0
+  const found = gaps.findIndex((count) => (below += count) >= share * total)
+  return Math.max(0, found)
+}
+
+/** The highest bucket, without a single time in it that stands alone for more than a month. */
+function longestUsualBucket({ gaps, firstAt, lastAt }: Cadence): number {
+  const highest = gaps.findLastIndex((count) => count > 0)
+  const isOddity = gaps[highest] === 1 && lastAt - firstAt > oddityMs + endOf(highest)
+  const next = gaps.slice(0, Math.max(0, highest)).findLastIndex((count) => count > 0)
+  return Math.max(0, isOddity ? next : highest)
+}
+
+/** How much of a time lies outside of all others. */
+export function inServiceMs({ from, to }: Span, gaps: readonly Span[]): number {
+  let at = from
+  let served = 0
+  for (const gap of gaps.toSorted((a, b) => a.from - b.from)) {
+    if (gap.from >= to) break
+    served += Math.max(0, gap.from - at)
+    at = Math.max(at, gap.to)
+  }
+  return served + Math.max(0, to - at)
+}

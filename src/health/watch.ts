@@ -1,0 +1,133 @@
+import type { Clock, Timer } from '../clock.ts'
+import { messageOf } from '../errors.ts'
+import type { Inbox } from '../inbox/port.ts'
+import { safeText, type Logger } from '../log.ts'
+import type { ProcessFacts, ShutSink, StoredFacts } from './facts.ts'
+import { gatherStored } from './gather.ts'
+import { createLedger } from './ledger.ts'
+import type { HealthMeter } from './meter.ts'
+import { createNotifier } from './notifier.ts'
+import type { Turn } from './own-events.ts'
+import type { HealthWatch, Silence, Warning } from './port.ts'
+import { findWarnings } from './warnings.ts'
+
+export interface HealthWatchOptions {
+  readonly inbox: Inbox
+  readonly meter: HealthMeter
+  readonly clock: Clock
+  readonly log: Logger
+  /** Whether a commit can succeed, the disk taken into account. */
+  readonly storeHealth: () => ProcessFacts['store']
+  /** Of the disk of the database; null: not known. Never rejects. */
+  readonly freeBytes: () => Promise<number | null>
+  readonly reserveBytes: number
+  /** Names of the handlers that are loaded, and those of them that are sinks left alone. */
+  readonly handlers: () => readonly string[]
+  readonly shut: () => ReadonlyMap<string, ShutSink>
+  readonly secretLabels: () => readonly string[]
+  /** Without a slash at its end; null: not known. */
+  readonly consoleUrl: string | null
+  /** Whether it is told by events of the inbox's own, too; otherwise by the log alone. Default true. */
+  readonly storesEvents?: boolean
+}
+
+const lookMs = 10_000
+const latelyMs = 5 * 60_000
+const hourMs = 3_600_000
+
+/**
+ * Looks when it is started, and every ten seconds from then on, never twice at the same time. What it finds is listed at once; told, to the log and by events of
+ * the inbox's own, is what is on at the second look or later, since much is odd for a moment at a start.
+ */
+export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { start(): void } {
+  const { inbox, meter, clock, log } = options
+  const startedAt = clock.now()
+  const ledger = createLedger()
+  const notifier = createNotifier(options)
+  let silences: readonly Silence[] = []
+  let isRestored = false
+  let looks = 0
+  let isClosed = false
+  let isUnreadable = false
+  let timer: Timer | undefined
+
+  async function processFacts(): Promise<ProcessFacts> {
+    return {
+      now: clock.now(),
+      startedAt,
+      store: options.storeHealth(),
+      freeBytes: await options.freeBytes(),
+      reserveBytes: options.reserveBytes,
+      lately: meter.summary(latelyMs),
+      lastHour: meter.summary(hourMs),
+      mismatches: meter.mismatches(latelyMs),
+      mismatchesLastHour: meter.mismatches(hourMs),
+      handlers: options.handlers(),
+      shut: options.shut(),
+      secretLabels: options.secretLabels(),
+    }
+  }
+
+  async function storedFacts(): Promise<StoredFacts | null> {
+    try {
+      const found = await gatherStored(inbox, clock.now())
+      // What the last process told comes first, or it would be told again.
+      if (!isRestored) ledger.restore(await notifier.open())
+      isRestored = true
+      isUnreadable = false
+      return found
+    } catch (error) {
+      if (!isUnreadable && !isClosed)
+        log.warn({ error: safeText(messageOf(error)) }, 'the store cannot be read to look after its health')
+      isUnreadable = true
+      return null
+    }
+  }
+
+  async function look(): Promise<void> {
+    const stored = await storedFacts()
+    const facts = await processFacts()
+    if (isClosed) return
+    if (stored !== null) ({ silences } = stored)
+    ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
+    // Before it is known what was told already, it would be told again; and a start is no time for alarms.
+    if (++looks === 1 || !isRestored) return
+    ledger.tellWith((told, turn, isFirst) => {
+      if (isFirst) write(told.warning, turn)
+      return options.storesEvents === false || notifier.tell(told, turn)
+    }, facts.now)
+    await notifier.flush()
+  }
+
+  function write({ code, subject, level, title }: Warning, turn: Turn): void {
+    const fields = { code, subject: safeText(subject), level, title }
+    if (turn === 'resolved') log.info(fields, 'a warning is over')
+    else log[level === 'critical' ? 'error' : 'warn'](fields, 'a warning has begun')
+  }
+
+  function run(): Promise<void> {
+    return look()
+      .catch((error: unknown) => log.error({ error: safeText(messageOf(error)) }, 'a look at the health failed'))
+      .finally(() => {
+        if (isClosed) return
+        timer = clock.after(lookMs, () => {
+          running = run()
+        })
+      })
+  }
+  let running: Promise<void> = Promise.resolve()
+
+  return {
+    /** To be called once deliveries are taken: before, the time in which none could be is not known. */
+    start() {
+      running = run()
+    },
+    warnings: () => ledger.current(),
+    silences: () => silences,
+    async close() {
+      isClosed = true
+      timer?.cancel()
+      await running
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { safeText } from '../log.ts'
+import { explain } from '../signature/explain.ts'
+import { readHeader } from '../signature/header-forms.ts'
+import type { Secret } from '../signature/keys.ts'
+
+/** What is wrong with the signature of a refused request, and what of it may be shown. No field holds a secret or a signature. */
+export interface RejectExplanation {
+  readonly code: string
+  readonly matchedLabel: string | null
+  readonly message: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The begin of the body as text. */
+  readonly preview: string
+}
+
+export interface RefusedSample {
+  readonly raw: Uint8Array
+  readonly headers: IncomingHttpHeaders
+  readonly signature: string | undefined
+}
+
+const secretNames = /auth|cookie|cred|digest|key|pass|secret|session|sig|token/i
+const mostHeaders = 40
+const longest = { name: 60, value: 200, preview: 199 }
+
+/** Explains a sample with the secrets that are valid now; costs dozens of digests. Never throws. */
+export function explainSample(
+  { raw, headers, signature }: RefusedSample,
+  secrets: readonly Secret[],
+): RejectExplanation {
+  const { code, matchedLabel = null, message } = explain(raw, signature, secrets)
+  const redact = redactorOf(signature, secrets)
+  const show = (text: string, most: number) => safeText(redact(text), most)
+  const shown = Object.entries(headers)
+    .filter(([name]) => !secretNames.test(name))
+    .slice(0, mostHeaders)
+    .map(([name, value]) => [show(name, longest.name), show([value].flat().join(', '), longest.value)])
+  const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
+  return {
+    code,
+    matchedLabel,
+    message,
+    headers: Object.fromEntries(shown) as Record<string, string>,
+    preview: show(body, longest.preview),
+  }
+}
+
+/** What is shorter is no signature: to take it out of every text would leave nothing. */
+const shortest = 16
+
+/**
+ * Takes out of texts what must not be shown: the signature that came, in whatever form, and every secret. A sender may have put
+ * them anywhere: into another header, the path, the body.
+ */
+export function redactorOf(signature: string | undefined, secrets: readonly Secret[]): (text: string) => string {
+  const given = signature?.split(/[\s,;"'=]+/) ?? []
+  const bytes = [
+    ...(signature === undefined ? [] : readHeader(signature).map(({ digest }) => digest)),
+    ...secrets.map(({ key }) => key.export()),
+  ]
+  const forms = bytes.flatMap((one) =>
+    (['utf8', 'hex', 'base64', 'base64url'] as const).map((encoding) => one.toString(encoding).replace(/=+$/, '')),
+  )
+  const hidden = [...new Set([signature ?? '', ...given, ...forms])]
+    .filter((text) => text.length >= shortest)
+    .toSorted((a, b) => b.length - a.length)
+  if (hidden.length === 0) return (text) => text
+  const pattern = new RegExp(hidden.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'gi')
+  return (text) => text.replace(pattern, '[removed]')
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Secret } from '../signature/keys.ts'
+import { answerFor, isAnswerCode } from './answer.ts'
+import { explainSample, redactorOf, type RejectExplanation } from './reject-explanation.ts'
+import type { RefusedRequest } from './reject-log.ts'
+import { createSourceOf } from './source.ts'
+import { safeText } from '../log.ts'
+
+export type { RejectExplanation } from './reject-explanation.ts'
+
+/** Requests that were refused for one reason and came from one source. Times are milliseconds since 1970. */
+export interface RejectGroup {
+  /** The same for ever for this reason and source. */
+  readonly id: string
+  readonly reason: string
+  readonly source: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Of the newest of them, safe to show. */
+  readonly method: string
+  readonly path: string
+  /** Of its body; null: it was not read. */
+  readonly sizeBytes: number | null
+  /** Whether it is kept with its signature, for `explain`. */
+  readonly isExplainable: boolean
+}
+
+/** Requests that were refused for good, in memory. Neither a signature nor a secret ever comes out. */
+export interface Rejects {
+  /** `raw`: the exact bytes of the body, where they were read. Answers that ask to be tried again are not counted. */
+  add(request: RefusedRequest, reason: string, raw?: Uint8Array): void
+  /** Those that something came of last first; `droppedGroups` had to make room for them. */
+  list(): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number }
+  /** What the signature explainer finds in the newest of a group, by its id; null: there is none, or it is not kept. */
+  explain(id: string): RejectExplanation | null
+  /** How many requests, since the start. */
+  count(): number
+}
+
+export interface RejectsOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly secrets: () => readonly Secret[]
+  /** Lower case. */
+  readonly signatureHeader: string
+  readonly trustedProxies: readonly string[]
+}
+
+/** How many groups, and how many bytes of bodies in one and in all, are kept. */
+export const kept = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+
+interface Group {
+  readonly key: string
+  readonly reason: string
+  readonly source: string
+  readonly firstAt: number
+  count: number
+  lastAt: number
+  newest: RefusedRequest['headers']
+  method: string
+  url: string
+  sizeBytes: number | null
+}
+
+/**
+ * A flood of bad requests costs a map look-up and references each: nothing is hashed, parsed, rendered or explained before
+ * somebody looks. A body is kept as it is; only one that lies in a larger piece of memory is copied, so that it does not keep all of
+ * that. Both maps are in the order of the newest, so that what makes room is found without a search.
+ */
+export function createRejects({ clock, secrets, signatureHeader, trustedProxies }: RejectsOptions): Rejects {
+  const sourceOf = createSourceOf(trustedProxies)
+  const groups = new Map<string, Group>()
+  const bodies = new Map<string, Uint8Array>()
+  let bodyBytes = 0
+  let count = 0
+  let droppedGroups = 0
+
+  function forgetBody(key: string): void {
+    bodyBytes -= bodies.get(key)?.length ?? 0
+    bodies.delete(key)
+  }
+
+  function keepBody(key: string, raw: Uint8Array | undefined): void {
+    forgetBody(key)
+    if (raw === undefined || raw.length > kept.bodyBytes) return
+    bodies.set(key, raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw))
+    bodyBytes += raw.length
+    while (bodyBytes > kept.bytes) forgetBody(bodies.keys().next().value ?? '')
+  }
+
+  function makeRoom(): void {
+    const [oldest = ''] = groups.keys()
+    groups.delete(oldest)
+    forgetBody(oldest)
+    droppedGroups++
+  }
+
+  const headerOf = ({ newest }: Group) => {
+    const value = newest[signatureHeader]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+
+  function toGroup(group: Group): RejectGroup {
+    const redact = redactorOf(headerOf(group), secrets())
+    const { key, reason, source, firstAt, lastAt, method, url, sizeBytes } = group
+    return {
+      id: idOf(key),
+      reason,
+      source: redact(source),
+      count: group.count,
+      firstAt,
+      lastAt,
+      method: safeText(redact(method), 20),
+      path: safeText(redact(url.split('?')[0] ?? ''), 100),
+      sizeBytes,
+      isExplainable: isSigned(reason) && bodies.has(key),
+    }
+  }
+
+  return {
+    add(request, reason, raw) {
+      if (!isForGood(reason)) return
+      count++
+      const source = sourceOf(request)
+      const key = `${reason} ${source}`
+      const now = clock.now()
+      // Express keeps the whole path there, where it gives a part of it only to what is mounted at the rest.
+      const { method = '', url = '', originalUrl = url } = request as RefusedRequest & { readonly originalUrl?: string }
+      const known = groups.get(key)
+      const group = known ?? {
+        key,
+        reason,
+        source,
+        firstAt: now,
+        count: 0,
+        lastAt: now,
+        newest: {},
+        method,
+        url,
+        sizeBytes: null,
+      }
+      if (known !== undefined) groups.delete(key)
+      else if (groups.size >= kept.groups) makeRoom()
+      groups.set(key, group)
+      group.count++
+      group.lastAt = now
+      group.newest = request.headers
+      group.method = method
+      group.url = originalUrl
+      group.sizeBytes = raw?.length ?? null
+      keepBody(key, raw)
+    },
+    list: () => ({ groups: [...groups.values()].toReversed().map(toGroup), droppedGroups }),
+    explain(id) {
+      const group = [...groups.values()].find(({ key }) => idOf(key) === id)
+      const raw = group && bodies.get(group.key)
+      if (group === undefined || raw === undefined || !isSigned(group.reason)) return null
+      return explainSample({ raw, headers: group.newest, signature: headerOf(group) }, secrets())
+    },
+    count: () => count,
+  }
+}
+
+function isForGood(reason: string): boolean {
+  return !isAnswerCode(reason) || answerFor(reason).status < 500
+}
+
+function isSigned(reason: string): boolean {
+  return reason.startsWith('signature_')
+}
+
+function idOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,105 @@
+import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
+import { messageOf } from './errors.ts'
+
+/** Spans of OpenTelemetry. A `traceparent` is a W3C trace context as the header of that name has it. */
+export interface Tracer {
+  /** A span of a delivery's receipt, which goes on what the sender or a proxy began, if it came with that. */
+  startReceipt(incoming: string | null): ReceiptSpan
+  /** Runs an attempt of a handler in a span that goes on the receipt of its event; `run` is given what to pass on. */
+  attempt<T>(about: AttemptAbout, run: (traceparent: string) => Promise<T>): Promise<T>
+}
+
+export interface ReceiptSpan {
+  /** To be stored with the event. */
+  readonly traceparent: string
+  end(about: ReceiptEnd): void
+}
+
+export interface ReceiptEnd {
+  readonly status: number
+  /** What was answered: a word such as `accepted`, or a code. */
+  readonly result: string
+  /** As far as they are known. */
+  readonly eventId?: string | undefined
+  readonly type?: string | undefined
+}
+
+export interface AttemptAbout {
+  readonly handler: string
+  readonly attempt: number
+  readonly eventId: string
+  readonly type: string
+  /** Of the receipt. */
+  readonly traceparent: string | null
+}
+
+const name = 'onchain-inbox'
+const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** A W3C `traceparent` of version 00 as it came; null: it is none that could be gone on from. */
+export function parseTraceparent(given: string | undefined): string | null {
+  return given !== undefined && traceparentPattern.test(given) ? given : null
+}
+
+/**
+ * A tracer by the API of OpenTelemetry alone; null where no SDK was loaded before (`node --import ./otel.mjs`, which loads it into each
+ * thread), so that nothing is paid for spans that nobody wants.
+ */
+export function createTracer(): Tracer | null {
+  const tracer = trace.getTracer(name)
+  // Without an SDK spans have no ids.
+  const hasSdk = trace.isSpanContextValid(tracer.startSpan('probe', { root: true }).spanContext())
+  if (!hasSdk) return null
+
+  function start(spanName: string, kind: SpanKind, parent: string | null, attributes: Attributes): Span {
+    return tracer.startSpan(spanName, { kind, attributes }, contextOf(parent))
+  }
+  return {
+    startReceipt(incoming) {
+      const span = start('receive', SpanKind.SERVER, incoming, {
+        'messaging.system': name,
+        'messaging.operation.type': 'receive',
+      })
+      return {
+        traceparent: traceparentOf(span),
+        end({ status, result, eventId, type }) {
+          span.setAttributes({ 'http.response.status_code': status, 'inbox.result': result })
+          if (eventId !== undefined) span.setAttribute('messaging.message.id', eventId)
+          if (type !== undefined) span.setAttribute('inbox.event.type', type)
+          if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: result })
+          span.end()
+        },
+      }
+    },
+    async attempt({ handler, attempt, eventId, type, traceparent }, run) {
+      const span = start(`process ${handler}`, SpanKind.CONSUMER, traceparent, {
+        'messaging.system': name,
+        'messaging.operation.type': 'process',
+        'messaging.message.id': eventId,
+        'inbox.event.type': type,
+        'inbox.handler': handler,
+        'inbox.attempt': attempt,
+      })
+      try {
+        return await context.with(trace.setSpan(ROOT_CONTEXT, span), () => run(traceparentOf(span)))
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) })
+        if (error instanceof Error) span.recordException(error)
+        throw error
+      } finally {
+        span.end()
+      }
+    },
+  }
+}
+
+function contextOf(traceparent: string | null) {
+  const [, traceId = '', spanId = '', flags = '00'] = (traceparent ?? '').split('-')
+  if (traceId === '') return ROOT_CONTEXT
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
+}
+
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+}

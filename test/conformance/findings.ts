@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { errorGroupOf } from '../../src/inbox/error-group.ts'
+import type { DeadFilter, RunError } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, aQuarantined, anEvent, bytes, hex, loose, ordered } from './stage.ts'
+import { readAll } from './views.ts'
+
+const digestOf = (raw: Uint8Array) => createHash('sha256').update(raw).digest('hex')
+
+/** What the views promise of what went wrong: sorted by what it is, and all of it. */
+export function describeFindings(harness: ConformanceHarness): void {
+  describe('dead letters by what they died of', () => {
+    const timeout = (n: number): RunError => ({
+      name: 'TimeoutError',
+      message: `no answer after ${n} ms\nat line ${n}`,
+    })
+    const refused: RunError = { name: 'Error', message: 'refused' }
+
+    /** Ten dead letters: of each handler those of the first five events, of which the last two are held. */
+    const withDead = async () => {
+      const stage = await Stage.open(harness, [ordered, loose])
+      for (let n = 0; n < 5; n += 1) {
+        await stage.clock.advance(10)
+        if (n === 3) await stage.inbox.register([{ ...ordered, onDead: 'hold' }, loose])
+        await stage.accept(anEvent(`e${n}`, { type: n % 2 === 0 ? 'even' : 'odd', key: `solana:${n}` }))
+        const error = n < 4 ? timeout(n) : refused
+        const leases = [await stage.claimOne(), await stage.claimOne({ handlers: ['loose'] })]
+        await stage.inbox.settle(
+          leases.map(({ runId, token }) => {
+            return { runId, token, startedAt: 0, endedAt: stage.clock.now(), kind: 'dead', error }
+          }),
+        )
+      }
+      return stage
+    }
+    const group = errorGroupOf(timeout(0))
+
+    const filters: [DeadFilter, string[]][] = [
+      [
+        {},
+        [
+          'loose e4',
+          'ordered e4',
+          'loose e3',
+          'ordered e3',
+          'loose e2',
+          'ordered e2',
+          'loose e1',
+          'ordered e1',
+          'loose e0',
+          'ordered e0',
+        ],
+      ],
+      [{ handler: 'ordered' }, ['ordered e4', 'ordered e3', 'ordered e2', 'ordered e1', 'ordered e0']],
+      [{ type: 'odd' }, ['loose e3', 'ordered e3', 'loose e1', 'ordered e1']],
+      [{ group, handler: 'loose' }, ['loose e3', 'loose e2', 'loose e1', 'loose e0']],
+      [{ group, handler: 'loose', type: 'even' }, ['loose e2', 'loose e0']],
+      [{ group: errorGroupOf(refused) }, ['loose e4', 'ordered e4']],
+      [{ handler: 'nobody' }, []],
+      [{ group: 'TimeoutError' }, []],
+    ]
+
+    test.each(filters)('are found by %j, page by page, and by their run ids', async (filter, expected) => {
+      await using stage = await withDead()
+      const named = ({ handler, eventId }: { handler: string; eventId: string }) => `${handler} ${eventId}`
+      const { data, nextCursor } = await stage.inbox.deadLetters({ ...filter, limit: 10 })
+      expect(data.map(named)).toEqual(expected)
+      expect(nextCursor).toBeNull()
+      for (const limit of [1, 3]) {
+        const paged = await readAll((cursor) => stage.inbox.deadLetters({ ...filter, ...cursor, limit }))
+        expect(paged).toEqual(data)
+      }
+      const runIds = data.map(({ runId }) => runId).toSorted((a, b) => a - b)
+      expect(await stage.inbox.deadRunIds(filter)).toEqual(runIds)
+    })
+
+    test('give no cursor when the last page is exactly full', async () => {
+      await using stage = await withDead()
+      expect((await stage.inbox.deadLetters({ type: 'odd', limit: 4 })).nextCursor).toBeNull()
+    })
+
+    test('are in groups by handler and error, the largest first, with the newest of each', async () => {
+      await using stage = await withDead()
+      const { groups, isComplete } = await stage.inbox.deadGroups({})
+      expect(isComplete).toBe(true)
+      expect(groups.map((one) => [one.handler, one.group, one.count, one.held])).toEqual([
+        ['loose', group, 4, 0],
+        ['ordered', group, 4, 1],
+        ['loose', errorGroupOf(refused), 1, 0],
+        ['ordered', errorGroupOf(refused), 1, 1],
+      ])
+      const now = stage.clock.now()
+      expect(groups[1]).toMatchObject({ firstDiedAt: now - 40, lastDiedAt: now - 10, sample: { eventId: 'e3' } })
+      const { runId } = groups[1]!.sample
+      expect(groups[1]!.sample).toEqual(await stage.inbox.deadLetter(runId))
+      const odd = await stage.inbox.deadGroups({ type: 'odd', handler: 'loose' })
+      expect(odd.groups).toMatchObject([{ handler: 'loose', group, count: 2 }])
+      expect(await stage.inbox.deadGroups({ handler: 'nobody' })).toEqual({ groups: [], isComplete: true })
+    })
+
+    test('are in no group any more once they are requeued or dropped', async () => {
+      await using stage = await withDead()
+      const runIds = await stage.inbox.deadRunIds({ group })
+      expect(await stage.inbox.requeueDead(runIds)).toBe(8)
+      expect((await stage.inbox.deadGroups({})).groups).toHaveLength(2)
+      await stage.inbox.dropDead('all', 'x')
+      expect((await stage.inbox.deadGroups({})).groups).toEqual([])
+    })
+
+    test('of more than one transaction are requeued by their ids in order, with one note of the first of them', async () => {
+      await using stage = await Stage.open(harness)
+      const count = 1_203
+      await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
+      await stage.killReady({ max: count })
+      const runIds = await stage.inbox.deadRunIds({})
+      expect(runIds).toHaveLength(count)
+      expect(await stage.inbox.requeueDead(runIds.toReversed())).toBe(count)
+      const [noted, ...others] = (await stage.inbox.audit({ limit: 9 })).data
+      expect(others).toEqual([])
+      expect(noted).toMatchObject({ action: 'dead.requeue', detail: { runs: runIds.slice(0, 1_000), count } })
+    })
+  })
+
+  describe('conflicts', () => {
+    test('are listed newest first, each body once, page by page', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { type: 'x' }), anEvent('b'))
+      const other = (id: string, text: string, receivedAt: number) => anEvent(id, { raw: bytes(text), receivedAt })
+      const arrivals = [other('a', 'one', 20), other('b', 'two', 30), other('a', 'three', 30), other('a', 'one', 40)]
+      const more = ['four', 'five', 'six'].map((text) => other('b', text, 30))
+      expect(new Set(await stage.inbox.accept([...arrivals, ...more]))).toEqual(new Set(['conflict']))
+      const { data, nextCursor } = await stage.inbox.conflicts({ limit: 10 })
+      expect(nextCursor).toBeNull()
+      const ofB = ['two', 'four', 'five', 'six'].map((text) => digestOf(bytes(text))).toSorted()
+      const digests = [...ofB.toReversed(), digestOf(bytes('three')), digestOf(bytes('one'))]
+      expect(data.map(({ digest }) => digest)).toEqual(digests)
+      expect(data.at(-1)).toEqual({
+        eventId: 'a',
+        type: 'x',
+        digest: digestOf(bytes('one')),
+        receivedAt: 20,
+        count: 2,
+        sizeBytes: 3,
+      })
+      for (const limit of [1, 2, 5]) {
+        expect(await readAll((cursor) => stage.inbox.conflicts({ ...cursor, limit }))).toEqual(data)
+      }
+      expect((await stage.inbox.conflicts({ limit: 6 })).nextCursor).toBeNull()
+      expect((await stage.inbox.stats()).conflicts).toBe(6)
+    })
+
+    test('show both bodies, as long as these are kept', async () => {
+      await using stage = await Stage.open(harness, [])
+      const raw = Uint8Array.from({ length: 256 }, (_, n) => n)
+      await stage.accept(anEvent('a', { receivedAt: 1 }))
+      await stage.inbox.accept([anEvent('a', { raw, receivedAt: 2 })])
+      const digest = digestOf(raw)
+      const found = await stage.inbox.conflict('a', digest)
+      expect(found).toMatchObject({ eventId: 'a', digest, receivedAt: 2, count: 1, sizeBytes: 256 })
+      expect(hex(found!.raw)).toBe(hex(raw))
+      expect(hex(found!.keptRaw)).toBe(hex(anEvent('a').raw))
+      expect(await stage.inbox.conflict('a', digestOf(bytes('x')))).toBeNull()
+      expect(await stage.inbox.conflict('b', digest)).toBeNull()
+      await stage.inbox.prune({ receivedBefore: 2, maxBytes: null })
+      const after = await stage.inbox.conflict('a', digest)
+      expect(after).toMatchObject({ digest, count: 1, sizeBytes: 0 })
+      expect([after!.raw.length, after!.keptRaw.length]).toEqual([0, 0])
+    })
+
+    test('refuse a cursor that is none of theirs', async () => {
+      await using stage = await Stage.open(harness)
+      const cursors = ['', 'x', (await cursorOf(stage)) ?? '']
+      for (const cursor of cursors) {
+        await expect(stage.inbox.conflicts({ limit: 1, cursor })).rejects.toMatchObject({ code: 'bad_request' })
+      }
+    })
+  })
+
+  describe('the quarantine', () => {
+    const filled = async () => {
+      const stage = await Stage.open(harness)
+      const given = [
+        ['a', 'not_json', 'main'],
+        ['bb', 'bad_id', 'main'],
+        ['ccc', 'not_json', 'old'],
+        ['dddd', 'not_json', 'main'],
+      ] as const
+      for (const [index, [name, reason, secretLabel]] of given.entries()) {
+        await stage.accept(aQuarantined(name, { reason, secretLabel, receivedAt: index }))
+      }
+      await stage.accept(aQuarantined('a'))
+      return stage
+    }
+
+    test('is listed by reason, newest first, page by page', async () => {
+      await using stage = await filled()
+      const ids = ['sha256:dddd', 'sha256:ccc', 'sha256:a']
+      const { data, nextCursor } = await stage.inbox.quarantine({ limit: 3, reason: 'not_json' })
+      expect(data.map(({ id }) => id)).toEqual(ids)
+      expect(nextCursor).toBeNull()
+      const paged = await readAll((cursor) => stage.inbox.quarantine({ ...cursor, limit: 1, reason: 'not_json' }))
+      expect(paged).toEqual(data)
+      expect((await stage.inbox.quarantine({ limit: 3, reason: 'none' })).data).toEqual([])
+    })
+
+    test('is summed up by reason and secret, the largest first', async () => {
+      await using stage = await filled()
+      expect(await stage.inbox.quarantineGroups()).toEqual([
+        { reason: 'not_json', secretLabel: 'main', count: 2, sizeBytes: 5, firstAt: 0, lastAt: 3 },
+        { reason: 'not_json', secretLabel: 'old', count: 1, sizeBytes: 3, firstAt: 2, lastAt: 2 },
+        { reason: 'bad_id', secretLabel: 'main', count: 1, sizeBytes: 2, firstAt: 1, lastAt: 1 },
+      ])
+      for (const name of ['a', 'ccc', 'dddd']) await stage.inbox.dropQuarantined(`sha256:${name}`, 'x')
+      expect(await stage.inbox.quarantineGroups()).toMatchObject([{ reason: 'bad_id', count: 1 }])
+    })
+  })
+
+  describe('the audit', () => {
+    test('says of every act who did it', async () => {
+      await using stage = await Stage.open(harness, [ordered])
+      const { inbox } = stage
+      const by = 'operator (session) 127.0.0.1'
+      await stage.accept(anEvent('a'), anEvent('b'), aQuarantined('x'), aQuarantined('y'))
+      await inbox.setPaused('ordered', true, by)
+      await inbox.setPaused('ordered', false, by)
+      await inbox.setConcurrency('ordered', 3, by)
+      await stage.killReady()
+      await inbox.requeueDead('all', by)
+      await stage.killReady()
+      await inbox.requeueDead([(await stage.run('a')).runId], by)
+      await inbox.dropDead('all', 'x', by)
+      await inbox.dropOpenRuns('ordered', 'x', by)
+      await inbox.retryQuarantined('sha256:x', anEvent('c'), by)
+      await inbox.dropQuarantined('sha256:y', 'x', by)
+      const { id } = await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false }, by)
+      await inbox.cancelReplay(id, by)
+      const registration = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
+      const begun = await inbox.beginSubscription(registration, null)
+      await inbox.endSubscription(begun!.id, { state: 'registered', answer: null }, by)
+      await inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted', by)
+      await inbox.note('reconcile.start', { from: 1, to: 2 }, by)
+      const { data } = await inbox.audit({ limit: 99 })
+      expect(data.map(({ action }) => action)).toEqual(
+        [
+          'handler.pause',
+          'handler.resume',
+          'handler.set',
+          'dead.requeue',
+          'dead.requeue',
+          'dead.drop',
+          'handler.drop',
+          'quarantine.retry',
+          'quarantine.drop',
+          'replay.start',
+          'replay.cancel',
+          'subscription.register',
+          'prune',
+          'reconcile.start',
+        ].toReversed(),
+      )
+      expect(new Set(data.map((record) => record.by))).toEqual(new Set([by]))
+      expect(data[0]).toMatchObject({ at: stage.clock.now(), detail: { from: 1, to: 2 } })
+    })
+
+    test('says of nobody where nobody is named, and outlives the process', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.inbox.setPaused(null, true)
+      await stage.inbox.note('session.begin', { role: 'viewer' })
+      await stage.inbox.note('session.end', {}, 'viewer (session) ::1')
+      if (harness.reopen) await stage.reopen()
+      expect((await stage.inbox.audit({ limit: 9 })).data.map(({ action, by }) => [action, by])).toEqual([
+        ['session.end', 'viewer (session) ::1'],
+        ['session.begin', null],
+        ['handler.pause', null],
+      ])
+    })
+  })
+}
+
+/** A cursor of another list. */
+async function cursorOf(stage: Stage): Promise<string | null> {
+  await stage.accept(anEvent('a'), anEvent('b'))
+  return (await stage.inbox.events({ limit: 1 })).nextCursor
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { openFileStore, openMemoryStore } from '../../src/inbox/sqlite/open.ts'
+import { describeIndex } from './index-views.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'inbox-index-conformance-'))
+const files = new WeakMap<Inbox, string>()
+let count = 0
+
+afterAll(() => rmSync(root, { recursive: true }))
+
+async function openFile(file: string, clock: Clock): Promise<Inbox> {
+  const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
+  files.set(inbox, file)
+  return inbox
+}
+
+describe('memory inbox', () => describeIndex({ open: async ({ clock }) => createMemoryInbox({ clock }) }))
+
+describe('SQLite inbox in memory', () =>
+  describeIndex({ open: async ({ clock }) => createLocalSqliteInbox(await openMemoryStore({ clock }), { clock }) }))
+
+describe('SQLite inbox', () =>
+  describeIndex({
+    open: ({ clock }) => openFile(join(root, `${(count += 1)}.db`), clock),
+    reopen: (closed, { clock }) => openFile(files.get(closed) ?? '', clock),
+  }))

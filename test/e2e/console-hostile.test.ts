@@ -1,0 +1,308 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
+import type { Pages } from '../../src/page-files.ts'
+import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
+import { adminToken } from '../integration/admin-app.ts'
+import { startAdmin } from '../integration/admin-server.ts'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
+
+/** Stands in the data alone. */
+const secret = 'evt_nobody_else_may_see'
+const page = '<!doctype html><title>a page</title><p id="own">own text</p>'
+
+/** Any page will do as the console: what guards it are the headers of the server and its checks. */
+const pages: Pages = {
+  isFor: ({ url }) => url === '/',
+  handle(_request, response) {
+    const policy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
+    const headers = { 'Content-Security-Policy': policy, 'Cross-Origin-Opener-Policy': 'same-origin' }
+    response.writeHead(200, { 'Content-Type': 'text/html', ...headers }).end(page)
+  },
+}
+
+/** A page of somebody else, on all addresses of loopback. */
+async function startHostile() {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/html' }).end(page)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** What a page tries against the admin side at `target`, in the page itself. Gives what it got to see of it, as text. */
+async function attack(target: string): Promise<Record<string, string>> {
+  const seen: Record<string, string> = {}
+  const settled = <T>(work: Promise<T>): Promise<T | string> =>
+    Promise.race([
+      work.catch((error: unknown) => `refused ${String(error)}`),
+      new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), 2_000)),
+    ])
+  const note = async (what: string, work: Promise<string>) => {
+    seen[what] = await settled(work)
+  }
+  const read = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`${target}${path}`, { credentials: 'include', ...init })
+    return `${response.type} ${response.status} ${await response.text()}`
+  }
+  const byElement = (name: 'img' | 'script' | 'link' | 'object', path: string) =>
+    new Promise<string>((resolve) => {
+      const element = document.createElement(name)
+      if (element instanceof HTMLLinkElement) {
+        element.rel = 'stylesheet'
+        element.href = `${target}${path}`
+      } else if (element instanceof HTMLObjectElement) element.data = `${target}${path}`
+      else element.src = `${target}${path}`
+      element.addEventListener('load', () => resolve('loaded'))
+      element.addEventListener('error', () => resolve('failed'))
+      document.body.append(element)
+    })
+  const byForm = (path: string, type: string) =>
+    new Promise<string>((resolve) => {
+      const frame = document.createElement('iframe')
+      frame.name = `form${path}${type}`
+      const form = document.createElement('form')
+      Object.assign(form, { method: 'POST', action: `${target}${path}`, enctype: type, target: frame.name })
+      form.innerHTML = `<input name='{"all":true,"x":"' value='"}'>`
+      document.body.append(frame, form)
+      // The first is that of the empty frame.
+      frame.addEventListener('load', () => {
+        try {
+          if (frame.contentWindow?.location.href === 'about:blank') return
+          resolve(`read ${frame.contentDocument?.body.innerText}`)
+        } catch (error) {
+          resolve(`refused ${String(error)}`)
+        }
+      })
+      form.submit()
+    })
+  const byFrame = (path: string) =>
+    new Promise<string>((resolve) => {
+      const frame = document.createElement('iframe')
+      frame.src = `${target}${path}`
+      frame.addEventListener('load', () => {
+        try {
+          resolve(`read ${frame.contentDocument?.body.innerText ?? 'null'}`)
+        } catch (error) {
+          resolve(`refused ${String(error)}`)
+        }
+      })
+      document.body.append(frame)
+    })
+  const byStream = () =>
+    new Promise<string>((resolve) => {
+      const source = new EventSource(`${target}/api/v1/stream`, { withCredentials: true })
+      source.onopen = () => resolve('opened')
+      source.onerror = () => resolve('failed')
+    })
+  const bySocket = () =>
+    new Promise<string>((resolve) => {
+      const socket = new WebSocket(`${target.replace('http', 'ws')}/api/v1/stream`)
+      socket.onopen = () => resolve('opened')
+      socket.onerror = () => resolve('failed')
+    })
+  const byWindow = async (path: string) => {
+    const heard: string[] = []
+    addEventListener('message', ({ data }) => heard.push(String(data)))
+    const opened = window.open(`${target}${path}`)
+    if (opened === null) return 'no window'
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    try {
+      opened.postMessage({ type: 'sign-out' }, '*')
+      heard.push(`read ${opened.document.body.innerText}`)
+    } catch (error) {
+      heard.push(`refused ${String(error)}`)
+    }
+    return heard.join()
+  }
+  const json = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"all":true}' }
+  const plain = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: '{"all":true}' }
+
+  await Promise.all([
+    note('fetch', read('/api/v1/events')),
+    note('fetch of one', read('/api/v1/events/evt_nobody_else_may_see')),
+    note('fetch of its bytes', read('/api/v1/events/evt_nobody_else_may_see/raw')),
+    note('fetch of metrics', read('/metrics')),
+    note('fetch of the session', read('/api/v1/session')),
+    note('fetch, not asking', read('/api/v1/events', { mode: 'no-cors' })),
+    note('fetch of the page', read('/')),
+    note('post as JSON', read('/api/v1/dead-letters/requeue', json)),
+    note('post as text', read('/api/v1/dead-letters/requeue', { ...plain, mode: 'no-cors' })),
+    note('post without a body', read('/api/v1/pause', { method: 'POST', mode: 'no-cors' })),
+    note('patch', read('/api/v1/handlers/trades', { ...json, method: 'PATCH', body: '{"concurrency":1}' })),
+    note('sign-out', read('/api/v1/session', { method: 'DELETE' })),
+    note('sign-in', read('/api/v1/session', { ...plain, body: '{"token":"x"}', mode: 'no-cors' })),
+    note('beacon', Promise.resolve(String(navigator.sendBeacon(`${target}/api/v1/pause`, '{}')))),
+    note('image', byElement('img', '/api/v1/events')),
+    note('script', byElement('script', '/api/v1/events')),
+    note('script of the page', byElement('script', '/')),
+    note('style', byElement('link', '/api/v1/events')),
+    note('object', byElement('object', '/api/v1/events')),
+    note('form', byForm('/api/v1/pause', 'application/x-www-form-urlencoded')),
+    note('form as text', byForm('/api/v1/dead-letters/requeue', 'text/plain')),
+    note('frame of the page', byFrame('/')),
+    note('frame of data', byFrame('/api/v1/events')),
+    note('stream', byStream()),
+    note('socket', bySocket()),
+    note('window of the page', byWindow('/')),
+    note('window of data', byWindow('/api/v1/events')),
+  ])
+  seen['cookies'] = document.cookie
+  return seen
+}
+
+describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chromium: set CHROMIUM_PATH)', () => {
+  let browser: Browser
+  let hostile: Awaited<ReturnType<typeof startHostile>>
+  let stage: Awaited<ReturnType<typeof startAdmin>>
+  let context: BrowserContext
+  let own: Page
+
+  beforeAll(async () => {
+    // What Chromium itself does against such pages is no part of this: not every browser does it.
+    const features = 'LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights'
+    browser = await launchBrowser([
+      '--host-resolver-rules=MAP evil.example 127.0.0.1',
+      '--disable-popup-blocking',
+      `--disable-features=${features}`,
+    ])
+    hostile = await startHostile()
+  }, 60_000)
+  afterAll(async () => {
+    await browser.close()
+    await hostile[Symbol.asyncDispose]()
+  })
+
+  beforeEach(async () => {
+    stage = await startAdmin({ more: { pages } })
+    await stage.inbox.accept([arrivalOf(secret)])
+    await giveUp(stage.inbox, ['evt_dead'])
+    context = await browser.newContext({ locale: 'en-US' })
+    own = await context.newPage()
+    await own.goto(`http://127.0.0.1:${stage.port}/`)
+    const body = JSON.stringify({ token: adminToken })
+    expect(await callFrom(own, '/api/v1/session', { method: 'POST', body })).toMatchObject({ status: 201 })
+  })
+  afterEach(async () => {
+    await context.close()
+    await stage[Symbol.asyncDispose]()
+  })
+
+  const callFrom = (from: Page, path: string, init: { method?: string; body?: string } = {}) =>
+    from.evaluate(
+      async ([url, options]) => {
+        const response = await fetch(url, { ...options, headers: { 'Content-Type': 'application/json' } })
+        return { status: response.status, text: await response.text() }
+      },
+      [path, init] as const,
+    )
+
+  /** Nothing was changed, and the session is still there. */
+  async function expectUntouched() {
+    // What it tried has come here and was refused; of the page, which holds no data, it could not read what it got.
+    const tried = stage.answered.slice(1 + stage.answered.findIndex(({ method }) => method === 'POST'))
+    const taken = tried.filter(({ status }) => ![401, 403, 404, 405].includes(status))
+    expect(taken.filter(({ method, url }) => method !== 'GET' || url !== '/')).toEqual([])
+    expect(tried.filter(({ url }) => url.startsWith('/api/v1')).length).toBeGreaterThan(4)
+    const { paused, handlers } = await stage.inbox.stats()
+    expect([paused, handlers]).toMatchObject([
+      false,
+      [{ handler: 'trades', dead: 1, paused: false, concurrency: null }],
+    ])
+    expect((await callFrom(own, '/api/v1/events')).text).toContain(secret)
+  }
+
+  test('the own page may do everything that the hostile one tries', async () => {
+    const events = await callFrom(own, '/api/v1/events')
+    expect([events.status, events.text]).toEqual([200, expect.stringContaining(secret)])
+    const opened = await own.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const source = new EventSource('/api/v1/stream')
+          source.onopen = () => resolve(source.close())
+          source.onerror = () => resolve('failed')
+        }),
+    )
+    expect(opened).toBeUndefined()
+    expect((await callFrom(own, '/api/v1/pause', { method: 'POST' })).status).toBe(200)
+    const body = '{"all":true}'
+    expect((await callFrom(own, '/api/v1/dead-letters/requeue', { method: 'POST', body })).status).toBe(200)
+    expect(await stage.inbox.stats()).toMatchObject({ paused: true, handlers: [{ dead: 0 }] })
+  })
+
+  test.each([
+    // Of the same site: it is the same host, so the cookie goes along.
+    ['on another port of this host', '127.0.0.1'],
+    ['on another name of this machine', 'localhost'],
+    ['of another site', 'evil.example'],
+  ])('a page %s reads nothing and changes nothing', { timeout: 60_000 }, async (_where, host) => {
+    const other = await context.newPage()
+    await other.goto(`http://${host}:${hostile.port}/`)
+    const seen = await other.evaluate(attack, `http://127.0.0.1:${stage.port}`)
+    expectNothingSeen(seen)
+    await expectWindowsEmpty()
+    await expectUntouched()
+  })
+
+  test('nor does one that has its own name resolved to this machine', { timeout: 60_000 }, async () => {
+    const other = await context.newPage()
+    const origin = `http://evil.example:${stage.port}`
+    // What its name stood for before: its own server, on the same port. From then on it stands for the receiver.
+    await other.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: page }), { times: 1 })
+    await other.goto(`${origin}/`)
+    const answers = await other.evaluate(async () => {
+      const call = async (path: string, init: RequestInit = {}) => {
+        const response = await fetch(path, { headers: { 'Content-Type': 'application/json' }, ...init })
+        return [path, response.status, await response.text()] as const
+      }
+      return [
+        await call('/'),
+        await call('/api/v1/events'),
+        await call('/api/v1/session'),
+        await call('/api/v1/session', { method: 'POST', body: '{"token":"x"}' }),
+        await call('/api/v1/pause', { method: 'POST' }),
+        await call('/metrics'),
+        await call('/api/v1/stream'),
+      ]
+    })
+    for (const [path, status, text] of answers) {
+      expect([path, status]).toEqual([path, 403])
+      expect(text).toContain('the Host header does not name this server')
+    }
+    await expectUntouched()
+  })
+
+  test('nor does one that calls this machine by that name from a page of its own', { timeout: 60_000 }, async () => {
+    const other = await context.newPage()
+    await other.goto(`http://evil.example:${hostile.port}/`)
+    expectNothingSeen(await other.evaluate(attack, `http://evil.example:${stage.port}`))
+    await expectWindowsEmpty()
+    await expectUntouched()
+  })
+
+  function expectNothingSeen(seen: Readonly<Record<string, string>>) {
+    expect(Object.keys(seen)).toHaveLength(28)
+    for (const [what, text] of Object.entries(seen)) {
+      expect([what, text]).toEqual([what, expect.not.stringMatching(/evt_|own text|"data"|inbox_|role|operator/)])
+      const isHarmless = /^(refused|failed|nothing|opaque 0 $|no window|read null$|$)/.test(text)
+      expect([what, text, isHarmless || what === 'beacon']).toEqual([what, text, true])
+    }
+  }
+
+  /** Windows that it opened show no data, not even to whoever sits before them. */
+  async function expectWindowsEmpty() {
+    const opened = context.pages().filter((one) => one.url().includes('/api/v1/events'))
+    expect(opened).toHaveLength(1)
+    for (const one of opened) expect(await one.content()).not.toContain(secret)
+  }
+})

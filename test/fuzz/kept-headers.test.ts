@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { expect, test } from 'vitest'
+import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
+
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u // eslint-disable-line no-control-regex
+
+const name = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 120 }),
+  fc.constantFrom('User-Agent', 'user-agent', '__proto__', 'constructor', 'Host', '0', 'X-Service-Signature', 'Cookie'),
+)
+const value = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.constantFrom('\ud800', 'a\u202eb', '\u0000', '\n', '"}', 'x'.repeat(10_000), '\u{1f600}'.repeat(150)),
+)
+const headers = fc.array(fc.tuple(name, value), { maxLength: 40 }).map((pairs) => pairs.flat())
+
+test('whatever the headers are, what is kept is a small JSON object of safe text, and the same the next time', () => {
+  const read = createHeaderReader('x-service-signature')
+  fc.assert(
+    fc.property(headers, (given) => {
+      const kept = read(given)
+      expect(read(given)).toBe(kept)
+      expect(createHeaderReader('x-service-signature')(given)).toBe(kept)
+      if (kept === null) return
+      expect(kept.length).toBeLessThanOrEqual(2_000)
+      for (const [key, text] of Object.entries(JSON.parse(kept) as Record<string, unknown>)) {
+        if (typeof text !== 'string') throw new Error(`${key} is no text`)
+        expect([key.length, text.length].every((length) => length <= 200)).toBe(true)
+        expect(unsafe.test(key) || unsafe.test(text)).toBe(false)
+        expect(key.isWellFormed() && text.isWellFormed()).toBe(true)
+        expect(key).not.toMatch(/signature|cookie|secret|token/)
+      }
+    }),
+  )
+})
+
+/** As Node lets them come. */
+const realHeaders = fc
+  .array(fc.tuple(fc.stringMatching(/^[A-Za-z-]{1,20}$/), fc.stringMatching(/^[\x21-\x7e]{0,100}$/)), { maxLength: 15 })
+  .map((pairs) => pairs.flat())
+
+test('names come in lower case, in order, and values as they came, joined where a name comes again', () => {
+  const read = createHeaderReader('x-service-signature')
+  fc.assert(
+    fc.property(realHeaders, (given) => {
+      const expected = new Headers()
+      for (let index = 0; index < given.length; index += 2) {
+        const [header = '', text = ''] = [given[index], given[index + 1]]
+        validateHeaderName(header)
+        validateHeaderValue(header, text)
+        expected.append(header, text)
+      }
+      const kept = Object.entries(JSON.parse(read(given) ?? '{}') as Record<string, string>)
+      for (const [header, text] of kept) expect(expected.get(header)?.slice(0, 199)).toBe(text.slice(0, 199))
+    }),
+  )
+})

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { request, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSessions } from '../../src/admin/sessions.ts'
+import { adminToken, setUpAdmin, viewerToken, type AppSetup } from './admin-app.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** Null where the body is no JSON. */
+  readonly json: unknown
+}
+
+export interface Sent {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Ends the answer after its head: for one that never ends by itself. */
+  readonly headAlone?: boolean
+}
+
+export const tokens = { operator: adminToken, viewer: viewerToken }
+
+/** The admin app on a port of its own. Requests are sent as they are given: no fetch, which has headers of its own mind. */
+export async function startAdmin(setup: AppSetup = {}) {
+  const { app, ...rest } = setUpAdmin(setup)
+  const answered: { readonly method: string; readonly url: string; readonly status: number }[] = []
+  app.on('request', ({ method = '', url = '' }, response) => {
+    response.on('finish', () => answered.push({ method, url, status: response.statusCode }))
+  })
+  app.listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  const { port } = app.address() as AddressInfo
+  const cookie = `inbox_session_${port}`
+
+  const send = (path: string, { method = 'GET', headers = {}, body, headAlone = false }: Sent = {}) =>
+    new Promise<Reply>((resolve, reject) => {
+      const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
+      const sent = { host: '127.0.0.1', port, path, method, agent: false, headers: { ...json, ...headers } }
+      const outgoing = request(sent, (response) => {
+        const { statusCode: status = 0, headers: answered } = response
+        let text = ''
+        const done = () => resolve({ status, headers: answered, text, json: jsonOf(text) })
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+        response.on('end', done)
+        if (headAlone && answered['content-type'] === 'text/event-stream') {
+          done()
+          outgoing.destroy()
+        }
+      })
+      outgoing.on('error', reject)
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+
+  return {
+    ...rest,
+    port,
+    cookie,
+    /** What was asked, and the status it was answered with. */
+    answered,
+    send,
+    /** The header of a session whose value is given. */
+    withCookie: (value: string) => ({ Cookie: `${cookie}=${value}` }),
+    /** Signs in, and gives the header of the session. */
+    async signIn(token: string) {
+      const { status, headers } = await send('/api/v1/session', { method: 'POST', body: { token } })
+      const [set = ''] = headers['set-cookie'] ?? []
+      if (status !== 201) throw new Error(`the sign-in was answered with ${status}`)
+      return { Cookie: set.split(';')[0] ?? '' }
+    },
+    async [Symbol.asyncDispose]() {
+      rest.admin.close()
+      app.closeAllConnections()
+      app.close()
+      await once(app, 'close')
+      await rest.inbox.close()
+    },
+  }
+}
+
+/** A session that a server with other tokens, or at another time, would begin. */
+export function sessionValue(role: 'operator' | 'viewer', now: number, of = tokens): string {
+  return createSessions({ tokens: of, now: () => now }).begin(role).value
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,281 @@
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { expect, test } from 'vitest'
+import { createLiveStream } from '../../src/admin/stream.ts'
+import { readMarks, watchChanges, watchEvents, watchOverview, type Marks } from '../../src/admin/stream-watches.ts'
+import { createTestClock } from '../../src/clock.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { until } from '../support/until.ts'
+import { adminToken, viewerToken } from './admin-app.ts'
+import { sessionValue, startAdmin } from './admin-server.ts'
+
+const stream = '/api/v1/stream'
+const alive = ': alive\n\n'
+
+/** A connection of its own, read piece by piece. */
+async function listen(port: number, headers: Readonly<Record<string, string>>, query = '') {
+  const outgoing = request({ host: '127.0.0.1', port, path: `${stream}${query}`, agent: false, headers })
+  outgoing.on('error', () => {})
+  outgoing.end()
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8').on('error', () => {})
+  let text = ''
+  response.on('data', (chunk: string) => (text += chunk))
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    async until(end: string): Promise<string> {
+      while (!text.endsWith(end)) {
+        if (response.destroyed || response.readableEnded) throw new Error(`ended after ${JSON.stringify(text)}`)
+        await Promise.race([once(response, 'data'), once(response, 'close')])
+      }
+      return text
+    },
+    async rest(): Promise<string> {
+      if (!response.readableEnded) await once(response, 'end')
+      return text
+    },
+    leave: () => outgoing.destroy(),
+  }
+}
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+const told = (kind: string, data: unknown) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`
+
+test('events that came since are told once a second, newest first, at most 50, with how many more there were', async () => {
+  await using stage = await startAdmin()
+  await stage.inbox.accept([arrivalOf('before')])
+  const reader = await listen(stage.port, bearer(viewerToken), '?kinds=events')
+  expect(reader.status).toBe(200)
+  expect(reader.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  await reader.until(alive)
+  await stage.clock.advance(1_000)
+  await stage.inbox.accept([arrivalOf('a'), arrivalOf('b')])
+  await stage.clock.advance(999)
+  expect(await reader.until(alive)).toBe(alive)
+  await stage.clock.advance(1)
+  await reader.until('"skipped":0}\n\n')
+  await stage.inbox.accept(Array.from({ length: 60 }, (_, n) => arrivalOf(`c${n}`)))
+  await stage.clock.advance(1_000)
+  const text = await reader.until('"skipped":10}\n\n')
+  const [first, second] = text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice(6)) as { data: { id: string; seq: number }[]; skipped: number })
+  expect(first?.data.map(({ id, seq }) => [id, seq])).toEqual([
+    ['b', 3],
+    ['a', 2],
+  ])
+  expect(second?.data.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, n) => `c${59 - n}`))
+  reader.leave()
+})
+
+test('what is told has the form of the list of events', async () => {
+  await using stage = await startAdmin()
+  const reader = await listen(stage.port, bearer(adminToken), '?kinds=events')
+  await reader.until(alive)
+  await stage.inbox.accept([arrivalOf('a')])
+  await stage.clock.advance(1_000)
+  const text = await reader.until('}\n\n')
+  const { json } = await stage.send('/api/v1/events', { headers: bearer(adminToken) })
+  expect(text).toBe(alive + told('events', { data: (json as { data: unknown }).data, skipped: 0 }))
+  reader.leave()
+})
+
+test.each(['', 'none', 'events,', 'events,none', 'Events'])('the kinds %j are refused', async (kinds) => {
+  await using stage = await startAdmin()
+  const { status, json } = await stage.send(`${stream}?kinds=${kinds}`, { headers: bearer(viewerToken) })
+  expect([status, json]).toMatchObject([400, { error: { code: 'bad_request' } }])
+  expect(JSON.stringify(json)).toContain('expected some of events,overview,changed')
+})
+
+test('asked for its headers alone it ends at once', async () => {
+  await using stage = await startAdmin()
+  const { status, headers } = await stage.send(stream, { method: 'HEAD', headers: bearer(viewerToken) })
+  expect([status, headers['content-type'], stage.clock.nextTimerAt()]).toEqual([200, 'text/event-stream', null])
+})
+
+test('a session that was signed out, or is over, is cut at the next heartbeat; a token stays', async () => {
+  await using stage = await startAdmin()
+  const [first, second] = [await stage.signIn(adminToken), await stage.signIn(viewerToken)]
+  const lasting = stage.withCookie(sessionValue('viewer', stage.clock.now()))
+  const nearlyOver = stage.withCookie(sessionValue('viewer', stage.clock.now() - 12 * 3_600_000 + 14_000))
+  const readers = await Promise.all(
+    [first, second, nearlyOver, lasting, bearer(viewerToken)].map((headers) =>
+      listen(stage.port, headers, '?kinds=changed'),
+    ),
+  )
+  for (const reader of readers) await reader.until(alive)
+  await stage.send('/api/v1/session', { method: 'DELETE', headers: first })
+  await stage.clock.advance(15_000)
+  const [gone, stays, over, alsoStays, token] = readers
+  // Signing out is in the audit where the store notes it; nothing else may be told.
+  const heard = (text?: string) => text?.replaceAll(told('changed', { what: ['audit'] }), '')
+  expect(heard(await gone?.rest())).toBe(alive)
+  expect(heard(await over?.rest())).toBe(alive)
+  for (const reader of [stays, alsoStays, token]) {
+    expect(heard(await reader?.until(alive))).toMatch(/^(: alive\n\n)+$/)
+    reader?.leave()
+  }
+})
+
+test('while nobody listens nothing is asked and no timer runs; a client that is gone leaves nothing behind', async () => {
+  let asked = 0
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const events = inbox.events.bind(inbox)
+  inbox.events = (query) => {
+    asked++
+    return events(query)
+  }
+  await using stage = await startAdmin({ inbox })
+  expect(stage.clock.nextTimerAt()).toBeNull()
+  const reader = await listen(stage.port, bearer(viewerToken), '?kinds=events')
+  await reader.until(alive)
+  expect([asked, stage.clock.nextTimerAt()]).toEqual([1, stage.clock.now() + 1_000])
+  await stage.clock.advance(3_000)
+  expect(asked).toBe(4)
+  const other = await listen(stage.port, bearer(viewerToken), '?kinds=changed')
+  await other.until(alive)
+  reader.leave()
+  // Of a connection that ends on the other side this one hears nothing else.
+  await until(async () => {
+    const before = asked
+    await stage.clock.advance(1_000)
+    return asked === before
+  }, 'no more looks at events')
+  expect(stage.clock.nextTimerAt()).not.toBeNull()
+  other.leave()
+  await until(() => stage.clock.nextTimerAt() === null, 'no timer')
+  await stage.clock.advance(60_000)
+  const again = await listen(stage.port, bearer(viewerToken), '?kinds=events')
+  await again.until(alive)
+  expect(stage.clock.nextTimerAt()).toBe(stage.clock.now() + 1_000)
+  again.leave()
+})
+
+test('a hundred may listen at once, whoever comes then is told so, and closing ends all of them', async () => {
+  await using stage = await startAdmin()
+  const readers = await Promise.all(
+    Array.from({ length: 100 }, () => listen(stage.port, bearer(viewerToken), '?kinds=changed')),
+  )
+  expect(new Set(readers.map(({ status }) => status))).toEqual(new Set([200]))
+  const { status, json, headers } = await stage.send(stream, { headers: bearer(viewerToken) })
+  expect([status, json, headers['retry-after']]).toMatchObject([503, { error: { code: 'overloaded' } }, '5'])
+  stage.admin.close()
+  await Promise.all(readers.map((reader) => reader.rest()))
+  expect(stage.clock.nextTimerAt()).toBeNull()
+  const late = await stage.send(stream, { headers: bearer(viewerToken) })
+  expect([late.status, late.json]).toMatchObject([503, { error: { code: 'shutting_down' } }])
+})
+
+test('a beat is skipped while the answer before is not there, and an answer for those who left is told to nobody', async () => {
+  const clock = createTestClock()
+  const written: string[] = []
+  const response = fakeResponse(written)
+  const pending: ((told: object | null) => void)[] = []
+  const none = () => async () => null
+  const slow = () => () => new Promise<object | null>((resolve) => void pending.push(resolve))
+  const live = createLiveStream({ clock, watches: { events: slow, overview: none, changed: none } })
+  live.take({ method: 'GET' } as never, response as never, new Set(['events']), () => true)
+  await clock.advance(5_000)
+  expect(pending).toHaveLength(1)
+  pending[0]?.({ n: 1 })
+  await clock.advance(1_000)
+  expect(pending).toHaveLength(2)
+  response.leave()
+  live.take({ method: 'GET' } as never, response as never, new Set(['events']), () => true)
+  expect(pending).toHaveLength(3)
+  pending[1]?.({ n: 2 })
+  pending[2]?.({ n: 3 })
+  await clock.advance(0)
+  expect(written).toEqual([alive, told('events', { n: 1 }), alive, told('events', { n: 3 })])
+  live.close()
+})
+
+test('a look that fails is no end: the next one tells', async () => {
+  const clock = createTestClock()
+  const written: string[] = []
+  let n = 0
+  const broken = () => async () => {
+    if (n++ === 0) throw new Error('no such store')
+    return { n }
+  }
+  const none = () => async () => null
+  const live = createLiveStream({ clock, watches: { events: none, overview: broken, changed: none } })
+  live.take({ method: 'GET' } as never, fakeResponse(written) as never, new Set(['overview']), () => true)
+  await clock.advance(1_000)
+  expect(written).toEqual([alive, told('overview', { n: 2 })])
+  live.close()
+})
+
+test('the overview is told where more than its time changed', async () => {
+  let overview = { now: 1, dead: 0 }
+  const watch = watchOverview(async () => overview)()
+  expect(await watch()).toEqual({ now: 1, dead: 0 })
+  overview = { now: 2, dead: 0 }
+  expect(await watch()).toBeNull()
+  overview = { now: 3, dead: 1 }
+  expect(await watch()).toEqual({ now: 3, dead: 1 })
+})
+
+test('of events nothing is told twice, whoever else listened before', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const begin = watchEvents(inbox, ({ id }) => ({ id }))
+  const early = begin()
+  expect(await early()).toBeNull()
+  await inbox.accept([arrivalOf('a')])
+  const late = begin()
+  expect(await late()).toBeNull()
+  expect(await early()).toEqual({ data: [{ id: 'a' }], skipped: 0 })
+  expect(await early()).toBeNull()
+  expect(await late()).toBeNull()
+  await inbox.close()
+})
+
+test('each list is told of when it changed, and only then', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  let rejects = 0
+  const warnings: object[] = []
+  const read = () => readMarks({ inbox, rejects: { count: () => rejects }, watch: { warnings: () => warnings } })
+  const watch = watchChanges(read)()
+  const what = async () => ((await watch()) as { what: string[] } | null)?.what
+  expect(await what()).toBeUndefined()
+  expect(await what()).toBeUndefined()
+  const [runId = 0] = await giveUp(inbox, ['a'])
+  expect(await what()).toEqual(['handlers', 'dead-letters'])
+  await inbox.accept([quarantinedOf(Buffer.from('{'))])
+  expect(await what()).toEqual(['quarantine'])
+  rejects = 1
+  expect(await what()).toEqual(['rejects'])
+  warnings.push({ code: 'ack_slow' })
+  expect(await what()).toEqual(['health'])
+  await inbox.dropDead([runId], 'a test')
+  expect(await what()).toEqual(['handlers', 'dead-letters', 'audit'])
+  await inbox.setPaused(null, true)
+  expect(await what()).toEqual(['handlers', 'audit'])
+  await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
+  expect(await what()).toContain('replays')
+  expect(await what()).toBeUndefined()
+  await inbox.close()
+})
+
+test('of a mark that is not there nothing is told', async () => {
+  const marks: Marks[] = [{ health: '1' }, { health: '1' }]
+  const watch = watchChanges(async () => marks.shift() ?? {})()
+  expect([await watch(), await watch()]).toEqual([null, null])
+})
+
+/** As much of a response as a stream needs; what is written is kept. */
+function fakeResponse(written: string[]) {
+  let onClose = () => {}
+  const response = {
+    writableLength: 0,
+    writeHead: () => response,
+    write: (text: Buffer) => void written.push(text.toString()),
+    end: () => onClose(),
+    on: (_event: 'close', listener: () => void) => void (onClose = listener),
+    leave: () => onClose(),
+  }
+  return response
+}

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import createOpsgenie from '../../handlers/sinks/opsgenie.ts'
+import createPagerduty from '../../handlers/sinks/pagerduty.ts'
+import { toPieces } from '../../handlers/sinks/common/chat-text.ts'
+import { toMailText } from '../../handlers/sinks/common/mail-text.ts'
+import { toMessage } from '../../handlers/sinks/common/message.ts'
+import type { AnyEvent } from '../../schema/index.ts'
+import { opsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
+import { pagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
+import { createTestClock } from '../../src/clock.ts'
+import { formatEvent } from '../../src/dispatch/format.ts'
+import { toOwnEvent, type Turn } from '../../src/health/own-events.ts'
+import type { Warning } from '../../src/health/port.ts'
+import { sqliteUrl, startTestApp } from '../support/app.ts'
+import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
+import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
+import { anItem } from '../support/sink-items.ts'
+import { until } from '../support/until.ts'
+
+const toldAt = Date.UTC(2026, 0, 1, 12)
+const warning: Warning = {
+  code: 'dead_letters',
+  subject: 'trades',
+  level: 'warning',
+  title: '3 dead letters of trades',
+  text: 'These runs failed for good.\nRequeue them.',
+  since: toldAt - 1_000,
+  href: '/dead-letters',
+}
+const eventOf = (
+  turn: Turn,
+  change: Partial<Warning> = {},
+  consoleUrl: string | null = 'https://inbox.example.com',
+) => {
+  const { raw } = toOwnEvent({ warning: { ...warning, ...change }, toldAt }, turn, { at: toldAt, consoleUrl })
+  return JSON.parse(Buffer.from(raw).toString()) as AnyEvent
+}
+const incident = eventOf('begun').id
+
+describe('a warning as a message', () => {
+  test('has its title, what to do, since when, and where to look', () => {
+    expect(toMessage(eventOf('begun'))).toMatchObject({
+      title: '3 dead letters of trades',
+      text: 'These runs failed for good.\nRequeue them.',
+      severity: 'warning',
+      facts: [
+        ['about', 'trades'],
+        ['since', '2026-01-01T11:59:59.000Z'],
+      ],
+      links: [{ label: 'console', url: 'https://inbox.example.com/#/dead-letters' }],
+    })
+    expect(toMessage(eventOf('resolved'))).toMatchObject({ title: 'Over: 3 dead letters of trades', severity: 'info' })
+    expect(toMessage(eventOf('begun', {}, null)).links).toEqual([])
+  })
+
+  test('reads well in a chat, in a mail and on one line', () => {
+    const chat = toPieces(anItem(Buffer.from(JSON.stringify(eventOf('begun')))))!
+    expect(chat.map(({ text }) => text).join('')).toBe(
+      '🟡 3 dead letters of trades\nThese runs failed for good.\nRequeue them.\n' +
+        '12:00:00 UTC · about trades · since 2026-01-01T11:59:59.000Z · console',
+    )
+    const mail = toMailText([anItem(Buffer.from(JSON.stringify(eventOf('begun'))))], '[{severity}] {title}')
+    expect(mail.subject).toBe('[warning] 3 dead letters of trades')
+    expect(mail.text).toContain('\nThese runs failed for good.\nRequeue them.\n')
+    expect(mail.text).toContain('console: https://inbox.example.com/#/dead-letters')
+    expect(formatEvent(eventOf('begun'))).toMatch(
+      /^12:00:00 UTC {2}inbox\.warning +warning: 3 dead letters of trades · trades$/,
+    )
+    expect(formatEvent(eventOf('resolved'))).toMatch(/inbox\.resolved +over: 3 dead letters of trades · trades$/)
+  })
+
+  test('shows whatever it holds, and links to the web alone', () => {
+    const odd = {
+      id: 'x',
+      type: 'inbox.warning',
+      created_at: 'now',
+      data: { url: 'javascript:alert(1)', title: 7, text: '\u202e\n' },
+    }
+    const message = toMessage(odd as unknown as AnyEvent)
+    expect(message.links).toEqual([])
+    expect(JSON.stringify(message)).not.toContain('\u202e')
+    expect(formatEvent(odd as unknown as AnyEvent)).toContain('inbox.warning')
+    expect(formatEvent({ id: 'x', type: 'inbox.resolved' } as unknown as AnyEvent)).toContain('over: ?')
+  })
+})
+
+const pagers = [
+  {
+    kind: 'pagerduty',
+    rules: pagerdutyRules,
+    create: (baseUrl: string, given: object) =>
+      createPagerduty({ name: 'pager', options: pagerdutyOptions.parse({ routingKey, baseUrl, ...given }) }),
+    acts: ({ accepted }: FakeChat) =>
+      accepted.map(({ body }) => [
+        body.event_action,
+        body.dedup_key,
+        (body.payload as { severity?: string } | undefined)?.severity,
+      ]),
+    expected: [
+      ['trigger', incident, 'warning'],
+      ['trigger', incident, 'critical'],
+      ['resolve', incident, undefined],
+    ],
+  },
+  {
+    kind: 'opsgenie',
+    rules: opsgenieRules,
+    create: (baseUrl: string, given: object) =>
+      createOpsgenie({ name: 'pager', options: opsgenieOptions.parse({ apiKey: genieKey, baseUrl, ...given }) }),
+    acts: ({ server, accepted }: FakeChat) =>
+      accepted.map(({ body }, index) => [server.requests[index]?.path, body.alias, body.priority]),
+    expected: [
+      ['/v2/alerts', incident, 'P3'],
+      ['/v2/alerts', incident, 'P1'],
+      [`/v2/alerts/${encodeURIComponent(incident)}/close?identifierType=alias`, undefined, undefined],
+    ],
+  },
+]
+
+describe.each(pagers)('a warning at $kind', ({ rules, create, acts, expected }) => {
+  const course = [
+    eventOf('begun'),
+    eventOf('critical', { level: 'critical' }),
+    eventOf('resolved', { level: 'critical' }),
+  ]
+
+  test('opens one incident, which is closed when it is over', async () => {
+    await using fake = await FakeChat.start(rules)
+    const sink = create(fake.origin, {})
+    for (const event of course) expect(await sendingStage().send(sink, items(event))).toBeUndefined()
+    expect(fake.refused).toEqual([])
+    expect(acts(fake)).toEqual(expected)
+  })
+
+  test('below minSeverity opens none, and closes none', async () => {
+    await using fake = await FakeChat.start(rules)
+    const sink = create(fake.origin, { minSeverity: 'critical' })
+    for (const event of [eventOf('begun'), eventOf('resolved')]) await sendingStage().send(sink, items(event))
+    expect(fake.accepted).toEqual([])
+    for (const event of course) await sendingStage().send(sink, items(event))
+    expect(acts(fake)).toEqual(expected.slice(1))
+  })
+})
+
+test('a warning of a running inbox goes to the sinks that notify names, and to no handler of all events', async () => {
+  const clock = createTestClock(Date.now())
+  await using app = await startTestApp({
+    clock,
+    settings: {
+      INBOX_SINKS: JSON.stringify({
+        told: { kind: 'file', path: './told.ndjson' },
+        archive: { kind: 'file', path: './archive.ndjson', types: '*' },
+      }),
+      INBOX_NOTIFY: 'told',
+      INBOX_CONSOLE_URL: 'https://inbox.example.com/',
+      INBOX_DATABASE_URL: sqliteUrl,
+    },
+  })
+  await app.inbox.setPaused('archive', true)
+  const metrics = async () => {
+    const headers = { Authorization: `Bearer ${app.adminToken}` }
+    return (await fetch(`${app.adminUrl}/metrics`, { headers })).text()
+  }
+  // What is paused for more than an hour may have been forgotten.
+  await until(async () => {
+    await clock.advance(10 * 60_000)
+    return (await app.inbox.events({ type: 'inbox.warning', limit: 1 })).data.length > 0
+  }, 'the warning is stored')
+  const [event] = (await app.inbox.events({ type: 'inbox.warning', limit: 1 })).data
+  await until(async () => (await app.inbox.event(event!.id))?.status === 'done', 'the sink has it')
+  const detail = await app.inbox.event(event!.id)
+  expect(detail!.runs.map(({ handler, state }) => [handler, state])).toEqual([['told', 'done']])
+  expect(JSON.parse(Buffer.from(detail!.raw).toString())).toMatchObject({
+    data: { code: 'paused', subject: 'archive', url: 'https://inbox.example.com/#/handlers' },
+  })
+  expect(await metrics()).toContain('inbox_warning_active{code="paused",level="warning"} 1')
+})

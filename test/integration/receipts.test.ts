@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { embedInbox } from '../../src/library/create-inbox.ts'
+import { parseOptions } from '../../src/library/options.ts'
+import { testSecret } from '../support/app.ts'
+import { rawRequest } from '../support/raw-http.ts'
+import { startTestReceiver } from '../support/receiver.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+
+const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+const sent = {
+  'User-Agent': 'sender/1 \u00e9',
+  'Content-Type': 'application/json',
+  Cookie: 'session=very-secret',
+  traceparent: trace,
+  'X-Request-Id': '7',
+}
+
+test('an event that came over the wire has its headers, without what is secret, and its trace', async () => {
+  await using receiver = await startTestReceiver()
+  const first = delivery(eventBytes({ id: 'a' }), { headers: sent })
+  expect((await rawRequest(receiver.port, first)).status).toBe(200)
+  const event = await receiver.inbox.event('a')
+  expect(event?.trace).toBe(trace)
+  expect(event?.storedAt).toBeGreaterThanOrEqual(event?.receivedAt ?? Infinity)
+  expect(Object.keys(JSON.parse(event?.headers ?? '{}') as object)).toEqual(
+    expect.arrayContaining(['host', 'user-agent', 'content-type']),
+  )
+  expect(event?.headers).not.toMatch(/secret|signature|cookie|traceparent|request-id|content-length/i)
+})
+
+test.each([
+  ['is none', 'not-a-trace'],
+  ['has ids of zeros', '00-00000000000000000000000000000000-00f067aa0ba902b7-01'],
+])('a traceparent that %s is not kept', async (_, traceparent) => {
+  await using receiver = await startTestReceiver()
+  await rawRequest(receiver.port, delivery(eventBytes({ id: 'a' }), { headers: { traceparent } }))
+  expect(await receiver.inbox.event('a')).toMatchObject({ id: 'a', trace: null })
+})
+
+test.each([
+  ['an object', (headers: Record<string, string>) => headers],
+  ['Headers', (headers: Record<string, string>) => new Headers(headers)],
+])('an event that a framework hands over with %s has them as well', async (_, toHeaders) => {
+  const store = createMemoryInbox({ clock: systemClock })
+  const options = parseOptions({ secrets: testSecret, database: 'memory:', handlers: [], log: false })
+  await using inbox = embedInbox(options, async () => store)
+  await inbox.start()
+  const body = eventBytes({ id: 'a' })
+  const { headers } = delivery(body, { headers: sent })
+  const answer = await inbox.receive({ method: 'POST', body, headers: toHeaders(headers as Record<string, string>) })
+  expect(answer.status).toBe(200)
+  const event = await store.event('a')
+  expect(event?.trace).toBe(trace)
+  expect(JSON.parse(event?.headers ?? '{}')).toEqual({
+    'content-type': 'application/json',
+    'user-agent': 'sender/1 \u00e9',
+  })
+})

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { default as addFormats } from 'ajv-formats'
+import { resolve, type Json } from './api-document.ts'
+
+// Reads the document of the admin API from disk and judges answers by it alone: nothing here knows a type of ours.
+
+export interface AdminOperation {
+  readonly id: string
+  readonly method: string
+  /** Below `/api/v1`, the parameter in braces. */
+  readonly path: string
+  /** Null: anyone. */
+  readonly role: string | null
+  readonly parameters: readonly Json[]
+  /** The schema of its body; null: it takes none. */
+  readonly body: Json | null
+}
+
+export interface GivenAnswer {
+  readonly status: number
+  readonly type: string | null
+  readonly text: string
+}
+
+/** Every object may have what is documented and nothing else. */
+export function readAdminDocument() {
+  const document: Json = strict(JSON.parse(readFileSync('schema/admin-openapi.json', 'utf8')))
+  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
+  addFormats.default(ajv)
+  ajv.addSchema(withDocument({ $id: 'document', $defs: document['components']['schemas'] }))
+  const compiled = new Map<string, ValidateFunction>()
+
+  const operations = Object.entries(document['paths'] as Json).flatMap(([path, item]) =>
+    Object.entries(item as Json).map(([method, value]): AdminOperation => {
+      return {
+        id: value['operationId'],
+        method: method.toUpperCase(),
+        path,
+        role: value['x-role'] ?? null,
+        parameters: value['parameters'] ?? [],
+        body: value['requestBody']?.content['application/json'].schema ?? null,
+      }
+    }),
+  )
+
+  function judge(name: string, schema: Json, value: unknown): readonly string[] {
+    const validate = compiled.get(name) ?? ajv.compile(withDocument(schema))
+    compiled.set(name, validate)
+    validate(value)
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
+    )
+  }
+
+  return {
+    operations,
+    /** Why an answer is not as documented; empty if it is. */
+    problemsOf({ id, method, path }: AdminOperation, { status, type, text }: GivenAnswer): readonly string[] {
+      const answer: Json | undefined = document['paths'][path][method.toLowerCase()]['responses'][status]
+      if (answer === undefined) return [`${id} does not document the status ${status}`]
+      const [[mediaType, { schema }] = ['', {} as Json]] = Object.entries(resolve(document, answer)['content'] as Json)
+      if (type !== mediaType) return [`${id} ${status} came as ${type}, not as ${mediaType}`]
+      if (mediaType !== 'application/json') return []
+      return judge(`${id} ${status}`, schema, JSON.parse(text)).map((problem) => `${id} ${status}: ${problem}`)
+    },
+    /** Whether a body is as documented. */
+    isBody: ({ id, body }: AdminOperation, value: unknown) =>
+      body !== null && judge(`${id} body`, body, value).length === 0,
+  }
+}
+
+function strict(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value), (_key, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
+    const isClosable = 'properties' in member && 'type' in member && !('additionalProperties' in member)
+    return isClosable ? { ...member, additionalProperties: false } : member
+  })
+}
+
+/** References lead into the document. */
+function withDocument(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"document#/$defs/')) as Json
+}

@@ -1,0 +1,8 @@
+import { buildPage, type BuiltPage } from './page-build.ts'
+
+export type BuiltConsole = BuiltPage
+
+/** Builds the console. */
+export function buildConsole(): Promise<BuiltConsole> {
+  return buildPage('src/console/vite.config.ts')
+}

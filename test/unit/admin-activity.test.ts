@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { activityQuery, toActivityJson } from '../../src/admin/views/activity.ts'
+import type { Activity } from '../../src/inbox/index-port.ts'
+
+const now = Date.UTC(2026, 0, 31, 14, 3, 22, 500)
+const minuteMs = 60_000
+
+test('an hour is 60 buckets of a minute, a day 96 of 15 minutes, the last one the one that is now', () => {
+  for (const [window, minutes, buckets] of [
+    ['hour', 1, 60],
+    ['day', 15, 96],
+  ] as const) {
+    const { from, to, bucketMs } = activityQuery(window, now)
+    expect([bucketMs, (to - from) / bucketMs]).toEqual([minutes * minuteMs, buckets])
+    expect(to > now && to - bucketMs <= now).toBe(true)
+    expect(from % bucketMs).toBe(0)
+  }
+})
+
+test('each bucket is there, also where nothing came, with how it was answered where that was measured', () => {
+  const query = activityQuery('hour', now)
+  const at = (bucket: number) => query.from + bucket * minuteMs
+  const rows: Activity[] = [
+    { at: at(0), type: 'a', network: 'base', count: 2 },
+    { at: at(59), type: 'a', network: null, count: 1 },
+    { at: at(59), type: 'b', network: 'base', count: 4 },
+  ]
+  const acks = [{ at: at(59), p50Ms: 1, p99Ms: 9, acknowledged: 5, refused: 1 }]
+  const { buckets, by_type: byType, by_network: byNetwork, ...rest } = toActivityJson('hour', query, rows, acks)
+  expect(rest).toEqual({ window: 'hour', bucket_s: 60 })
+  expect(buckets).toHaveLength(60)
+  expect(buckets[0]).toEqual({ at: '2026-01-31T13:04:00.000Z', events: 2, acks: null })
+  expect(buckets[1]).toEqual({ at: '2026-01-31T13:05:00.000Z', events: 0, acks: null })
+  expect(buckets[59]).toEqual({ at: '2026-01-31T14:03:00.000Z', events: 5, acks: { p50_ms: 1, p99_ms: 9, refused: 1 } })
+  expect(byType.map(({ type, count, series }) => [type, count, series[0], series[59]])).toEqual([
+    ['b', 4, 0, 4],
+    ['a', 3, 2, 1],
+  ])
+  expect(byNetwork.map(({ network, count }) => [network, count])).toEqual([
+    ['base', 6],
+    [null, 1],
+  ])
+})
+
+test('the twenty largest have a series of their own, and no event is left out', () => {
+  const query = activityQuery('day', now)
+  const row = fc.record({
+    at: fc.integer({ min: 0, max: 95 }).map((bucket) => query.from + bucket * query.bucketMs),
+    type: fc.integer({ min: 0, max: 40 }).map((n) => `type.${n}`),
+    network: fc.constantFrom('base', 'solana', null),
+    count: fc.integer({ min: 1, max: 1_000 }),
+  })
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const check = (rows: readonly Activity[]) => {
+    const { buckets, by_type: types, by_network: networks } = toActivityJson('day', query, rows, [])
+    const all = sum(rows.map(({ count }) => count))
+    for (const series of [types, networks]) {
+      expect(sum(series.map(({ count }) => count))).toBe(all)
+      for (const { count, series: own } of series) expect([own.length, sum(own)]).toEqual([96, count])
+    }
+    expect(sum(buckets.map(({ events }) => events))).toBe(all)
+    const kinds = new Set(rows.map(({ type }) => type)).size
+    expect(types).toHaveLength(Math.min(kinds, 21))
+    expect(types.some(({ type }) => type === 'other')).toBe(kinds > 20)
+    const own = types.filter(({ type }) => type !== 'other').map(({ count }) => count)
+    expect(own).toEqual(own.toSorted((a, b) => b - a))
+  }
+  const many = Array.from({ length: 30 }, (_, n) => ({ at: query.from, type: `t${n}`, network: null, count: n + 1 }))
+  for (const rows of [[], many.slice(0, 20), many.slice(0, 21), many]) check(rows)
+  fc.assert(fc.property(fc.array(row, { maxLength: 200 }), check))
+})

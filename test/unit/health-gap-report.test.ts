@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { describeGap, ladderText } from '../../src/health/gap-report.ts'
+import { lengthText } from '../../src/health/words.ts'
+import type { GapRecord } from '../../src/inbox/port.ts'
+import { outlookAfter } from '../../src/ladder.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const start = Date.UTC(2026, 0, 1, 12)
+
+function gapOf(lengthMs: number, change: Partial<GapRecord> = {}): GapRecord {
+  const span = { from: start, to: start + lengthMs }
+  const none = { arrived: 0, arrivedLost: 0, lastArrivalAt: null, acknowledgedAt: null }
+  return { ...span, kind: 'killed', ...outlookAfter(span), ...none, ...change }
+}
+
+describe('the gap report', () => {
+  test('R81–R86 says how the sender tries again', () => {
+    expect(ladderText).toBe(
+      'The sender tries a delivery that failed again 1 min, 5 min, 30 min, 2 h and 8 h after the failure before, and gives it up ' +
+        'when the sixth attempt fails, 10 h 36 min after the first.',
+    )
+  })
+
+  test('of forty minutes: says which retry brings what, and that nothing is lost', () => {
+    expect(describeGap(gapOf(40 * minute)).filter((line) => line !== ladderText)).toEqual([
+      'Out of service for 40 min, from 2026-01-01 12:00:00 UTC to 2026-01-01 12:40:00 UTC: it was killed, or crashed.',
+      'What it first sent from 2026-01-01 12:39:00 UTC to 2026-01-01 12:40:00 UTC comes with retry 1, 1 min after the attempt before, by 2026-01-01 12:41:30 UTC.',
+      'What it first sent from 2026-01-01 12:34:00 UTC to 2026-01-01 12:39:00 UTC comes with retry 2, 5 min after the attempt before, by 2026-01-01 12:45:30 UTC.',
+      'What it first sent from 2026-01-01 12:04:00 UTC to 2026-01-01 12:34:00 UTC comes with retry 3, 30 min after the attempt before, by 2026-01-01 13:10:30 UTC.',
+      'What it first sent from 2026-01-01 12:00:00 UTC to 2026-01-01 12:04:00 UTC comes with retry 4, 2 h after the attempt before, by 2026-01-01 14:40:30 UTC.',
+      'By 2026-01-01 14:40:30 UTC everything has come that comes by itself: nothing is lost.',
+    ])
+  })
+
+  test('of a day: says what is lost, what to do, and what has come since', () => {
+    const text = describeGap(gapOf(24 * hour, { arrived: 7, arrivedLost: 2, lastArrivalAt: start + 30 * hour })).join(
+      '\n',
+    )
+    expect(text).toContain(
+      'Lost: what was first sent from 2026-01-01 12:00:00 UTC to 2026-01-02 01:24:00 UTC was given up',
+    )
+    expect(text).toContain("replay the deliveries of that time in the service's dashboard")
+    expect(text).toContain('onchain-inbox doctor --acknowledge')
+    expect(text).toContain('7 events that had been created in that time came since')
+    expect(text).toContain('2 of them of the lost time')
+    expect(text).not.toContain('nothing is lost')
+  })
+
+  test('of a restored backup: says that the sender does not know of it', () => {
+    const restored = gapOf(hour, { kind: 'restored', retriedUntil: null, lost: { from: start, to: start + hour } })
+    const [first, second, third] = describeGap(restored)
+    expect(first).toMatch(/restored from a backup/)
+    expect(second).toMatch(/does not send them again/)
+    expect(third).toMatch(/^Lost: /)
+  })
+
+  test('never promises anything for later than the end that it gives, and leaves out no part of the gap', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1_000, max: 48 * hour }), (lengthMs) => {
+        const gap = gapOf(lengthMs)
+        const lines = describeGap(gap)
+        const times = (line: string) =>
+          [...line.matchAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g)].map(([at]) => Date.parse(`${at}Z`))
+        const rungs = lines.filter((line) => line.startsWith('What it first sent')).map(times)
+        for (const [, , by = 0] of rungs) expect(by).toBeLessThanOrEqual(gap.retriedUntil! + 1_000)
+        const covered = rungs.reduce((sum, [from = 0, to = 0]) => sum + to - from, 0)
+        const lost = gap.lost === null ? 0 : gap.lost.to - gap.lost.from
+        expect(Math.abs(covered + lost - lengthMs)).toBeLessThanOrEqual(60_000)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('lengths are told in two units', () => {
+    expect([500, 5_000, 90_000, 636 * minute, 26 * hour, 24 * hour].map(lengthText)).toEqual([
+      '0 s',
+      '5 s',
+      '1 min 30 s',
+      '10 h 36 min',
+      '1 d 2 h',
+      '1 d',
+    ])
+  })
+})

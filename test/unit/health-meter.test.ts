@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { ackBucketOf, ackBuckets, ackQuantile } from '../../src/health/ack-histogram.ts'
+import { createMeter } from '../../src/health/meter.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+
+describe('the histogram of answers', () => {
+  test('gives any quantile at most 9 % too long, from a tenth of a millisecond to a minute', () => {
+    const times = fc.array(fc.double({ min: 0.1, max: 60_000, noNaN: true }), { minLength: 1, maxLength: 300 })
+    fc.assert(
+      fc.property(times, fc.constantFrom(0.5, 0.9, 0.99, 1), (all, q) => {
+        const counts = new Float64Array(ackBuckets)
+        for (const ms of all) counts[ackBucketOf(ms)]! += 1
+        const sorted = all.toSorted((a, b) => a - b)
+        const exact = sorted[Math.ceil(q * sorted.length) - 1]!
+        const found = ackQuantile(counts, q, sorted.at(-1)!)!
+        expect(found).toBeGreaterThanOrEqual(exact * 0.999)
+        expect(found).toBeLessThanOrEqual(exact * 1.0906)
+      }),
+    )
+  })
+
+  test('takes what is no time, and what is far too long', () => {
+    expect([0, -1, NaN].map(ackBucketOf)).toEqual([0, 0, 0])
+    expect(ackBucketOf(1e9)).toBe(ackBuckets - 1)
+    expect(ackQuantile(new Float64Array(ackBuckets), 0.5, 0)).toBeNull()
+  })
+})
+
+describe('the meter', () => {
+  test('R79 takes an answer after 5 s for a failure, and one at 5 s for none', () => {
+    const meter = createMeter(createTestClock())
+    meter.acknowledged(5_000)
+    meter.acknowledged(5_000.1)
+    meter.refused('overloaded')
+    meter.rejected('mismatch')
+    expect(meter.summary(minute)).toMatchObject({ deliveries: 3, acknowledged: 1, late: 1, refused: 1 })
+    expect(meter.summary(minute).successRate).toBeCloseTo(1 / 3)
+    expect(meter.totals()).toEqual({ acknowledged: 1, late: 1, refused: 1 })
+    expect(meter.rejects()).toBe(1)
+    expect(meter.mismatches(minute)).toBe(1)
+  })
+
+  test('says nothing of what it does not know', () => {
+    expect(createMeter(createTestClock()).summary(hour)).toMatchObject({ successRate: null, p50Ms: null, maxMs: null })
+  })
+
+  test('forgets seconds after an hour and minutes after a day, and never counts one for another', async () => {
+    const clock = createTestClock()
+    const meter = createMeter(clock)
+    meter.acknowledged(10)
+    await clock.advance(hour - 1_000)
+    expect(meter.summary(hour).deliveries).toBe(1)
+    expect(meter.summary(59 * minute).deliveries).toBe(0)
+    await clock.advance(2_000)
+    meter.acknowledged(20)
+    expect(meter.summary(hour)).toMatchObject({ deliveries: 1, maxMs: 20, windowMs: hour })
+    const day = { from: clock.now() - 24 * hour, to: clock.now() + 1, bucketMs: 15 * minute }
+    expect(meter.acks(day)).toHaveLength(2)
+    await clock.advance(23 * hour)
+    expect(meter.acks({ ...day, from: clock.now() - 24 * hour, to: clock.now() })).toHaveLength(1)
+  })
+
+  test('puts answers into the buckets that are asked for, and leaves out those without any', async () => {
+    const clock = createTestClock()
+    const from = clock.now()
+    const meter = createMeter(clock)
+    meter.acknowledged(10)
+    await clock.advance(minute)
+    meter.acknowledged(100)
+    meter.refused('overloaded')
+    await clock.advance(9 * minute)
+    meter.acknowledged(6_000)
+    const buckets = meter.acks({ from, to: from + 15 * minute, bucketMs: 5 * minute })
+    expect(buckets).toEqual([
+      { at: from, p50Ms: expect.closeTo(10.4, 0), p99Ms: 100, acknowledged: 2, refused: 1 },
+      { at: from + 10 * minute, p50Ms: 6_000, p99Ms: 6_000, acknowledged: 0, refused: 1 },
+    ])
+  })
+
+  test('gives the rate of the last ten whole seconds, or of as many as there were', async () => {
+    const clock = createTestClock()
+    const meter = createMeter(clock)
+    for (let second = 0; second < 4; second++) {
+      for (let count = 0; count < 5; count++) meter.stored('accepted')
+      meter.stored('duplicate')
+      meter.stored('quarantined')
+      await clock.advance(1_000)
+    }
+    expect(meter.perSecond()).toBe(6)
+    await clock.advance(8_000)
+    expect(meter.perSecond()).toBeCloseTo(1.2)
+    await clock.advance(4_000)
+    expect(meter.perSecond()).toBe(0)
+  })
+
+  test('counts a delivery in well under a microsecond', () => {
+    const meter = createMeter({ now: () => Date.now() })
+    const count = 200_000
+    // Time of the processor, which others on the machine do not lengthen.
+    const run = () => {
+      const before = process.cpuUsage()
+      for (let index = 0; index < count; index++) {
+        meter.stored('accepted')
+        meter.acknowledged(index % 50)
+      }
+      const { user, system } = process.cpuUsage(before)
+      return (user + system) / count
+    }
+    const best = Math.min(...[1, 2, 3, 4, 5].map(run))
+    console.log(`a delivery is counted in ${best.toFixed(2)} µs`)
+    expect(best).toBeLessThan(1)
+  })
+})

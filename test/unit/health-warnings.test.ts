@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest'
+import type { Before, ProcessFacts, StoredFacts } from '../../src/health/facts.ts'
+import type { SenderMeter, Warning } from '../../src/health/port.ts'
+import { findWarnings } from '../../src/health/warnings.ts'
+import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
+
+const now = Date.UTC(2026, 0, 2)
+const minute = 60_000
+const hour = 60 * minute
+
+const quiet: SenderMeter = {
+  windowMs: 5 * minute,
+  deliveries: 0,
+  acknowledged: 0,
+  late: 0,
+  refused: 0,
+  successRate: null,
+  p50Ms: null,
+  p99Ms: null,
+  maxMs: null,
+}
+const meterOf = (acknowledged: number, refused = 0, p99Ms = 5, late = 0): SenderMeter => {
+  const deliveries = acknowledged + refused + late
+  return { ...quiet, deliveries, acknowledged, refused, late, p99Ms, successRate: acknowledged / deliveries }
+}
+const healthy: ProcessFacts = {
+  now,
+  startedAt: now - 30 * 24 * hour,
+  store: { ok: true },
+  freeBytes: 1e12,
+  reserveBytes: 1e8,
+  lately: quiet,
+  lastHour: quiet,
+  mismatches: 0,
+  mismatchesLastHour: 0,
+  handlers: ['trades'],
+  shut: new Map(),
+  secretLabels: ['main'],
+}
+const row: HandlerStats = {
+  handler: 'trades',
+  paused: false,
+  concurrency: null,
+  superseded: 0,
+  backfillSeq: null,
+  waiting: 0,
+  ready: 0,
+  suspect: 0,
+  running: 0,
+  held: 0,
+  dead: 0,
+}
+const emptyStats: InboxStats = {
+  lastSeq: 1,
+  quarantined: 0,
+  conflicts: 0,
+  paused: false,
+  handlers: [row],
+  oldestOpenAt: null,
+  sizeBytes: 1,
+  missingSeqs: 0,
+}
+const empty: StoredFacts = {
+  stats: emptyStats,
+  newestDeadAt: new Map(),
+  newestQuarantinedAt: null,
+  newestConflictAt: null,
+  gaps: [],
+  index: { state: 'current', reason: null, indexedSeq: 1, behind: 0, lagMs: 0, sizeBytes: 1 },
+  silences: [],
+  drift: [],
+  secretUses: [{ label: 'main', firstAt: 0, lastAt: now - minute, count: 5 }],
+}
+const never: Before = { since: () => null, level: () => null }
+const since = (at: number, level: Warning['level'] = 'warning'): Before => ({ since: () => at, level: () => level })
+
+function codes(facts: Partial<ProcessFacts>, stored: Partial<StoredFacts> | null = {}, before = never): string[] {
+  const found = findWarnings({ ...healthy, ...facts }, stored && { ...empty, ...stored }, before)
+  return found.map(({ level, code, subject }) => `${level} ${code}${subject === '' ? '' : ` (${subject})`}`)
+}
+const withRow = (change: Partial<HandlerStats>) => ({ stats: { ...emptyStats, handlers: [{ ...row, ...change }] } })
+const withStats = (change: Partial<InboxStats>) => ({ stats: { ...emptyStats, ...change } })
+
+const gap: GapRecord = {
+  from: now - 30 * hour,
+  to: now - hour,
+  kind: 'killed',
+  retriedUntil: now + hour,
+  lost: { from: now - 30 * hour, to: now - 20 * hour },
+  arrived: 0,
+  arrivedLost: 0,
+  lastArrivalAt: null,
+  acknowledgedAt: null,
+}
+
+describe('warnings', () => {
+  test('there are none while all is well', () => {
+    expect(codes({})).toEqual([])
+    expect(codes({ lately: meterOf(1_000), lastHour: meterOf(1_000) })).toEqual([])
+  })
+
+  test.each<[string, Partial<ProcessFacts>, string[]]>([
+    ['a few refusals among many are none', { lately: meterOf(1_000, 2) }, []],
+    ['some refusals', { lately: meterOf(100, 3) }, ['warning deliveries_refused']],
+    ['half of them refused', { lately: meterOf(3, 3) }, ['critical deliveries_refused']],
+    ['R79 answers near the budget', { lately: meterOf(100, 0, 2_600) }, ['warning ack_slow']],
+    ['R79 answers right before the end', { lately: meterOf(100, 0, 4_100) }, ['critical ack_slow']],
+    ['slow answers, but hardly any', { lately: meterOf(5, 0, 4_100) }, []],
+    ['R86 one in ten fails for an hour', { lastHour: meterOf(90, 0, 5, 10) }, ['warning success_rate']],
+    ['R86 most fail for an hour', { lastHour: meterOf(10, 30) }, ['critical success_rate']],
+    ['nothing can be stored', { store: { ok: false, reason: 'EIO' } }, ['critical store_unwritable']],
+    ['the disk is full', { store: { ok: false, reason: 'full', full: true } }, ['critical disk_low']],
+    ['the disk fills up', { freeBytes: 3.9e8 }, ['warning disk_low']],
+    ['somebody guesses', { mismatches: 20, mismatchesLastHour: 20, lastHour: meterOf(9) }, ['warning rejects_burst']],
+    ['our secret is wrong', { mismatchesLastHour: 3 }, ['critical rejects_burst']],
+    [
+      'a sink fails for long',
+      { shut: new Map([['desk', { reason: 'breaker', since: now - 6 * minute, failures: 9 }]]) },
+      ['warning sink_shut (desk)'],
+    ],
+    [
+      'a sink asked for a pause, or has only begun to fail',
+      {
+        shut: new Map([
+          ['a', { reason: 'pause', since: now - hour, failures: 0 }],
+          ['b', { reason: 'breaker', since: now - minute, failures: 5 }],
+        ]),
+      },
+      [],
+    ],
+  ])('%s', (_name, facts, expected) => {
+    expect(codes(facts)).toEqual(expected)
+    // What the process alone knows is told without the store, too.
+    expect(codes(facts, null)).toEqual(expected.filter((one) => !one.includes('sink_shut')))
+  })
+
+  test.each<[string, Partial<StoredFacts>, string[]]>([
+    ['old work', withStats({ oldestOpenAt: now - 20 * minute }), ['warning backlog_old']],
+    ['old work while all is paused', withStats({ oldestOpenAt: now - 20 * minute, paused: true }), ['info paused']],
+    ['a paused handler', withRow({ paused: true }), ['info paused (trades)']],
+    [
+      'a new dead letter',
+      { ...withRow({ dead: 1 }), newestDeadAt: new Map([['trades', now - hour]]) },
+      ['warning dead_letters (trades)'],
+    ],
+    [
+      'dead letters that somebody left',
+      { ...withRow({ dead: 1 }), newestDeadAt: new Map([['trades', now - 25 * hour]]) },
+      ['info dead_letters (trades)'],
+    ],
+    ['held keys', withRow({ held: 2 }), ['warning held_keys (trades)', 'info dead_letters (trades)']],
+    ['work of what is not loaded', withRow({ handler: 'gone', ready: 2 }), ['warning not_loaded (gone)']],
+    ['new quarantine', { ...withStats({ quarantined: 1 }), newestQuarantinedAt: now }, ['warning quarantine']],
+    ['a conflict', { newestConflictAt: now - hour }, ['warning conflicts']],
+    ['an old conflict', { newestConflictAt: now - 25 * hour }, []],
+    ['missing events', withStats({ missingSeqs: 3 }), ['critical missing_events']],
+    ['a gap with lost events', { gaps: [gap] }, ['critical gap_lost (2025-12-31 18:00:00 UTC)']],
+    ['one that was acknowledged', { gaps: [{ ...gap, acknowledgedAt: now }] }, []],
+    ['no index', { index: { ...empty.index, state: 'off', reason: 'EACCES' } }, ['warning index_off']],
+    [
+      'silence',
+      {
+        silences: [
+          { type: 't', network: 'base', lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
+          { type: 'u', network: null, lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'usual' },
+        ],
+      },
+      ['warning silence (t on base)'],
+    ],
+    [
+      'a secret that took the place of another',
+      {
+        secretUses: [
+          { label: 'main', firstAt: 0, lastAt: now - minute, count: 5 },
+          { label: 'old', firstAt: 0, lastAt: now - hour, count: 5 },
+        ],
+      },
+      ['info secret_gone_in_use (old)'],
+    ],
+  ])('%s', (_name, stored, expected) => {
+    expect(codes({}, stored)).toEqual(expected)
+  })
+
+  test('only the first of a kind of drift is news, and more fields are no fault (R125, R127)', () => {
+    const record = { type: 't', path: 'data.x', expected: 'e', example: 'x', count: 1, lastAt: now, firstEventId: 'i' }
+    const drift = [
+      { ...record, kind: 'new_field', firstAt: now },
+      { ...record, kind: 'wrong_type', firstAt: now },
+      { ...record, kind: 'missing_field', firstAt: now - 25 * hour },
+      { ...record, kind: 'unknown_type', path: '', type: 'x'.repeat(250), firstAt: now },
+    ] as const
+    expect(codes({}, { drift })).toEqual([
+      'warning drift (wrong_type t data.x)',
+      'info drift (new_field t data.x)',
+      expect.stringMatching(/^info drift \(unknown_type x{187}… [0-9a-f]{12}\)$/),
+    ])
+  })
+
+  test('secrets that are not used are told of once another one is, a secret that is still used when it is gone at once', () => {
+    const two = { secretLabels: ['main', 'next'] }
+    expect(codes(two)).toEqual(['info secret_unused (next)'])
+    expect(codes({ ...two, startedAt: now - hour })).toEqual([])
+    const uses = [
+      { label: 'main', firstAt: 0, lastAt: now - 8 * 24 * hour, count: 1 },
+      { label: 'next', firstAt: 0, lastAt: now - minute, count: 1 },
+    ]
+    expect(codes(two, { secretUses: uses })).toEqual(['info secret_unused (main)'])
+    const gone = { secretUses: [{ label: 'old', firstAt: 0, lastAt: now - minute, count: 1 }] }
+    expect(codes({ mismatchesLastHour: 1, lastHour: meterOf(9) }, gone)).toEqual(['critical secret_gone_in_use (old)'])
+    const own = { secretUses: [{ label: '(own)', firstAt: 0, lastAt: now, count: 1 }] }
+    expect(codes({}, own)).toEqual([])
+  })
+
+  test('end at another threshold than they began at', () => {
+    const off = (facts: Partial<ProcessFacts>) => codes(facts)
+    const on = (facts: Partial<ProcessFacts>, level?: Warning['level']) =>
+      codes(facts, null, since(now - minute, level))
+    for (const facts of [
+      { lately: meterOf(1_000, 1) },
+      { lately: meterOf(100, 0, 2_100) },
+      { lastHour: meterOf(97, 3) },
+      { freeBytes: 4.5e8 },
+      { mismatches: 6, mismatchesLastHour: 6, lastHour: meterOf(5) },
+    ]) {
+      expect(off(facts)).toEqual([])
+      expect(on(facts)).toHaveLength(1)
+    }
+    expect(on({ lately: meterOf(100, 0, 3_600) }, 'critical')).toContain('critical ack_slow')
+    expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
+  })
+
+  test('a pause becomes one when it lasts for more than an hour', () => {
+    expect(codes({}, withRow({ paused: true }), since(now - hour - 1))).toEqual(['warning paused (trades)'])
+  })
+
+  test('say in their title nothing that came from outside', () => {
+    const foreign = 'evil.type'
+    const found = findWarnings(
+      { ...healthy, store: { ok: false, reason: foreign } },
+      {
+        ...empty,
+        silences: [
+          { type: foreign, network: foreign, lastAt: 1, silentMs: 9, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
+        ],
+        drift: [
+          {
+            kind: 'unknown_type',
+            type: foreign,
+            path: foreign,
+            expected: foreign,
+            example: foreign,
+            count: 1,
+            firstAt: now,
+            lastAt: now,
+            firstEventId: foreign,
+          },
+        ],
+      },
+      never,
+    )
+    expect(found).toHaveLength(3)
+    for (const { title, text } of found) expect(`${title} ${text}`).not.toContain('evil')
+  })
+})

@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest'
+import { ownEventSchemas } from '../../schema/own.ts'
+import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { InboxError } from '../../src/errors.ts'
+import { createMeter } from '../../src/health/meter.ts'
+import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
+import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { ownLabel, type Inbox } from '../../src/inbox/port.ts'
+import { recordingLog } from '../support/recording-log.ts'
+
+const look = 10_000
+const minute = 60_000
+const hour = 60 * minute
+
+interface StageOptions {
+  readonly storesEvents?: boolean
+  readonly clock?: TestClock
+  readonly inbox?: Inbox
+}
+
+/** A watch over an inbox in memory whose clock stands still; what it warns of is made by a test. */
+function stage({
+  clock = createTestClock(),
+  inbox = createMemoryInbox({ clock }),
+  storesEvents = true,
+}: StageOptions = {}) {
+  const meter = createMeter(clock)
+  const { log, lines } = recordingLog()
+  const state = { store: { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>, accepts: true, reads: true }
+  const sinks = new Map<string, { reason: 'breaker'; since: number; failures: number }>()
+  const guarded: Inbox = {
+    ...inbox,
+    accept: async (batch) => {
+      if (!state.accepts) throw new InboxError('store_unavailable', 'not now')
+      return inbox.accept(batch)
+    },
+    stats: async () => {
+      if (!state.reads) throw new InboxError('store_unavailable', 'not now')
+      return inbox.stats()
+    },
+  }
+  const watch = createHealthWatch({
+    inbox: guarded,
+    meter,
+    clock,
+    log,
+    storeHealth: () => state.store,
+    freeBytes: async () => null,
+    reserveBytes: 0,
+    handlers: () => [],
+    shut: () => sinks,
+    secretLabels: () => ['main'],
+    consoleUrl: 'https://inbox.example.com',
+    storesEvents,
+  })
+  watch.start()
+  return {
+    clock,
+    inbox,
+    meter,
+    lines,
+    state,
+    sinks,
+    watch,
+    /** The newest last. */
+    async told() {
+      const { data } = await inbox.events({ limit: 200 })
+      return Promise.all(
+        data.toReversed().map(async ({ id, type, key }: { id: string; type: string; key?: string }) => {
+          const event = await inbox.event(id)
+          const parsed = JSON.parse(Buffer.from(event!.raw).toString())
+          expect(event!.secretLabel).toBe(ownLabel)
+          return { id, type, key, ...ownEventSchemas[type as keyof typeof ownEventSchemas].parse(parsed).data }
+        }),
+      )
+    },
+    [Symbol.asyncDispose]: () => watch.close(),
+  }
+}
+
+const breakSink = ({ sinks, clock }: ReturnType<typeof stage>, name: string) =>
+  sinks.set(name, { reason: 'breaker', since: clock.now() - hour, failures: 5 })
+const codesOf = ({ watch }: ReturnType<typeof stage>) => watch.warnings().map(({ code }) => code)
+
+describe('the watch over the health', () => {
+  test('lists a warning at the first look, and tells of it at the second', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    breakSink(to, 'desk')
+    await to.clock.advance(look)
+    expect(codesOf(to)).toEqual(['sink_shut'])
+    const [event, ...others] = await to.told()
+    expect(others).toEqual([])
+    const { since } = to.watch.warnings()[0]!
+    expect(event).toMatchObject({
+      type: 'inbox.warning',
+      code: 'sink_shut',
+      subject: 'desk',
+      level: 'warning',
+      since: new Date(since).toISOString(),
+      url: 'https://inbox.example.com/#/handlers',
+    })
+    expect(event!.id).toMatch(new RegExp(`^inbox:sink_shut:[0-9a-f]{16}:${since}$`))
+  })
+
+  test('tells nothing of what is odd at a start and gone at the second look', async () => {
+    await using to = stage()
+    breakSink(to, 'desk')
+    await to.clock.advance(0)
+    expect(codesOf(to)).toEqual(['sink_shut'])
+    to.sinks.clear()
+    await to.clock.advance(10 * minute)
+    expect(await to.told()).toEqual([])
+  })
+
+  test('without events of its own it tells the log alone', async () => {
+    await using to = stage({ storesEvents: false })
+    await to.clock.advance(0)
+    breakSink(to, 'desk')
+    await to.clock.advance(hour)
+    expect(await to.told()).toEqual([])
+    expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
+  })
+
+  test('tells of the end once it has lasted for a minute, and nothing of what comes back before', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    breakSink(to, 'desk')
+    await to.clock.advance(look)
+    to.sinks.clear()
+    await to.clock.advance(look)
+    expect(codesOf(to)).toEqual([])
+    breakSink(to, 'desk')
+    await to.clock.advance(look)
+    expect(to.watch.warnings()[0]!.since).toBeLessThan(to.clock.now() - look)
+    to.sinks.clear()
+    await to.clock.advance(50_000)
+    expect(await to.told()).toHaveLength(1)
+    await to.clock.advance(20_000)
+    const [begun, resolved] = await to.told()
+    expect(resolved).toMatchObject({ type: 'inbox.resolved', code: 'sink_shut', id: `${begun!.id}:resolved` })
+    await to.clock.advance(hour)
+    expect(await to.told()).toHaveLength(2)
+    expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
+  })
+
+  test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    for (let index = 0; index < 100; index++) to.meter.acknowledged(3_000)
+    await to.clock.advance(look)
+    for (let index = 0; index < 100; index++) to.meter.acknowledged(4_500)
+    await to.clock.advance(look)
+    await to.clock.advance(hour)
+    const told = await to.told()
+    const [first] = told
+    expect(told.map(({ id, level }) => [id, level])).toEqual([
+      [first!.id, 'warning'],
+      [`${first!.id}:critical`, 'critical'],
+      [`${first!.id}:resolved`, 'critical'],
+    ])
+  })
+
+  test('keeps what it cannot store, and stores it once it can', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    to.state.store = { ok: false, reason: 'EIO' }
+    to.state.accepts = false
+    to.state.reads = false
+    const begunAt = to.clock.now() + look
+    await to.clock.advance(5 * minute)
+    expect(codesOf(to)).toEqual(['store_unwritable'])
+    expect(await to.told()).toEqual([])
+    expect(to.lines.filter(({ message }) => /cannot be (?:read|stored)/.test(message))).toHaveLength(2)
+    to.state.store = { ok: true }
+    to.state.accepts = true
+    to.state.reads = true
+    await to.clock.advance(2 * minute)
+    expect(await to.told()).toMatchObject([
+      { type: 'inbox.warning', code: 'store_unwritable', since: new Date(begunAt).toISOString() },
+      { type: 'inbox.resolved', code: 'store_unwritable' },
+    ])
+  })
+
+  test('takes nothing for over while the store, which alone knows, cannot be read', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    await to.inbox.setPaused(null, true)
+    await to.clock.advance(2 * hour)
+    expect(await to.told()).toMatchObject([{ code: 'paused', level: 'warning' }])
+    to.state.reads = false
+    await to.clock.advance(hour)
+    expect(codesOf(to)).toEqual(['paused'])
+    expect(await to.told()).toHaveLength(1)
+    to.state.reads = true
+    await to.inbox.setPaused(null, false)
+    await to.clock.advance(2 * minute)
+    expect(codesOf(to)).toEqual([])
+    expect(await to.told()).toMatchObject([{ type: 'inbox.warning' }, { type: 'inbox.resolved', level: 'warning' }])
+  })
+
+  test('a new process goes on where the last one ended: it tells nothing twice, and ends what is over', async () => {
+    const first = stage()
+    const { clock, inbox } = first
+    await clock.advance(0)
+    breakSink(first, 'desk')
+    breakSink(first, 'pager')
+    await clock.advance(look)
+    const begunAt = first.watch.warnings()[0]!.since
+    await first.watch.close()
+    await clock.advance(hour)
+    await using second = stage({ clock, inbox })
+    breakSink(second, 'desk')
+    await clock.advance(5 * minute)
+    expect(second.watch.warnings()).toMatchObject([{ subject: 'desk', since: begunAt }])
+    const told = await second.told()
+    expect(told.map(({ type, subject }) => `${type} ${subject}`)).toEqual([
+      'inbox.warning desk',
+      'inbox.warning pager',
+      'inbox.resolved pager',
+    ])
+  })
+
+  test('tells at most twenty in an hour, then how many were left out, and those that are still on', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    for (let index = 0; index < 30; index++) breakSink(to, `sink-${String(index).padStart(2, '0')}`)
+    await to.clock.advance(look)
+    expect(await to.told()).toHaveLength(20)
+    expect(codesOf(to)).toHaveLength(30)
+    expect(to.lines.filter(({ message }) => message === 'a warning has begun')).toHaveLength(30)
+    for (const name of [...to.sinks.keys()].slice(0, 5)) to.sinks.delete(name)
+    await to.clock.advance(30 * minute)
+    expect(await to.told()).toHaveLength(20)
+    await to.clock.advance(31 * minute)
+    const later = (await to.told()).slice(20)
+    expect(later.map(({ type, code }) => `${type} ${code}`)).toEqual([
+      ...Array<string>(5).fill('inbox.resolved sink_shut'),
+      'inbox.warning notifications_left_out',
+      ...Array<string>(10).fill('inbox.warning sink_shut'),
+    ])
+    expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were left out' })
+  })
+
+  test('looks one at a time, however long a look takes, and ends with the one that is under way', async () => {
+    const clock = createTestClock()
+    const inbox = createMemoryInbox({ clock })
+    let looking = 0
+    let most = 0
+    let looks = 0
+    const slow: Inbox = {
+      ...inbox,
+      async stats() {
+        looks++
+        most = Math.max(most, ++looking)
+        await new Promise<void>((resolve) => void clock.after(25_000, resolve))
+        looking--
+        return inbox.stats()
+      },
+    }
+    const to = stage({ clock, inbox: slow })
+    await clock.advance(2 * minute)
+    expect(most).toBe(1)
+    expect(looks).toBeGreaterThan(2)
+    expect(looks).toBeLessThan(6)
+    const closing = to.watch.close()
+    await clock.advance(minute)
+    await closing
+    const before = looks
+    await clock.advance(hour)
+    expect(looks).toBe(before)
+  })
+})

@@ -1,0 +1,172 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createRejects, kept } from '../../src/receiver/rejects.ts'
+import type { RefusedRequest } from '../../src/receiver/reject-log.ts'
+import { parseSecrets } from '../../src/signature/keys.ts'
+import { counts } from '../counts.ts'
+
+const secret = 'a-secret-of-the-webhook'
+const signatureHeader = 'x-service-signature'
+
+function setUp({ secrets = [secret], trustedProxies = [] }: { secrets?: string[]; trustedProxies?: string[] } = {}) {
+  const clock = createTestClock()
+  const rejects = createRejects({ clock, secrets: () => parseSecrets(secrets), signatureHeader, trustedProxies })
+  return { clock, rejects }
+}
+
+function requestOf(from: string, more: Partial<RefusedRequest> = {}): RefusedRequest {
+  return { method: 'POST', url: '/webhooks', headers: {}, socket: { remoteAddress: from }, ...more }
+}
+
+test('what was refused is grouped by reason and source, those that something came of last first', async () => {
+  const { clock, rejects } = setUp()
+  rejects.add(requestOf('192.0.2.1'), 'not_found')
+  await clock.advance(1_000)
+  rejects.add(requestOf('192.0.2.2', { method: 'GET', url: '/x?token=1' }), 'not_found')
+  rejects.add(requestOf('192.0.2.1', { headers: {} }), 'signature_missing', Buffer.from('{}'))
+  await clock.advance(1_000)
+  rejects.add(requestOf('192.0.2.1', { url: '/other' }), 'not_found')
+  // These ask to be tried again.
+  for (const code of ['overloaded', 'shutting_down', 'store_full', 'internal'])
+    rejects.add(requestOf('192.0.2.1'), code)
+  const { groups, droppedGroups } = rejects.list()
+  expect(groups.map(({ reason, source, count, path }) => [reason, source, count, path])).toEqual([
+    ['not_found', '192.0.2.1', 2, '/other'],
+    ['signature_missing', '192.0.2.1', 1, '/webhooks'],
+    ['not_found', '192.0.2.2', 1, '/x'],
+  ])
+  const [first] = groups
+  expect(first).toMatchObject({ method: 'POST', sizeBytes: null, isExplainable: false })
+  expect((first?.lastAt ?? 0) - (first?.firstAt ?? 0)).toBe(2_000)
+  expect([rejects.count(), droppedGroups]).toEqual([4, 0])
+})
+
+test('the newest 200 groups stay, whatever comes, and an id is that of its reason and source', () => {
+  const { rejects } = setUp()
+  rejects.add(requestOf('first'), 'not_found')
+  const id = rejects.list().groups[0]?.id
+  for (let n = 0; n < 10_000; n++) {
+    rejects.add(requestOf(`10.0.${n >> 8}.${n & 255}`), 'not_found')
+    if (n % 100 === 0) rejects.add(requestOf('first'), 'not_found')
+  }
+  const { groups, droppedGroups } = rejects.list()
+  expect(groups).toHaveLength(kept.groups)
+  expect(groups.find(({ source }) => source === 'first')).toMatchObject({ id, count: 101 })
+  expect(droppedGroups).toBe(10_001 - kept.groups)
+  expect(rejects.count()).toBe(10_101)
+})
+
+test('bodies are kept up to 64 KiB each and 4 MiB in all, the newest of each group, and never more than of their own bytes', () => {
+  const { rejects } = setUp()
+  const add = (n: number, body: Buffer) => rejects.add(requestOf(`10.0.0.${n}`), 'signature_mismatch', body)
+  for (let n = 0; n < 150; n++) add(n, Buffer.alloc(kept.bodyBytes, 120))
+  const explainable = () => rejects.list().groups.filter(({ isExplainable }) => isExplainable)
+  expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes)
+  // The oldest made room, and a small one fits in where a large one went.
+  expect(explainable().at(-1)?.source).toBe('10.0.0.86')
+  add(86, Buffer.alloc(kept.bodyBytes + 1))
+  expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes - 1)
+  expect(rejects.list().groups[0]).toMatchObject({ sizeBytes: kept.bodyBytes + 1, isExplainable: false })
+
+  const pool = Buffer.alloc(8 * 1024 * 1024, 97)
+  const part = pool.subarray(100, 110)
+  add(1, part)
+  pool.fill(98)
+  const { id = '' } = rejects.list().groups[0] ?? {}
+  expect(rejects.explain(id)?.preview).toBe('aaaaaaaaaa')
+})
+
+test('the source behind a trusted proxy is what the proxy says, and nobody else is believed', () => {
+  const { rejects } = setUp({ trustedProxies: ['10.0.0.0/8'] })
+  const headers = { 'x-forwarded-for': '203.0.113.9, 10.1.1.1' }
+  rejects.add(requestOf('10.0.0.1', { headers }), 'not_found')
+  rejects.add(requestOf('192.0.2.1', { headers }), 'not_found')
+  expect(rejects.list().groups.map(({ source }) => source)).toEqual(['192.0.2.1', '203.0.113.9'])
+})
+
+test('the newest sample of a group is explained with the secrets of now', () => {
+  const secrets = ['old-secret-of-the-webhook']
+  const { rejects } = setUp({ secrets })
+  const body = Buffer.from('{"id":"evt_1"}')
+  const signature = createHmac('sha256', secret).update(body).digest('hex')
+  const headers = { [signatureHeader]: signature, 'user-agent': 'sender/1', authorization: 'Bearer x', cookie: 'a=b' }
+  rejects.add(requestOf('192.0.2.1', { headers }), 'signature_mismatch', body)
+  const { id = '', isExplainable } = rejects.list().groups[0] ?? {}
+  expect(isExplainable).toBe(true)
+  expect(rejects.explain(id)).toMatchObject({
+    code: 'wrong_secret',
+    matchedLabel: null,
+    headers: { 'user-agent': 'sender/1' },
+    preview: '{"id":"evt_1"}',
+  })
+  secrets.push(secret)
+  expect(rejects.explain(id)).toMatchObject({ code: 'valid', matchedLabel: 'secret-2' })
+  expect(rejects.explain('nothing')).toBeNull()
+})
+
+const hex = /^[0-9a-f]{64}$/
+const encodings = ['utf8', 'hex', 'base64', 'base64url'] as const
+const place = fc.constantFrom('path', 'header', 'name', 'body', 'source', 'method')
+const form = fc.constantFrom<(text: string) => string>(
+  (text) => text,
+  (text) => text.toUpperCase(),
+  (text) => `sha256=${text}`,
+  (text) => (hex.test(text) ? Buffer.from(text, 'hex').toString('base64') : text),
+)
+
+test('no answer holds a secret or the signature that came, wherever the sender has put them', () => {
+  const hidden = fc.record({
+    secret: fc.stringMatching(/^[!-+\--~]{16,60}$/),
+    body: fc.string({ maxLength: 300, unit: 'binary' }),
+    isRight: fc.boolean(),
+    place,
+    form,
+    what: fc.constantFrom('secret', 'signature', 'both'),
+    encoding: fc.constantFrom(...encodings),
+  })
+  const property = fc.property(hidden, (given) => {
+    const digest = createHmac('sha256', given.isRight ? given.secret : 'something-else-here')
+      .update(given.body)
+      .digest('hex')
+    const said = Buffer.from(given.secret).toString(given.encoding)
+    const text = { secret: said, signature: digest, both: `${digest} ${said}` }[given.what]
+    const at = (where: string, usual: string) => (given.place === where ? `${usual}${given.form(text)}` : usual)
+    const { rejects } = setUp({ secrets: [`main:${given.secret}`], trustedProxies: ['10.0.0.1'] })
+    const request = requestOf('10.0.0.1', {
+      method: at('method', 'POST'),
+      url: at('path', '/webhooks/'),
+      headers: {
+        [signatureHeader]: given.form(digest),
+        [at('name', 'x-name')]: '1',
+        'x-other': at('header', 'v'),
+        'x-forwarded-for': at('source', '203.0.113.9 '),
+      },
+    })
+    rejects.add(request, 'signature_mismatch', Buffer.from(at('body', given.body)))
+    const { groups } = rejects.list()
+    const answer = JSON.stringify([groups, rejects.explain(groups[0]?.id ?? '')]).toLowerCase()
+    for (const encoding of encodings) {
+      expect(answer).not.toContain(Buffer.from(given.secret).toString(encoding).replace(/=+$/, '').toLowerCase())
+      if (encoding !== 'utf8') expect(answer).not.toContain(Buffer.from(digest, 'hex').toString(encoding).toLowerCase())
+    }
+  })
+  fc.assert(property, { numRuns: counts.rejectSamples })
+})
+
+test('a flood of bad requests costs little each', () => {
+  const { rejects } = setUp()
+  const body = randomBytes(64 * 1024)
+  const requests = Array.from({ length: 400 }, (_, n) =>
+    requestOf(`10.0.1.${n}`, { headers: { [signatureHeader]: 'x' } }),
+  )
+  const before = process.memoryUsage().arrayBuffers
+  for (let n = 0; n < 200_000; n++) {
+    const request = requests[n % requests.length]
+    if (request !== undefined) rejects.add(request, 'signature_mismatch', body)
+  }
+  expect(rejects.count()).toBe(200_000)
+  // No body was copied.
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(kept.bytes)
+})

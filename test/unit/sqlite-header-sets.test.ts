@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
+import { createViews } from '../../src/inbox/sqlite/views.ts'
+import { anEvent } from '../conformance/stage.ts'
+
+const clock = createTestClock(1_000)
+let open: OpenStore
+
+beforeEach(async () => {
+  open = await openMemoryStore({ clock })
+})
+afterEach(() => open.close())
+
+const accept = (id: string, headers: string | null) =>
+  open.store.transact([], () => open.store.accept([anEvent(id, { headers })]))
+const headersOf = (id: string) => createViews(open.db, clock).event(id)?.headers
+const setCount = () => open.db.prepare('SELECT count(*) FROM header_set').pluck().get()
+
+test('a set of headers is stored once, however many events came with it', () => {
+  for (let n = 0; n < 5; n += 1) accept(`e${n}`, '{"via":"a"}')
+  expect(setCount()).toBe(1)
+  expect(headersOf('e4')).toBe('{"via":"a"}')
+})
+
+test('no more than 1,000 sets are kept: events that come with others are stored without', () => {
+  for (let n = 0; n < 1_010; n += 1) accept(`e${n}`, `{"via":"${n}"}`)
+  expect(setCount()).toBe(1_000)
+  expect(headersOf('e999')).toBe('{"via":"999"}')
+  expect(headersOf('e1000')).toBeNull()
+  accept('again', '{"via":"5"}')
+  expect(headersOf('again')).toBe('{"via":"5"}')
+})
+
+test('a set that was rolled back is stored the next time', () => {
+  const failing = () => {
+    open.store.accept([anEvent('a', { headers: '{"via":"a"}' })])
+    throw new Error('it fails')
+  }
+  expect(() => open.store.transact([], failing)).toThrow('it fails')
+  expect(setCount()).toBe(0)
+  accept('a', '{"via":"a"}')
+  expect(headersOf('a')).toBe('{"via":"a"}')
+})

@@ -1,0 +1,183 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { createStream } from '../../src/sse.ts'
+
+const streamKinds = ['event', 'attempt', 'clock'] as const
+type StreamKind = (typeof streamKinds)[number]
+
+/** A server of which every request subscribes to the kinds that its path names; 503 if it may not. */
+async function startStream() {
+  const wall = createTestClock()
+  const silences = { count: 0 }
+  const stream = createStream<StreamKind>({ wall, onSilence: () => void silences.count++ })
+  const responses: ServerResponse[] = []
+  const staying = { may: true }
+  const server = createServer((request, response) => {
+    const kinds = new Set((request.url ?? '').slice(1).split(',') as StreamKind[])
+    responses.push(response)
+    if (!stream.subscribe(response, { kinds, mayStay: () => staying.may })) response.writeHead(503).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    wall,
+    stream,
+    silences,
+    responses,
+    staying,
+    port,
+    open: async (kinds: readonly StreamKind[] = streamKinds) =>
+      toReader(await fetch(`http://127.0.0.1:${port}/${kinds.join()}`)),
+    async [Symbol.asyncDispose]() {
+      stream.close()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function toReader(response: Response) {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  const read = async () => {
+    const chunk = await reader?.read()
+    text += decoder.decode(chunk?.value, { stream: true })
+    return chunk?.done !== true
+  }
+  return {
+    response,
+    /** All that has come, once it ends with `end`. */
+    async until(end: string) {
+      while (!text.endsWith(end)) if (!(await read())) throw new Error(`ended after ${JSON.stringify(text)}`)
+      return text
+    },
+    /** All that came before the end. */
+    async rest() {
+      while (await read());
+      return text
+    },
+    async leave() {
+      await reader?.cancel()
+    },
+  }
+}
+
+const alive = ': alive\n\n'
+
+test('each subscriber gets the kinds it wants, one event in one line of data', async () => {
+  await using stage = await startStream()
+  const all = await stage.open()
+  const clocks = await stage.open(['clock'])
+  await Promise.all([all.until(alive), clocks.until(alive)])
+  const text = 'two\nlines\r\nand \u2028 a separator'
+  stage.stream.publish('event', { text })
+  stage.stream.publish('clock', { now: 1 })
+  const clock = 'event: clock\ndata: {"now":1}\n\n'
+  expect(await all.until(clock)).toBe(`${alive}event: event\ndata: ${JSON.stringify({ text })}\n\n${clock}`)
+  expect(await clocks.until(clock)).toBe(`${alive}${clock}`)
+  const { status, headers } = all.response
+  expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+    200,
+    'text/event-stream',
+    'no-store',
+  ])
+})
+
+test('every 15 s of the wall clock a comment says that the connection is in use', async () => {
+  await using stage = await startStream()
+  const reader = await stage.open()
+  await reader.until(alive)
+  await stage.wall.advance(14_999)
+  stage.stream.publish('clock', 1)
+  await stage.wall.advance(1)
+  const one = 'event: clock\ndata: 1\n\n'
+  expect(await reader.until(`${one}${alive}`)).toBe(`${alive}${one}${alive}`)
+  await stage.wall.advance(15_000)
+  expect(await reader.until(`${alive}${alive}`)).toBe(`${alive}${one}${alive}${alive}`)
+})
+
+test('whoever may stay no more is let go with the next beat', async () => {
+  await using stage = await startStream()
+  const reader = await stage.open()
+  await reader.until(alive)
+  stage.staying.may = false
+  await stage.wall.advance(15_000)
+  expect(await reader.rest()).toBe(alive)
+  expect(stage.wall.nextTimerAt()).toBeNull()
+})
+
+test('a client that does not read is cut at 1 MB of backlog, the others go on', async () => {
+  await using stage = await startStream()
+  const reader = await stage.open()
+  await reader.until(alive)
+  const idle = connect(stage.port, '127.0.0.1')
+  idle.on('error', () => {})
+  await once(idle, 'connect')
+  idle.write('GET /event,clock HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const [head] = (await once(idle, 'data')) as [Buffer]
+  expect(head.toString()).toContain('200 OK')
+  idle.pause()
+  const response = stage.responses.at(-1)
+  if (response === undefined) throw new Error('expected a second response')
+
+  let most = 0
+  const text = 'x'.repeat(64 * 1024)
+  // What the kernel takes into its buffers is no backlog of ours: so many that it takes no more.
+  for (let n = 1; n <= 1_000 && !response.destroyed; n++) {
+    stage.stream.publish('event', `${text}${n}`)
+    most = Math.max(most, response.writableLength)
+    await reader.until(`x${n}"\n\n`)
+  }
+  expect(response.destroyed).toBe(true)
+  expect(most).toBeGreaterThan(900 * 1024)
+  expect(most).toBeLessThanOrEqual(1024 * 1024)
+  stage.stream.publish('clock', 1)
+  expect(await reader.until('event: clock\ndata: 1\n\n')).toContain(text)
+  idle.destroy()
+})
+
+test('a hundred may listen at once; the place of one that leaves is free', async () => {
+  await using stage = await startStream()
+  const readers = await Promise.all(Array.from({ length: 100 }, () => stage.open()))
+  expect(new Set(readers.map(({ response }) => response.status))).toEqual(new Set([200]))
+  expect((await stage.open()).response.status).toBe(503)
+  const [first] = stage.responses
+  if (first === undefined) throw new Error('expected responses')
+  const closed = once(first, 'close')
+  // Which of the readers that one is of nobody knows: all leave.
+  await Promise.all(readers.map((reader) => reader.leave()))
+  await closed
+  expect((await stage.open()).response.status).toBe(200)
+})
+
+test('whether a kind is heard is known, and when the last one who listened has left', async () => {
+  await using stage = await startStream()
+  expect(stage.stream.isHeard('clock')).toBe(false)
+  const [one, other] = [await stage.open(['clock']), await stage.open(['clock', 'event'])]
+  expect(streamKinds.map((kind) => stage.stream.isHeard(kind))).toEqual([true, false, true])
+  const closed = stage.responses.map((response) => once(response, 'close'))
+  await one.leave()
+  await Promise.race(closed)
+  expect(stage.silences.count).toBe(0)
+  await other.leave()
+  await Promise.all(closed)
+  expect(stage.silences.count).toBe(1)
+  expect(stage.stream.isHeard('clock')).toBe(false)
+  expect(stage.wall.nextTimerAt()).toBeNull()
+})
+
+test('closing it ends every subscription, takes no more, and leaves no timer', async () => {
+  await using stage = await startStream()
+  const readers = [await stage.open(), await stage.open(['clock'])]
+  stage.stream.close()
+  stage.stream.close()
+  expect(await Promise.all(readers.map((reader) => reader.rest()))).toEqual([alive, alive])
+  expect((await stage.open()).response.status).toBe(503)
+  expect(stage.wall.nextTimerAt()).toBeNull()
+})
