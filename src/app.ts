@@ -1,12 +1,7 @@
 import type { Readable } from 'node:stream'
-import { createAdminApp } from './admin/server.ts'
-import { resolveAdminToken } from './admin/token-file.ts'
 import { createMetrics } from './admin/metrics.ts'
-import { createConsolePages } from './admin/pages.ts'
-import { createClient } from './client/index.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import { describeSettings } from './config/described.ts'
 import type { HandlerInfo } from './dispatch/runner-protocol.ts'
 import { findHandlerFiles } from './dispatch/registry.ts'
 import { startRunner } from './dispatch/runner.ts'
@@ -15,23 +10,23 @@ import { sourcesOf } from './dispatch/sources.ts'
 import { freeBytesOf } from './health/free-bytes.ts'
 import { createMeter } from './health/meter.ts'
 import { observeWith } from './health/observer.ts'
-import { createReconciler, type ReconcilerOptions } from './health/reconcile.ts'
+import { createReconciler } from './health/reconcile.ts'
 import { createHealthWatch } from './health/watch.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Inbox } from './inbox/port.ts'
 import type { Logger } from './log.ts'
-import { isLoopback } from './loopback.ts'
 import { createDiskGuard, nearlyFull } from './disk-guard.ts'
 import { startRetention } from './retention.ts'
 import { openInbox, reportWaiting, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
-import { createIngest, readAsEvent } from './receiver/ingest.ts'
+import { createIngest } from './receiver/ingest.ts'
 import { createPressure } from './receiver/pressure.ts'
 import { createRejectLog } from './receiver/reject-log.ts'
 import { createRejects } from './receiver/rejects.ts'
 import { createReceiverApp } from './receiver/server.ts'
-import { createReceiverRegistration } from './registration/at-start.ts'
-import { createSecretsSource, type SecretsSource } from './secrets.ts'
+import { createSecretsSource } from './secrets.ts'
+import { reconcileClientOf, registrationOf } from './service-access.ts'
+import { startAdmin } from './start-admin.ts'
 import { createTracer } from './tracing.ts'
 
 export interface AppOptions {
@@ -73,16 +68,6 @@ export interface App {
 const requestShare = 0.25
 const registrationShare = 0.2
 const runShare = 0.5
-
-/** A large act, pruning for instance, is answered when it is done. */
-const adminTimeoutMs = 300_000
-
-/** More than can listen to the live stream, so that there are some left for everything else. */
-const adminConnections = 250
-
-const beyondLoopback =
-  'the admin side can be reached from other machines, and has no TLS of its own: whoever is between can read its tokens. Have it ' +
-  'listen on 127.0.0.1 behind a proxy with TLS, or allow none but that proxy to reach it'
 
 /** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -196,45 +181,24 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     signatureHeader: config.signatureHeader,
     trustedProxies: config.trustedProxies,
   })
-  const described = describeSettings(config)
-  const adminToken = await resolveAdminToken(config)
-  const adminApp = createAdminApp({
+  const admin = await startAdmin(opened, config, {
     inbox,
     metrics,
     state,
     log,
     clock,
-    pages: await createConsolePages(),
-    token: adminToken,
-    viewerToken: config.admin.viewerToken,
-    hosts: [config.admin.host, ...config.admin.hosts],
     handlers: () => runner.handlers,
     shut: () => runner.shut,
-    readEvent: readAsEvent,
-    now: () => clock.now(),
     onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
     onRecall: (handler) => runner.recall(handler),
     meter,
     watch,
     reconciler,
     rejects,
-    settings: () => described,
     secretLabels,
     paces: () => paces.current(),
     startedAt: clock.now(),
   })
-  const admin = await startHttpServer({
-    host: config.admin.host,
-    port: config.admin.port,
-    portSetting: 'INBOX_ADMIN_PORT',
-    maxConnections: adminConnections,
-    socketTimeoutMs: adminTimeoutMs,
-    keepAliveMs: config.keepAliveMs,
-    handler: adminApp,
-  })
-  opened.defer(() => admin.close(0))
-  opened.defer(() => adminApp.close())
-  if (!isLoopback(config.admin.host)) log.warn({ adminUrl: admin.url }, beyondLoopback)
 
   const registration = registrationOf(options, inbox, secrets)
   opened.defer(() => registration?.close(graceMs(registrationShare)))
@@ -278,46 +242,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   return {
     url: `${receiver.url}${config.path}`,
     adminUrl: admin.url,
-    adminToken,
+    adminToken: admin.token,
     handlers: runner.handlers,
     inbox,
     reloadSecrets: () => secrets.reload(),
   }
-}
-
-/** A client of its own for each reconcile: its pace is that of the plan. Null: there is no access to the service. */
-function reconcileClientOf({ config: { api }, log, clock }: AppOptions): ReconcilerOptions['client'] {
-  if (api === undefined) return null
-  return (signal, onRequest) =>
-    createClient({
-      baseUrl: api.url,
-      apiKey: api.key,
-      clock,
-      log,
-      signal,
-      fetch(...request) {
-        onRequest()
-        return fetch(...request)
-      },
-    })
-}
-
-/** Registers the receiver with the service once it listens, if the settings say so. */
-function registrationOf({ config, log, clock }: AppOptions, inbox: Inbox, secrets: SecretsSource) {
-  const { subscribe, api } = config
-  if (subscribe === undefined || api === undefined) return undefined
-  const { url, events, secret: secretLabel } = subscribe
-  return createReceiverRegistration({
-    inbox,
-    client: () => createClient({ baseUrl: api.url, apiKey: api.key, retries: 0, clock, log }),
-    wanted: { url, events, secretLabel },
-    secret: () =>
-      secrets
-        .current()
-        .find(({ label }) => label === secretLabel)
-        ?.key.export()
-        .toString(),
-    clock,
-    log,
-  })
 }

@@ -36,7 +36,7 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--backlog 1000000]   also: how it starts on so many waiting runs, and works them off
                  [--replay 1000000]    also: how it replays so many events, and in how much memory`
 
-const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered } = contenders
+const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
 const ceilingName = 'ceiling: nothing stored'
 const onTopName = `stored, on top of ${values.stored} events`
@@ -48,11 +48,13 @@ function say(text: string): void {
 /** Adds each to `runners` once it runs. */
 async function startAll(runners: Runner[]): Promise<void> {
   runners.push({ name: ceilingName, server: await startCeiling(), keys: stored.keys })
-  const products = [stored, handled, unordered, manyKeys, state, outbox, stateAndOutbox]
-  for (const [index, { name, handlers, wholeWay, keys }] of products.entries()) {
+  const products = [stored, handled, watched, unordered, manyKeys, state, outbox, stateAndOutbox]
+  for (const [index, { name, handlers, wholeWay, keys, isWatched }] of products.entries()) {
     const handlersDir = contenders.writeHandlers(join(work, `handlers-${index}`), handlers)
     const server = await startProduct({ file: join(work, `${index}.db`), handlersDir })
-    runners.push({ name, server, keys, ...(wholeWay && { openRuns: () => server.openRuns() }) })
+    const openRuns = () => server.openRuns()
+    const visit = () => server.visit()
+    runners.push({ name, server, keys, ...(wholeWay && { openRuns }), ...(isWatched && { visit }) })
   }
   if (values.stored !== undefined) {
     const file = join(work, 'large.db')
@@ -71,6 +73,7 @@ function findGoals(results: readonly Measured[], replay: Replayed | undefined): 
   }
   for (const { name } of [state, outbox, stateAndOutbox]) compare(name, handled.name, 0.75)
   for (const { name } of [handled, manyKeys]) compare(name, unordered.name, 0.8)
+  compare(watched.name, handled.name, 0.95)
   compare(onTopName, stored.name, 0.8)
   if (replay !== undefined) {
     const ratio = replay.peakMemoryMb / replay.tenthMemoryMb

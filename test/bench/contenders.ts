@@ -10,6 +10,8 @@ export interface Contender {
   readonly wholeWay: boolean
   /** So many wallets take turns. */
   readonly keys: number
+  /** Somebody has the console open meanwhile. */
+  readonly isWatched?: true
 }
 
 const define = (rest: string) =>
@@ -33,6 +35,8 @@ export const handled: Contender = {
   wholeWay: true,
   keys: fewKeys,
 }
+
+export const watched: Contender = { ...handled, name: 'handled, console open', isWatched: true }
 
 export const unordered: Contender = {
   ...handled,

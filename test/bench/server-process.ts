@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { visitConsole, type Visitor } from './console-visitor.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
 export const benchSecret = 'bench-secret-0123456789'
@@ -26,6 +27,8 @@ export interface ProductProcess extends ServerProcess {
   openRuns(): Promise<number>
   /** Starts a replay of everything for one handler; gives its number. */
   startReplay(handler: string): Promise<number>
+  /** Has somebody look at its console from now on. */
+  visit(): Visitor
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
 
@@ -79,6 +82,7 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       const open = ['waiting', 'ready', 'suspect', 'running']
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
     },
+    visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
     startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
     replay: (id) => call(`/replays/${id}`),
   }

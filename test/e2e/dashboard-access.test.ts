@@ -39,7 +39,6 @@ describe.skipIf(!hasBrowser)('the dashboard for everybody (needs Chromium: set C
   afterAll(async () => {
     await stage[Symbol.asyncDispose]()
     await browser.close()
-    await built[Symbol.asyncDispose]()
   })
 
   const open = (options: Omit<PageOptions, 'url'> = {}, path = '/') =>

@@ -20,7 +20,6 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   }, 60_000)
   afterAll(async () => {
     await browser.close()
-    await built[Symbol.asyncDispose]()
   })
 
   test.each([

@@ -47,7 +47,6 @@ export function setUpConsolePages(): ConsolePages {
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
     await browser.close()
-    await built[Symbol.asyncDispose]()
   })
   afterEach(async () => {
     const complaints = [...opened.complaints]

@@ -46,7 +46,6 @@ export function setUpConsole(): ConsoleVisits {
   }, 120_000)
   afterAll(async () => {
     await browser.close()
-    await built[Symbol.asyncDispose]()
   })
   beforeEach(async () => {
     api = await startFakeApi(built.folder)

@@ -33,7 +33,6 @@ export function setUpVisits(): Visits {
   afterAll(async () => {
     await stage[Symbol.asyncDispose]()
     await browser.close()
-    await built[Symbol.asyncDispose]()
   })
   afterEach(async () => {
     stage.endpoint.status = 200

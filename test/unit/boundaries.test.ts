@@ -227,7 +227,7 @@ const rules: readonly Rule[] = [
   { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
   {
     area: 'app',
-    files: ['src/app.ts'],
+    files: ['src/app.ts', 'src/service-access.ts', 'src/start-admin.ts'],
     may: [
       ...leaves,
       ...parts,

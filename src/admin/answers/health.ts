@@ -6,7 +6,7 @@ import { count, listOf, time } from './common.ts'
 export const warning = z.object({
   code: z
     .string()
-    .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/console.md has all'),
+    .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/health.md has all'),
   subject: z
     .string()
     .describe('what it is about, where there may be several: a handler, `type on network`; else empty'),
