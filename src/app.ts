@@ -106,7 +106,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => retention.close())
-  const meter = createMeter(clock)
+  const meter = createMeter(clock, config.unusableStatus)
   const secretLabels = () => secrets.current().map(({ label }) => label)
   const metrics = createMetrics({
     inbox,

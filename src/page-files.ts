@@ -2,6 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 
 /** A built page with its scripts and styles, as static files. */
 export interface Pages {
@@ -13,6 +15,8 @@ export interface Pages {
 
 interface Page {
   readonly bytes: Buffer
+  /** The same as gzip; null where that is not worth it. */
+  readonly packed: Buffer | null
   readonly type: string
   readonly caching: string
 }
@@ -29,6 +33,10 @@ const policy = [
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+/** Below that, a page is as quick without. */
+const packedFrom = 1_024
+const pack = promisify(gzip)
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -62,9 +70,13 @@ export async function createPages(folder: string, notBuilt: string): Promise<Pag
     handle(request, response) {
       const page = pageOf(request)
       if (page === undefined) throw new RangeError(`${request.url}: expected a path that isFor is true of`)
+      const isPacked = page.packed !== null && takesGzip(request)
+      const bytes = isPacked ? page.packed : page.bytes
       response.writeHead(200, {
         'Content-Type': page.type,
-        'Content-Length': page.bytes.length,
+        'Content-Length': bytes.length,
+        ...(isPacked && { 'Content-Encoding': 'gzip' }),
+        ...(page.packed !== null && { Vary: 'Accept-Encoding' }),
         'Cache-Control': page.caching,
         'Content-Security-Policy': policy,
         'X-Content-Type-Options': 'nosniff',
@@ -74,15 +86,15 @@ export async function createPages(folder: string, notBuilt: string): Promise<Pag
         'Cross-Origin-Resource-Policy': 'same-origin',
       })
       // To HEAD Node sends the headers alone.
-      response.end(page.bytes)
+      response.end(bytes)
     },
   }
 }
 
 async function readPages(folder: string, notBuilt: string): Promise<ReadonlyMap<string, Page>> {
   const pages = new Map<string, Page>()
-  for (const name of await namesIn(folder, '/')) pages.set(name, toPage(name, await readFile(join(folder, name))))
-  pages.set('/', pages.get('/index.html') ?? toPage('/index.html', Buffer.from(notBuilt)))
+  for (const name of await namesIn(folder, '/')) pages.set(name, await toPage(name, await readFile(join(folder, name))))
+  pages.set('/', pages.get('/index.html') ?? (await toPage('/index.html', Buffer.from(notBuilt))))
   return pages
 }
 
@@ -99,7 +111,14 @@ async function namesIn(folder: string, under: string): Promise<string[]> {
 }
 
 /** Names of assets carry the digest of their content, so that they never change. */
-function toPage(name: string, bytes: Buffer): Page {
+async function toPage(name: string, bytes: Buffer): Promise<Page> {
   const caching = name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
-  return { bytes, type: types[extname(name)] ?? 'application/octet-stream', caching }
+  const type = types[extname(name)] ?? 'application/octet-stream'
+  const isText = /^text\/|json|svg/.test(type)
+  return { bytes, packed: isText && bytes.length > packedFrom ? await pack(bytes) : null, type, caching }
+}
+
+/** Whether a client takes gzip, by its own words. */
+function takesGzip({ headers }: IncomingMessage): boolean {
+  return /(?:^|,)\s*gzip\s*(?:,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|$)/i.test(String(headers['accept-encoding'] ?? ''))
 }

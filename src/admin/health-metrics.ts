@@ -6,7 +6,7 @@ import type { HealthWatch } from '../health/port.ts'
 export interface HealthMetricsSource {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
   /** Deliveries since the start, as the sender sees them. */
-  readonly totals: () => { readonly acknowledged: number; readonly late: number; readonly refused: number }
+  readonly totals: () => Readonly<Record<'acknowledged' | 'late' | 'refused' | 'unusable', number>>
   readonly index: Pick<IndexPort, 'indexStatus' | 'drift' | 'secretUses'>
   /** Labels of the secrets that are set. */
   readonly secretLabels: () => readonly string[]
@@ -19,7 +19,7 @@ export function registerHealthMetrics(registry: Registry, source: HealthMetricsS
 
   const deliveries = new Counter({
     name: 'inbox_deliveries_total',
-    help: 'Deliveries as the sender sees them: acknowledged within 5 s, answered too late, or refused with 503',
+    help: 'Deliveries as the sender sees them: acknowledged within 5 s, answered too late, refused with 503, or unusable and answered 422',
     labelNames: ['result'],
     registers,
     collect() {
@@ -41,14 +41,14 @@ export function registerHealthMetrics(registry: Registry, source: HealthMetricsS
 
   const silence = new Gauge({
     name: 'inbox_silence_seconds',
-    help: 'Time in service in which no event of the type came on the network',
+    help: 'Time in service in which no event of the type came on the network, unless it is taken as over for good',
     labelNames: ['type', 'network'],
     registers,
     collect() {
       silence.reset()
       // Text of outside origin never becomes a label, it would be a series each.
-      for (const { type, network, silentMs } of source.watch().silences())
-        if (isOneOf(eventTypes, type) && (network === null || isOneOf(networkIds, network)))
+      for (const { type, network, silentMs, state } of source.watch().silences())
+        if (state !== 'gone' && isOneOf(eventTypes, type) && (network === null || isOneOf(networkIds, network)))
           silence.set({ type, network: network ?? '' }, silentMs / 1_000)
     },
   })

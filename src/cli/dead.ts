@@ -145,19 +145,23 @@ async function requeueEach(opened: EventAccess, runIds: readonly number[]): Prom
     if (requeued === 0) notDead.push(runId)
   }
   if (notDead.length === wanted.size) throw new InboxError('not_found', sayNotDead(notDead))
-  return { requeued: wanted.size - notDead.length, not_dead: notDead }
+  return { requeued: wanted.size - notDead.length, complete: true, not_dead: notDead }
 }
 
-function renderRequeued({ requeued, not_dead: notDead = [], dry_run: isDryRun }: Requeued): string {
+function renderRequeued({ requeued, complete, not_dead: notDead = [], dry_run: isDryRun }: Requeued): string {
   const runs = requeued === 1 ? '1 run' : `${requeued} runs`
-  const done = `${runs} ${isDryRun ? 'would' : 'will'} be tried again`
+  const done = `${runs} ${isDryRun ? 'would' : 'will'} be tried again${sayMore(complete)}`
   return notDead.length === 0 ? done : `${done}; ${sayNotDead(notDead)}`
 }
 
-function renderDropped({ dropped, dry_run: isDryRun }: DroppedJson): string {
+function renderDropped({ dropped, complete, dry_run: isDryRun }: DroppedJson): string {
   const runs = dropped === 1 ? '1 run' : `${dropped} runs`
-  if (isDryRun) return `${runs} would be dropped`
-  return dropped === 1 ? `${runs} was dropped` : `${runs} were dropped`
+  const done = isDryRun ? 'would be dropped' : dropped === 1 ? 'was dropped' : 'were dropped'
+  return `${runs} ${done}${sayMore(complete)}`
+}
+
+function sayMore(complete: boolean): string {
+  return complete ? '' : '; these are the first of them, there are more: then do it again'
 }
 
 function sayNotDead(runIds: readonly number[]): string {

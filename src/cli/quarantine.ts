@@ -1,6 +1,11 @@
 import type { Command } from 'commander'
 import type { ListJson } from '../admin/answers/common.ts'
-import type { DroppedJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/answers/letters.ts'
+import type {
+  DroppedBodiesJson,
+  QuarantinedDetailJson,
+  QuarantinedJson,
+  RetriedJson,
+} from '../admin/answers/letters.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -100,7 +105,6 @@ export function addQuarantineCommand(program: Command): void {
       }
       await withEvents(options, async (opened) => {
         const result = await opened.dropQuarantined({ ...which, reason, dryRun })
-        if ('ids' in which && result.dropped === 0) throw new InboxError('not_found', 'none of these is in quarantine')
         printResult(result, options, renderDropped)
       })
     },
@@ -117,7 +121,7 @@ function whichOf(ids: readonly string[], all: boolean | undefined, reason: strin
   return ways.length === 1 ? (ways[0] ?? null) : null
 }
 
-function renderDropped({ dropped, dry_run: isDryRun }: DroppedJson): string {
+function renderDropped({ dropped, dry_run: isDryRun }: DroppedBodiesJson): string {
   const bodies = dropped === 1 ? '1 body' : `${dropped} bodies`
   if (isDryRun) return `${bodies} would be removed`
   return dropped === 1 ? `${bodies} was removed` : `${bodies} were removed`

@@ -25,6 +25,7 @@ export type {
   ConflictJson,
   DeadGroupsJson,
   DeadLetterJson,
+  DroppedJson,
   QuarantinedDetailJson,
   QuarantinedJson,
   QuarantineGroupsJson,
@@ -33,6 +34,7 @@ export type {
   RejectListJson,
   ReplayCountJson,
   ReplayJson,
+  RequeuedJson,
   RetriedJson,
 } from '../admin/answers/letters.ts'
 export type { ChangedToldJson, EventsToldJson, StreamKind } from '../admin/answers/stream.ts'

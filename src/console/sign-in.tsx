@@ -1,6 +1,7 @@
 import { Alert, Button, PasswordInput } from '@mantine/core'
 import { useEffect, useState, type SubmitEvent } from 'react'
 import { useApiClient } from '../ui/api.ts'
+import { formatCount } from '../ui/format.ts'
 import { ErrorState } from '../ui/states.tsx'
 import { useAct } from '../ui/use-act.ts'
 import type { SessionJson } from './contract.ts'
@@ -23,7 +24,7 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
 
   const signIn = (event: SubmitEvent) => {
     event.preventDefault()
-    void run(async () => onSignedIn(await api.send<SessionJson>('POST', '/session', { token: token.trim() })))
+    void run(async () => onSignedIn(await api.send<SessionJson>('POST', '/session', { token: checked(token) })))
   }
 
   return (
@@ -39,7 +40,12 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
         )}
         <PasswordInput
           label="Token"
-          description="Printed by serve, or in the file beside the database."
+          description={
+            <>
+              <code>INBOX_ADMIN_TOKEN</code>, or the file <code>&lt;database&gt;.admin-token</code> beside the database;{' '}
+              <code>npm start</code> prints that of the demo
+            </>
+          }
           autoComplete="current-password"
           required
           withAsterisk={false}
@@ -59,4 +65,17 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
       </form>
     </main>
   )
+}
+
+const longestToken = 1_024
+
+/** The token as it is sent. Throws for what none can be. */
+function checked(typed: string): string {
+  const token = typed.trim()
+  if (token === '') throw new Error('Give a token: there are only blanks.')
+  if (token.length > longestToken)
+    throw new Error(
+      `A token has at most ${formatCount(longestToken)} characters, and this has ${formatCount(token.length)}.`,
+    )
+  return token
 }

@@ -42,7 +42,8 @@ export function SignedIn({ onSignedOut }: { readonly onSignedOut: () => void }) 
 
 function Frame({ onSignedOut }: { readonly onSignedOut: () => void }) {
   const { path } = useLocation()
-  const overview = useOwnOverview()
+  const known = useOwnOverview()
+  const { overview } = known
   const page = pageAt(path)
 
   useEffect(() => {
@@ -50,7 +51,7 @@ function Frame({ onSignedOut }: { readonly onSignedOut: () => void }) {
   }, [page.title])
 
   return (
-    <OverviewContext value={overview}>
+    <OverviewContext value={known}>
       <Shell
         name="Inbox"
         nav={navOf(overview)}

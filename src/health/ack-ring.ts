@@ -1,17 +1,18 @@
 import { ackBucketOf, ackBuckets } from './ack-histogram.ts'
+import { rejections } from './rejections.ts'
+
+const counters = ['refused', 'mismatched', 'taken', 'unusable', ...rejections] as const
+const allCounters = ['acknowledged', 'late', ...counters] as const
+
+export type AckCounter = (typeof counters)[number]
+type Numbers<N> = Record<(typeof allCounters)[number], N>
 
 /** What was counted in some time, added up. */
-export interface AckSum {
-  acknowledged: number
-  late: number
-  refused: number
-  mismatched: number
+export interface AckSum extends Numbers<number> {
   maxMs: number
   /** By `ackBucketOf`, late ones included. */
   readonly counts: Float64Array
 }
-
-export type AckCounter = 'refused' | 'mismatched' | 'taken'
 
 /**
  * Counts per unit of time for as many units as it has slots; what is older is overwritten. All of its memory is taken at the begin,
@@ -22,7 +23,7 @@ export class AckRing {
   readonly #slots: number
   /** The unit of time that a slot is of, counted since 1970. */
   readonly #units: Float64Array
-  readonly #numbers: Readonly<Record<AckCounter | 'acknowledged' | 'late', Uint32Array>>
+  readonly #numbers: Readonly<Numbers<Uint32Array>>
   readonly #maxMs: Float64Array
   readonly #counts: Uint32Array
 
@@ -30,14 +31,7 @@ export class AckRing {
     this.unitMs = unitMs
     this.#slots = slots
     this.#units = new Float64Array(slots).fill(-1)
-    const numbers = () => new Uint32Array(slots)
-    this.#numbers = {
-      acknowledged: numbers(),
-      late: numbers(),
-      refused: numbers(),
-      mismatched: numbers(),
-      taken: numbers(),
-    }
+    this.#numbers = perCounter(() => new Uint32Array(slots))
     this.#maxMs = new Float64Array(slots)
     this.#counts = new Uint32Array(slots * ackBuckets)
   }
@@ -76,19 +70,11 @@ export class AckRing {
 
   /** Adds up the units that began at these times. */
   sum(units: readonly number[]): AckSum {
-    const sum: AckSum = {
-      acknowledged: 0,
-      late: 0,
-      refused: 0,
-      mismatched: 0,
-      maxMs: 0,
-      counts: new Float64Array(ackBuckets),
-    }
+    const sum: AckSum = { ...perCounter(() => 0), maxMs: 0, counts: new Float64Array(ackBuckets) }
     for (const at of units) {
       const slot = this.#find(at)
       if (slot === undefined) continue
-      for (const what of ['acknowledged', 'late', 'refused', 'mismatched'] as const)
-        sum[what] += this.#numbers[what][slot] ?? 0
+      for (const what of allCounters) sum[what] += this.#numbers[what][slot] ?? 0
       sum.maxMs = Math.max(sum.maxMs, this.#maxMs[slot] ?? 0)
       for (let bucket = 0; bucket < ackBuckets; bucket++)
         sum.counts[bucket] = (sum.counts[bucket] ?? 0) + (this.#counts[slot * ackBuckets + bucket] ?? 0)
@@ -113,4 +99,8 @@ export class AckRing {
     }
     return slot
   }
+}
+
+function perCounter<N>(make: () => N): Numbers<N> {
+  return Object.fromEntries(allCounters.map((what) => [what, make()])) as Numbers<N>
 }

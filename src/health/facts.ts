@@ -1,5 +1,6 @@
 import type { DriftRecord, IndexStatus, SecretUse } from '../inbox/index-port.ts'
 import type { GapRecord, InboxStats } from '../inbox/port.ts'
+import type { RejectionCounts } from './meter.ts'
 import type { SenderMeter, Silence, Warning } from './port.ts'
 
 /** What is known without asking the store. */
@@ -16,6 +17,8 @@ export interface ProcessFacts {
   /** Requests that were signed with a secret that is not ours, of the same times. */
   readonly mismatches: number
   readonly mismatchesLastHour: number
+  /** What the sender may have sent, and was refused for good in the last five minutes. */
+  readonly rejections: RejectionCounts
   /** Names of the handlers that are loaded. */
   readonly handlers: readonly string[]
   /** Sinks that are left alone, by name. */
@@ -32,7 +35,7 @@ export interface ShutSink {
 /** What the store and the index tell. */
 export interface StoredFacts {
   readonly stats: InboxStats
-  /** When the newest dead letter of a handler died, for those that have any. */
+  /** When the newest dead letter of a handler died, for those that have any; not of those where that is not known. */
   readonly newestDeadAt: ReadonlyMap<string, number>
   readonly newestQuarantinedAt: number | null
   readonly newestConflictAt: number | null

@@ -1,12 +1,20 @@
 import type { Inbox } from '../inbox/port.ts'
+import type { OwnEventType } from '../../schema/own.ts'
 import type { StoredFacts } from './facts.ts'
+import type { Silence } from './port.ts'
 import { findSilences } from './silence.ts'
 
 /** Handlers with dead letters that are asked about. */
 const mostAsked = 20
 
-/** What the store and the index know, by a bounded number of bounded reads. Rejects while they cannot be read. */
-export async function gatherStored(inbox: Inbox, now: number): Promise<StoredFacts> {
+/** Dead letters of a handler among which the newest is looked for that is news. */
+const mostDeaths = 10
+
+/**
+ * What the store and the index know, by a bounded number of bounded reads. Rejects while they cannot be read. An index that is behind
+ * has not seen what came last: `silences` of before stand until it has caught up.
+ */
+export async function gatherStored(inbox: Inbox, now: number, silences: readonly Silence[]): Promise<StoredFacts> {
   const [stats, gaps, index, cadences, drift, secretUses, quarantine, conflicts] = await Promise.all([
     inbox.stats(),
     inbox.gaps(),
@@ -20,8 +28,8 @@ export async function gatherStored(inbox: Inbox, now: number): Promise<StoredFac
   const withDead = stats.handlers.filter(({ dead, held }) => dead + held > 0).slice(0, mostAsked)
   const newestDead = await Promise.all(
     withDead.map(async ({ handler }) => {
-      const { data } = await inbox.deadLetters({ handler, limit: 1 })
-      return data.map(({ diedAt }) => [handler, diedAt] as const)
+      const diedAt = await newestDeath(inbox, handler)
+      return diedAt === null ? [] : [[handler, diedAt] as const]
     }),
   )
   return {
@@ -31,8 +39,21 @@ export async function gatherStored(inbox: Inbox, now: number): Promise<StoredFac
     newestConflictAt: conflicts.data[0]?.receivedAt ?? null,
     gaps,
     index,
-    silences: findSilences(cadences, gaps, now),
+    silences: index.state === 'current' ? findSilences(cadences, gaps, now) : silences,
     drift,
     secretUses,
   }
+}
+
+const endOfWarning: OwnEventType = 'inbox.resolved'
+
+/**
+ * When the newest dead letter died; null: others lie before it, and it was not reached in time. The end of a warning that cannot be
+ * told is no news: or that would be told, too, and end, and so on.
+ */
+async function newestDeath(inbox: Inbox, handler: string): Promise<number | null> {
+  const { data, nextCursor } = await inbox.deadLetters({ handler, limit: mostDeaths })
+  const news = data.find(({ type }) => type !== endOfWarning)
+  if (news !== undefined) return news.diedAt
+  return data.length === 0 && nextCursor !== null ? null : 0
 }

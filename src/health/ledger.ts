@@ -8,7 +8,7 @@ export type Tell = (told: ToldWarning, turn: Turn, isFirst: boolean) => boolean
 
 export interface WarningLedger extends Before {
   /** What the inbox says was told before this process began, and is not over. */
-  restore(told: readonly ToldWarning[]): void
+  restore(told: readonly ToldWarning[], now: number): void
   /** Takes what was found now. `isPartial`: the store was not asked, so nothing of what it alone knows is over. */
   update(found: readonly Found[], now: number, isPartial: boolean): void
   /** Those that were found the last time, most urgent first. */
@@ -19,11 +19,15 @@ export interface WarningLedger extends Before {
 
 /** What comes back within this time had not gone. */
 const quietMs = 60_000
+/** A new process has counted nothing yet, and its sinks have failed at nothing: it takes so long to find again what is still on. */
+const quietAtStartMs = 10 * 60_000
 
 interface Entry {
   warning: Warning
   /** The last time that it was found at a level that is told. */
   alarmedAt: number
+  /** For how long it has to be gone until it is over. */
+  quietMs: number
   isOn: boolean
   /** What was tried last to be told of it. */
   tried: Turn | null
@@ -42,13 +46,14 @@ export function createLedger(): WarningLedger {
   return {
     since: (code, subject) => find(code, subject)?.warning.since ?? null,
     level: (code, subject) => find(code, subject)?.warning.level ?? null,
-    restore(all) {
+    restore(all, now) {
       for (const { warning, toldAt } of all) {
         const known = entries.get(keyOf(warning))
         const since = Math.min(warning.since, known?.warning.since ?? Infinity)
         entries.set(keyOf(warning), {
           warning: { ...(known?.warning ?? warning), since },
-          alarmedAt: known?.alarmedAt ?? warning.since,
+          alarmedAt: known?.alarmedAt ?? now,
+          quietMs: quietAtStartMs,
           isOn: known?.isOn ?? false,
           tried: null,
           told: { at: toldAt, level: warning.level },
@@ -62,7 +67,7 @@ export function createLedger(): WarningLedger {
         const alarmedAt = one.level === 'info' ? (known?.alarmedAt ?? -Infinity) : now
         const warning = { ...one, since: known?.warning.since ?? now }
         const { told = null, tried = null } = known ?? {}
-        entries.set(keyOf(one), { warning, alarmedAt, isOn: true, tried, told })
+        entries.set(keyOf(one), { warning, alarmedAt, quietMs, isOn: true, tried, told })
       }
       for (const [key, entry] of entries) {
         if (entry.isOn && entry.warning.level !== 'info' && isPartial) entry.alarmedAt = now
@@ -100,6 +105,6 @@ function nextTurn(entry: Entry, now: number): Turn | null {
 }
 
 /** A clock that was set back says nothing. */
-function isOver({ alarmedAt }: Entry, now: number): boolean {
-  return now - alarmedAt >= quietMs || now < alarmedAt
+function isOver(entry: Entry, now: number): boolean {
+  return now - entry.alarmedAt >= entry.quietMs || now < entry.alarmedAt
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
-import type { AcceptPort, NewEvent, ViewPort } from '../inbox/port.ts'
+import type { OwnEventType } from '../../schema/own.ts'
+import type { AcceptPort, EventSummary, NewEvent, ViewPort } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
 import { firstIdOf, readOwnEvent, toOwnEvent, type ToldWarning, type Turn } from './own-events.ts'
 import type { Warning } from './port.ts'
@@ -25,13 +26,21 @@ export interface Notifier {
 }
 
 const hourMs = 3_600_000
-/** Notifications in an hour. */
+/** Notifications in an hour, and so many more that a warning has begun that is critical, or has become so. */
 const mostPerHour = 20
+const mostCritical = 5
 const mostOpen = 100
+/** Warnings that are looked through at a start, and their ends: one that is on for long has many newer ones before it. */
+const mostBegun = 2_000
+const mostEnds = 2 * mostBegun
+const pageSize = 200
+/** Of a list, before it is taken for complete: where few events match, a page comes back short. */
+const mostPages = 200
+const leftOutCode = 'notifications_left_out'
 /** While nothing can be stored. */
 const mostPending = 200
 
-/** At most 20 notifications in an hour, then one that says how many were left out. */
+/** At most 20 notifications in an hour, critical ones apart, then one that says how many were left out, at most once an hour. */
 export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOptions): Notifier {
   /** Of the last hour. */
   let sentAt: number[] = []
@@ -40,11 +49,30 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   let ends: ToldWarning[] = []
   /** Those that found no room: by code and subject. */
   const leftOut = new Set<string>()
+  let leftOutToldAt = -Infinity
   let hasFailed = false
 
-  function hasRoom(now: number): boolean {
-    sentAt = sentAt.filter((at) => now - at < hourMs && at <= now)
-    return sentAt.length < mostPerHour
+  const isOfLastHour = (at: number, now: number) => now - at < hourMs && at <= now
+
+  function hasRoom(now: number, most = mostPerHour): boolean {
+    sentAt = sentAt.filter((at) => isOfLastHour(at, now))
+    return sentAt.length < most
+  }
+
+  async function newestOf(type: OwnEventType, most: number): Promise<EventSummary[]> {
+    const found: EventSummary[] = []
+    let cursor: string | undefined
+    for (let pages = 0; pages < mostPages; pages++) {
+      const page = await inbox.events({
+        type,
+        limit: Math.min(pageSize, most - found.length),
+        ...(cursor !== undefined && { cursor }),
+      })
+      found.push(...page.data)
+      if (page.nextCursor === null || found.length >= most) break
+      cursor = page.nextCursor
+    }
+    return found
   }
 
   function send(told: ToldWarning, turn: Turn, now: number): void {
@@ -58,7 +86,9 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       const [next] = ends.splice(0, 1)
       if (next !== undefined) send(next, 'resolved', now)
     }
-    if (leftOut.size === 0 || !hasRoom(now)) return
+    // It takes the room of one that is still on, which without a limit would find none for ever.
+    if (leftOut.size === 0 || isOfLastHour(leftOutToldAt, now) || !hasRoom(now)) return
+    leftOutToldAt = now
     send({ warning: leftOutWarning(leftOut.size, now), toldAt: now }, 'begun', now)
     leftOut.clear()
   }
@@ -66,14 +96,17 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   return {
     async open() {
       const [begun, resolved] = await Promise.all([
-        inbox.events({ type: 'inbox.warning', limit: mostOpen }),
-        inbox.events({ type: 'inbox.resolved', limit: mostOpen }),
+        newestOf('inbox.warning', mostBegun),
+        newestOf('inbox.resolved', mostEnds),
       ])
-      sentAt = [...begun.data, ...resolved.data].map(({ receivedAt }) => receivedAt)
-      const over = new Set(resolved.data.map(({ id }) => firstIdOf(id)))
+      sentAt = [...begun, ...resolved].map(({ receivedAt }) => receivedAt)
+      const over = new Set(resolved.map(({ id }) => firstIdOf(id)))
       // Newest first, so of one that became critical this is what is found.
-      const newest = new Map(begun.data.toReversed().map(({ id }) => [firstIdOf(id), id]))
-      const ids = [...newest].filter(([first]) => !over.has(first)).map(([, id]) => id)
+      const newest = new Map(begun.toReversed().map(({ id }) => [firstIdOf(id), id]))
+      const ids = [...newest]
+        .filter(([first]) => !over.has(first) && !first.startsWith(`inbox:${leftOutCode}:`))
+        .map(([, id]) => id)
+        .slice(-mostOpen)
       const found = await Promise.all(
         ids.map(async (id) => readOwnEvent(id, (await inbox.event(id))?.raw ?? new Uint8Array())),
       )
@@ -81,14 +114,17 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     },
     tell(told, turn) {
       const now = clock.now()
+      const { code, subject, level } = told.warning
+      const key = `${code} ${subject}`
       catchUp(now)
-      if (hasRoom(now)) {
+      const isUrgent = turn !== 'resolved' && level === 'critical'
+      if (hasRoom(now, isUrgent ? mostPerHour + mostCritical : mostPerHour)) {
         send(told, turn, now)
+        leftOut.delete(key)
         return true
       }
       if (turn !== 'resolved') {
-        const { code, subject } = told.warning
-        if (leftOut.size < mostOpen) leftOut.add(`${code} ${subject}`)
+        if (leftOut.size < mostOpen) leftOut.add(key)
         return false
       }
       ends = [...ends, told].slice(-mostOpen)
@@ -116,7 +152,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
 
 function leftOutWarning(count: number, now: number): Warning {
   return {
-    code: 'notifications_left_out',
+    code: leftOutCode,
     subject: '',
     level: 'info',
     title: `${countText(count, 'notification was', 'notifications were')} left out`,

@@ -27,8 +27,8 @@ export interface OwnEventOptions {
 export function toOwnEvent({ warning, toldAt }: ToldWarning, turn: Turn, options: OwnEventOptions): NewEvent {
   const { at, consoleUrl } = options
   const { code, subject, level, title, text, since, href } = warning
-  const key = `inbox:${code}:${digestOf(subject)}`
-  const id = `${key}:${toldAt}${suffixes[turn]}`
+  const digest = digestOf(subject)
+  const id = `inbox:${code}:${digest}:${toldAt}${suffixes[turn]}`
   const type: OwnEventType = turn === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
   const createdAt = new Date(at).toISOString()
   const data: OwnEventData = {
@@ -47,7 +47,8 @@ export function toOwnEvent({ warning, toldAt }: ToldWarning, turn: Turn, options
     id,
     type,
     createdAt,
-    key,
+    // Without a colon: what is before one is the network of an event.
+    key: `inbox-${code}-${digest}`,
     network: null,
     address: null,
     raw,

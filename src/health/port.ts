@@ -18,14 +18,20 @@ export interface Warning {
   readonly href: string | null
 }
 
-/** Any 2xx within 5 s is a success to the sender (R43, R44, R79). */
+/**
+ * Any 2xx within 5 s is a success to the sender (R43, R44, R79). Of authentic deliveries and of what was refused with 503, also before
+ * its signature was looked at; what was refused for good may be of anybody, and is not among them.
+ */
 export interface SenderMeter {
   readonly windowMs: number
   readonly deliveries: number
   readonly acknowledged: number
   /** Answered with 2xx after 5 s. */
   readonly late: number
+  /** With 503. */
   readonly refused: number
+  /** Authentic, and answered 422 since they are no usable event (INBOX_UNUSABLE_STATUS). */
+  readonly unusable: number
   /** Null: there were none. */
   readonly successRate: number | null
   readonly p50Ms: number | null
@@ -47,7 +53,7 @@ export interface Meter {
   /** A delivery was answered with 2xx so long after its begin. */
   acknowledged(durationMs: number): void
   refused(code: string): void
-  /** Refused for good: no delivery. */
+  /** Refused for good, or never complete: whether it was a delivery is not known. */
   rejected(reason: string): void
   /** Of the last `windowMs`, at most an hour. */
   summary(windowMs: number): SenderMeter
@@ -68,7 +74,8 @@ export interface Silence {
   /** The 95th percentile of the times between two of them. */
   readonly usualMs: number
   readonly alarmAfterMs: number
-  readonly state: 'usual' | 'silent' | 'learning'
+  /** `gone`: silent for so long that it is taken as over for good. */
+  readonly state: 'usual' | 'silent' | 'learning' | 'gone'
 }
 
 export interface Candidate {
@@ -100,10 +107,14 @@ export interface Reconcile {
 
 /** Compares the trades that the service knows of with what is stored. */
 export interface Reconciler {
+  /** Whether there is access to the service, without which none can begin. */
+  readonly isConfigured: boolean
   /**
-   * Begins; what goes on is seen by `current`. Throws `bad_request` for a time that is empty or longer than 30 days, `already_running`
-   * where one is running, `api_not_configured` without access to the service.
+   * Whether one could begin: throws `bad_request` for a time that is empty or longer than 30 days, `already_running` where one is
+   * running, `api_not_configured` without access to the service.
    */
+  check(span: { readonly from: number; readonly to: number }): void
+  /** Begins; what goes on is seen by `current`. Throws as `check`. */
   start(span: { readonly from: number; readonly to: number }): Reconcile
   /** The last one of this process. */
   current(): Reconcile | null
@@ -116,7 +127,7 @@ export interface Reconciler {
 export interface HealthWatch {
   /** Most urgent first. */
   warnings(): readonly Warning[]
-  /** Those that are silent first. */
+  /** Those that are silent first, those that are gone last. */
   silences(): readonly Silence[]
   close(): Promise<void>
 }

@@ -69,9 +69,7 @@ export async function compareWallets({ inbox, api, wallets, span, signal, tally 
     if (seen.has(key)) return
     if (seen.size < mostRemembered) seen.add(key)
     tally.told((last) => ({ trades: last.trades + 1 }))
-    signal.throwIfAborted()
-    const { data } = await inbox.events({ q: txHash, limit: 1 })
-    if (data.length > 0) return
+    if (await isStored(txHash)) return
     const { timestamp } = trade
     tally.found({
       network,
@@ -80,6 +78,17 @@ export async function compareWallets({ inbox, api, wallets, span, signal, tally 
       tradedAt: safeText(timestamp, 40),
       summary: tradeText(trade),
     })
+  }
+
+  /** A page without an event that goes on behind it was cut short: nothing is known then. */
+  async function isStored(txHash: string): Promise<boolean> {
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      signal.throwIfAborted()
+      const page = await inbox.events({ q: txHash, limit: 1, ...(cursor !== undefined && { cursor }) })
+      if (page.data.length > 0) return true
+      cursor = page.nextCursor
+    }
+    return false
   }
 
   for (const wallet of wallets) {

@@ -2,6 +2,7 @@ import type { ApiClient } from '../client/index.ts'
 import { pause } from '../client/wait.ts'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
+import { mostWallets } from '../inbox/index-port.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
 import type { Reconcile, Reconciler } from './port.ts'
@@ -30,6 +31,10 @@ const notes = [
   'Wallets that no stored event was ever about are not known here and are not asked for.',
   'Events whose bodies were pruned cannot be searched, so trades of theirs may be among the candidates.',
 ] as const
+
+const cutNote =
+  `Only the ${mostWallets.toLocaleString('en-US')} wallets that events came of last are asked for; so many are known, and there may be ` +
+  'others, which are left out: trades of theirs are not among the candidates.'
 
 interface Job {
   record: Reconcile
@@ -77,9 +82,10 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
     try {
       await indexed(signal)
       const wallets = await inbox.knownWallets()
-      set(job, { wallets: wallets.length })
+      const isCut = wallets.length >= mostWallets
+      set(job, { wallets: wallets.length, notes: isCut ? [...notes, cutNote] : notes })
       const more = await compareWallets({ inbox, api, wallets, span: job.record, signal, tally })
-      set(job, { state: 'done', endedAt: clock.now(), notes: [...notes, ...more] })
+      set(job, { state: 'done', endedAt: clock.now(), notes: [...job.record.notes, ...more] })
     } catch (error) {
       if (signal.aborted) set(job, { state: 'cancelled', endedAt: clock.now() })
       else set(job, { state: 'failed', endedAt: clock.now(), error: safeText(messageOf(error)) })
@@ -88,20 +94,28 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
     log.info({ state, trades, requests, candidateCount, ...(error !== null && { error }) }, 'a reconcile has ended')
   }
 
+  /** Gives the access to the service that one would begin with. */
+  function check({ from, to }: { readonly from: number; readonly to: number }) {
+    if (!(to > from) || to - from > longestSpanMs)
+      throw new InboxError(
+        'bad_request',
+        'expected a time of more than nothing and at most 30 days: `from` before `to`',
+      )
+    if (last?.record.state === 'running')
+      throw new InboxError('already_running', 'a reconcile is running: wait for it, or cancel it')
+    if (client === null)
+      throw new InboxError(
+        'api_not_configured',
+        'there is no access to the service: set INBOX_API_URL and INBOX_API_KEY',
+      )
+    return client
+  }
+
   return {
+    isConfigured: client !== null,
+    check: (span) => void check(span),
     start({ from, to }) {
-      if (!(to > from) || to - from > longestSpanMs)
-        throw new InboxError(
-          'bad_request',
-          'expected a time of more than nothing and at most 30 days: `from` before `to`',
-        )
-      if (last?.record.state === 'running')
-        throw new InboxError('already_running', 'a reconcile is running: wait for it, or cancel it')
-      if (client === null)
-        throw new InboxError(
-          'api_not_configured',
-          'there is no access to the service: set INBOX_API_URL and INBOX_API_KEY',
-        )
+      const access = check({ from, to })
       stop = new AbortController()
       const begun: Reconcile = {
         id: ++ids,
@@ -124,7 +138,7 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
       const { signal } = stop
       const onRequest = () => set(job, { requests: job.record.requests + 1 })
       // One that was cancelled may not have ended yet.
-      running = Promise.all([running, run(job, client(signal, onRequest), signal)])
+      running = Promise.all([running, run(job, access(signal, onRequest), signal)])
       return begun
     },
     current: () => last?.record ?? null,

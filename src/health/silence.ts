@@ -13,12 +13,15 @@ const leastHistoryMs = hourMs
 const shortestAlarmMs = 10 * 60_000
 const usualFactor = 6
 const longestFactor = 3
+/** A silence that lasts so long, and so many times as long as until its alarm, is no fault any more: that type is over for good. */
+const shortestGoneMs = 7 * dayMs
+const goneFactor = 3
 /** A longest time between two that came only once in so long was no habit of the sender, but an outage. */
 const oddityMs = 30 * dayMs
 
 /**
  * How long each type of event has not come on each network, against how it usually comes; those that are silent first, then those
- * that have waited longest for their alarm. `gaps` are times in which nothing could be received: they are no silence.
+ * that have waited longest for their alarm, and last those that are gone: a type that was unsubscribed, a network that is over. `gaps` are times in which nothing could be received: they are no silence.
  *
  * The alarm comes after six times the 95th percentile of the times between two events, three times the longest of them, and ten
  * minutes, whichever is longest. At a steady random rate, where times are exponential, the first alone comes once in 60 million
@@ -32,7 +35,7 @@ export function findSilences(cadences: readonly Cadence[], gaps: readonly Span[]
     .toSorted((a, b) => ranks[a.state] - ranks[b.state] || shareOf(b) - shareOf(a))
 }
 
-const ranks = { silent: 0, usual: 1, learning: 2 }
+const ranks = { silent: 0, usual: 1, learning: 2, gone: 3 }
 
 const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alarmAfterMs
 
@@ -46,8 +49,13 @@ function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silenc
   )
   const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
   const isLearning = count < leastEvents || now - firstAt < leastHistoryMs
-  const state = isLearning ? 'learning' : silentMs > alarmAfterMs ? 'silent' : 'usual'
+  const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state }
+}
+
+function stateOf(silentMs: number, alarmAfterMs: number): Silence['state'] {
+  if (silentMs <= alarmAfterMs) return 'usual'
+  return silentMs > Math.max(shortestGoneMs, goneFactor * alarmAfterMs) ? 'gone' : 'silent'
 }
 
 /** `gaps[i]` counts times of up to 2^(i+1) seconds. */

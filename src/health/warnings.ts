@@ -1,6 +1,7 @@
 import type { Before, Found, ProcessFacts, StoredFacts } from './facts.ts'
 import { warningLevels } from './port.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
+import { findRejectionWarnings } from './rules/rejections.ts'
 import { findSecretWarnings } from './rules/secrets.ts'
 import { findSenderWarnings } from './rules/sender.ts'
 import { findLossWarnings, findStoreWarnings } from './rules/store.ts'
@@ -11,6 +12,7 @@ export const processCodes: ReadonlySet<string> = new Set([
   'deliveries_refused',
   'ack_slow',
   'success_rate',
+  'deliveries_rejected',
   'rejects_burst',
   'store_unwritable',
   'disk_low',
@@ -24,13 +26,14 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
   const found = [
     ...findStoreWarnings(facts, before),
     ...findSenderWarnings(facts, before),
+    ...findRejectionWarnings(facts, before),
     ...(stored === null
       ? []
       : [
           ...findLossWarnings(stored),
           ...findWorkWarnings(facts, stored, before),
           ...findArrivalWarnings(facts, stored),
-          ...findSecretWarnings(facts, stored),
+          ...findSecretWarnings(facts, stored, before),
         ]),
   ]
   return found.toSorted(byUrgency)

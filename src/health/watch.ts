@@ -62,6 +62,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       lastHour: meter.summary(hourMs),
       mismatches: meter.mismatches(latelyMs),
       mismatchesLastHour: meter.mismatches(hourMs),
+      rejections: meter.rejections(latelyMs),
       handlers: options.handlers(),
       shut: options.shut(),
       secretLabels: options.secretLabels(),
@@ -70,9 +71,9 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
 
   async function storedFacts(): Promise<StoredFacts | null> {
     try {
-      const found = await gatherStored(inbox, clock.now())
+      const found = await gatherStored(inbox, clock.now(), silences)
       // What the last process told comes first, or it would be told again.
-      if (!isRestored) ledger.restore(await notifier.open())
+      if (!isRestored) ledger.restore(await notifier.open(), clock.now())
       isRestored = true
       isUnreadable = false
       return found

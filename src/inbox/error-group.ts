@@ -5,5 +5,6 @@ const longest = 200
 /** The group of an error by its name and the first line of its message. Pure; the same for ever, since links hold it. */
 export function errorGroupOf({ name, message }: { readonly name: string; readonly message: string }): string {
   const [line = ''] = message.split('\n', 1)
-  return `${name}: ${line.slice(0, 1_000).replaceAll(changing, '#')}`.slice(0, longest)
+  // Half a character is no text that a link could hold.
+  return `${name}: ${line.slice(0, 1_000).replaceAll(changing, '#')}`.slice(0, longest).toWellFormed()
 }

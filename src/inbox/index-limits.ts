@@ -4,7 +4,7 @@ import type { ActivityQuery } from './index-port.ts'
 // What every index keeps at most.
 
 export const mostDrift = 500
-export const mostWallets = 10_000
+export { mostWallets } from './index-port.ts'
 /** Pairs of type and network that are told apart; further ones are counted under `otherKinds`. */
 export const mostKinds = 5_000
 export const otherKinds = '(others)'

@@ -82,6 +82,9 @@ export interface KnownWallet {
   readonly lastAt: number
 }
 
+/** So many wallets are known at most. */
+export const mostWallets = 10_000
+
 /** Reads of the index. Where it is off they find nothing; `indexStatus` says so. */
 export interface IndexPort {
   indexStatus(): Promise<IndexStatus>

@@ -1,7 +1,15 @@
 import { decodeCursorPair, encodeCursor } from './cursor.ts'
 import { errorGroupOf } from './error-group.ts'
 import type { MemoryRun } from './memory-runs.ts'
-import type { DeadFilter, DeadGroup, DeadLetter, DeadQuery, Page } from './port.ts'
+import {
+  mostDeadIds,
+  type DeadFilter,
+  type DeadGroup,
+  type DeadLetter,
+  type DeadQuery,
+  type DeadRunIds,
+  type Page,
+} from './port.ts'
 
 /** Views of the dead letters of a memory inbox. */
 export function createMemoryDead(dead: ReadonlyMap<number, MemoryRun>) {
@@ -29,10 +37,13 @@ export function createMemoryDead(dead: ReadonlyMap<number, MemoryRun>) {
         .flatMap((letters) => toGroup(letters) ?? [])
         .toSorted((a, b) => b.count - a.count || b.lastDiedAt - a.lastDiedAt)
     },
-    runIds: (filter: DeadFilter): number[] =>
-      newestFirst(filter)
-        .map(({ runId }) => runId)
-        .toSorted((a, b) => a - b),
+    runIds(filter: DeadFilter): DeadRunIds {
+      const found = newestFirst(filter).map(({ runId }) => runId)
+      return {
+        runIds: found.slice(0, mostDeadIds).toSorted((a, b) => a - b),
+        isComplete: found.length <= mostDeadIds,
+      }
+    },
   }
 }
 

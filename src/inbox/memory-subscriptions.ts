@@ -8,11 +8,12 @@ export function createMemorySubscriptions(
   const newest = () => all.findLast(({ state }) => state !== 'failed') ?? null
   return {
     newest,
-    begin(next: NewSubscription, replaces: number | null): Subscription | null {
+    begin(next: NewSubscription, replaces: number | null, by?: string): Subscription | null {
       if ((newest()?.id ?? null) !== replaces) return null
       const { digest, url, events, secretLabel, at } = next
       const begun = { digest, url, events: [...events], secretLabel, at }
       all.push({ ...begun, id: all.length + 1, state: 'begun', answer: null })
+      note('subscription.begin', { subscription: all.length, replaces }, by)
       return newest()
     },
     end(id: number, { state, answer }: SubscriptionEnd, by?: string): void {

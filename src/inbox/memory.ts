@@ -34,6 +34,8 @@ import { createRouteKeys } from './route-key.ts'
 import { createRouteTable } from './routes.ts'
 import { deriveEventStatus } from './status.ts'
 
+/** What the audit says of the runs of an act: of so few all of them, of more how many there were, and so many of them at the most. */
+const fewRuns = 500
 const mostNotedRuns = 1_000
 
 export interface MemoryInboxOptions {
@@ -374,9 +376,9 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
       assertOpen()
       return subscriptions.newest()
     },
-    async beginSubscription(next, replaces) {
+    async beginSubscription(next, replaces, by) {
       assertOpen()
-      return subscriptions.begin(next, replaces)
+      return subscriptions.begin(next, replaces, by)
     },
     async endSubscription(id, result, by) {
       assertOpen()
@@ -427,10 +429,11 @@ export function createMemoryInbox({ clock, rewakeMs = 5_000 }: MemoryInboxOption
   }
 }
 
-/** The audit has the run ids of an act, but of very many only the first. */
+/** The audit has the run ids of an act, but of very many only the first, and how many there were. */
 function noted(which: 'all' | readonly number[], count: number): { runs: typeof which; count?: number } {
-  if (which === 'all' || which.length <= mostNotedRuns) return { runs: which }
-  return { runs: which.toSorted((a, b) => a - b).slice(0, mostNotedRuns), count }
+  if (which === 'all') return { runs: which, count }
+  const runs = which.toSorted((a, b) => a - b)
+  return runs.length <= fewRuns ? { runs } : { runs: runs.slice(0, mostNotedRuns), count }
 }
 
 function hasEnded(state: RunState): boolean {

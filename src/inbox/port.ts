@@ -426,6 +426,15 @@ export interface DeadGroups {
   readonly isComplete: boolean
 }
 
+/** So many dead letters are found by a filter at once. */
+export const mostDeadIds = 100_000
+
+/** Run ids of dead letters, ascending. `isComplete`: false if there are more, of which these died last. */
+export interface DeadRunIds {
+  readonly runIds: readonly number[]
+  readonly isComplete: boolean
+}
+
 /** Bodies in quarantine with the same reason, verified by the same secret. */
 export interface QuarantineGroup {
   readonly reason: string
@@ -551,10 +560,12 @@ export interface AuditRecord {
     | 'replay.start'
     | 'replay.cancel'
     | 'gaps.acknowledge'
+    | 'subscription.begin'
     | 'subscription.register'
     | 'session.begin'
     | 'session.end'
     | 'reconcile.start'
+    | 'reconcile.cancel'
     | 'index.rebuild'
   readonly detail: Readonly<Record<string, unknown>>
   /** Who did it and from where, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
@@ -564,7 +575,7 @@ export interface AuditRecord {
 /** What is noted of acts that no other call notes. */
 export type NotedAction = Extract<
   AuditRecord['action'],
-  'session.begin' | 'session.end' | 'reconcile.start' | 'index.rebuild'
+  'session.begin' | 'session.end' | 'reconcile.start' | 'reconcile.cancel' | 'index.rebuild'
 >
 
 export interface HandlerStats extends RunCounts {
@@ -688,8 +699,8 @@ export interface ViewPort extends IndexPort {
   deadLetter(runId: number): Promise<DeadLetter | null>
   /** The largest first. */
   deadGroups(filter: DeadFilter): Promise<DeadGroups>
-  /** The run ids of all that a filter finds, ascending; at most 100,000. */
-  deadRunIds(filter: DeadFilter): Promise<readonly number[]>
+  /** The run ids of what a filter finds; at most `mostDeadIds`. */
+  deadRunIds(filter: DeadFilter): Promise<DeadRunIds>
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
@@ -782,7 +793,7 @@ export interface SubscriptionPort {
    * Begins one, durably, if the newest that has not failed is the one with the id `replaces`, or there is none and it is null.
    * Else nothing is done, and it gives null: somebody else was first. Not idempotent.
    */
-  beginSubscription(next: NewSubscription, replaces: number | null): Promise<Subscription | null>
+  beginSubscription(next: NewSubscription, replaces: number | null, by?: string): Promise<Subscription | null>
   /** Says how one that was begun has ended. Of one that has ended, or never was, nothing is changed. Idempotent. */
   endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
 }

@@ -8,14 +8,15 @@ import { safeText } from '../log.ts'
 export type HeaderReader = (rawHeaders: readonly string[]) => string | null
 
 /** Whoever may look at an event need not be trusted with what gives access: neither in a value nor in an address with a query. */
-const secretNames = /secret|token|signature|api[-_]?key|passw|credential|cookie|auth|session|jwt|cert|ur[il]$|^referer$/
+const secretNames =
+  /secret|token|signature|(?:^|[-_])sig(?:$|[-_])|hmac|digest|api[-_]?key|passw|credential|cookie|auth|session|jwt|cert|ur[il]$|^referer$/
 /**
  * Those that differ from delivery to delivery say nothing of how events come, and each would make a new set of headers, of which
  * only so many are kept: of the body (length), of the moment (date), of the request (its id, trace and attempt), and of the way
  * that it took (addresses and ids that proxies add).
  */
 const changingNames =
-  /^(?:content-length|content-digest|content-md5|digest|date|age|traceparent|tracestate|baggage|forwarded|cf-ray|x-vercel-id|x-azure-ref|x-cloud-trace-context|x-amzn-trace-id|x-b3-.*)$|(?:^|-)(?:id|ids|ip|for|port|time|timestamp|start|nonce|attempt|count|number)$/
+  /^(?:content-length|content-md5|date|age|idempotency-key|traceparent|tracestate|baggage|forwarded|cf-ray|x-vercel-id|x-azure-ref|x-cloud-trace-context|x-amzn-trace-id|x-b3-.*)$|(?:^|-)(?:id|ids|ip|for|port|time|timestamp|start|nonce|attempt|count|number|delivery)$/
 
 const longestName = 100
 const longestValue = 200

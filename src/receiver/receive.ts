@@ -115,8 +115,11 @@ async function bodyOf(
     return await readBody(request, { limitBytes, length })
   } catch (error) {
     const code = bodyError(error)
-    // Without one the client went away, or Node has answered it: nobody is left to tell.
-    return code === null ? null : refuse(code)
+    if (code !== null) return refuse(code)
+    // The client went away, or Node has answered it: nobody is left to tell.
+    options.observer.rejected('body_incomplete')
+    options.logReject(request, 'body_incomplete')
+    return null
   } finally {
     pressure.leaveBody(roomBytes)
   }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
 import { safeText } from '../log.ts'
 import { explain } from '../signature/explain.ts'
 import { readHeader } from '../signature/header-forms.ts'
@@ -20,7 +21,7 @@ export interface RefusedSample {
   readonly signature: string | undefined
 }
 
-const secretNames = /auth|cookie|cred|digest|key|pass|secret|session|sig|token/i
+const secretNames = /auth|cookie|cred|digest|hash|key|mac|pass|secret|session|sig|token/i
 const mostHeaders = 40
 const longest = { name: 60, value: 200, preview: 199 }
 
@@ -48,12 +49,17 @@ export function explainSample(
 
 /** What is shorter is no signature: to take it out of every text would leave nothing. */
 const shortest = 16
+/** What is longer is none either: to look for all that may be in it would take seconds, and a flood of them hours. */
+const longestSignature = 2_000
 
 /**
  * Takes out of texts what must not be shown: the signature that came, in whatever form, and every secret. A sender may have put
- * them anywhere: into another header, the path, the body.
+ * them anywhere: into another header, the path, the body. What came with a
+ * signature that is far too long is not shown, but for an address.
  */
 export function redactorOf(signature: string | undefined, secrets: readonly Secret[]): (text: string) => string {
+  if (signature !== undefined && signature.length > longestSignature)
+    return (text) => (text.length < shortest || isIP(text) !== 0 ? text : '[not shown]')
   const given = signature?.split(/[\s,;"'=]+/) ?? []
   const bytes = [
     ...(signature === undefined ? [] : readHeader(signature).map(({ digest }) => digest)),

@@ -2,8 +2,8 @@
 export interface Stream {
   /** Calls `listener` with the data of each event of a kind; gives back what ends that. */
   on(kind: string, listener: (data: unknown) => void): () => void
-  /** Calls `listener` with whether the connection is there, now and at each change. */
-  onState(listener: (isOpen: boolean) => void): () => void
+  /** Calls `listener` with whether the connection is there, and whether it was there or failed before, now and at each change. */
+  onState(listener: (isOpen: boolean, isAgain: boolean) => void): () => void
   /** Idempotent. */
   close(): void
 }
@@ -13,8 +13,9 @@ const retryMs = 3_000
 /** Opens the stream at `url`; the kinds are those the server names its events by. */
 export function createStream(url: string, kinds: readonly string[]): Stream {
   const listeners = new Map(kinds.map((kind) => [kind, new Set<(data: unknown) => void>()]))
-  const watchers = new Set<(isOpen: boolean) => void>()
+  const watchers = new Set<(isOpen: boolean, isAgain: boolean) => void>()
   let isOpen = false
+  let isAgain = false
   let timer: number | undefined
   let source = connect()
 
@@ -39,9 +40,12 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
   }
 
   function tell(state: boolean): void {
-    if (state === isOpen) return
-    isOpen = state
-    for (const watcher of watchers) watcher(state)
+    if (state !== isOpen) {
+      isOpen = state
+      for (const watcher of watchers) watcher(state, isAgain)
+    }
+    // Also where the first try failed: what was asked for meanwhile may have failed as well.
+    isAgain = true
   }
 
   return {
@@ -51,7 +55,7 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
     },
     onState(listener) {
       watchers.add(listener)
-      listener(isOpen)
+      listener(isOpen, isAgain)
       return () => watchers.delete(listener)
     },
     close() {

@@ -22,11 +22,12 @@ export function useStreamState(onReconnect?: () => void): boolean {
     newest.current = onReconnect
   })
   useEffect(() => {
-    let wasOpen = false
-    return stream?.onState((state) => {
+    // What came to the page during a break missed things as well.
+    let isFirst = true
+    return stream?.onState((state, isAgain) => {
       setOpen(state)
-      if (state && wasOpen) newest.current?.()
-      wasOpen ||= state
+      if (state && isAgain && !isFirst) newest.current?.()
+      isFirst = false
     })
   }, [stream])
   return isOpen

@@ -2,6 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { type ConformanceHarness, Stage, aQuarantined, anEvent, idsOf, loose, noRuns, ordered } from './stage.ts'
 import { readAll } from './views.ts'
 
+interface LargeAct {
+  readonly stage: Stage
+  readonly count: number
+  readonly act: () => Promise<number | null>
+  readonly action: string
+  readonly detailOf: (done: number) => object
+  readonly left: (stage: Stage) => Promise<number>
+}
+
 /** What an operator's acts promise. */
 export function describeActs(harness: ConformanceHarness): void {
   const actions = async (stage: Stage) => (await stage.inbox.audit({ limit: 99 })).data.map(({ action }) => action)
@@ -131,6 +140,118 @@ export function describeActs(harness: ConformanceHarness): void {
         expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([
           { action: 'gaps.acknowledge', at: acknowledgedAt, detail: { missingSeqs: 0, gaps: 1 } },
         ])
+      })
+    }
+  })
+
+  describe('an act on very many', () => {
+    const count = 1_703
+    /** It takes smaller steps. */
+    const few = 703
+    const by = 'operator (token) 127.0.0.1'
+    const dead = async () => {
+      const stage = await Stage.open(harness)
+      await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
+      await stage.dead(...(await stage.claim({ max: count })))
+      return { stage, runIds: (await stage.inbox.deadRunIds({})).runIds }
+    }
+    const leftDead = async ({ inbox }: Stage) => (await inbox.stats()).handlers[0]!.dead
+    /** What has to be there, the act, what its note says of it, and how much of it is left to do. */
+    const acts: Record<string, () => Promise<LargeAct>> = {
+      'requeueDead of all': async () => {
+        const { stage } = await dead()
+        const act = () => stage.inbox.requeueDead('all', by)
+        return {
+          stage,
+          count,
+          act,
+          action: 'dead.requeue',
+          detailOf: (done) => ({ runs: 'all', count: done }),
+          left: leftDead,
+        }
+      },
+      'requeueDead of many ids': async () => {
+        const { stage, runIds } = await dead()
+        const act = () => stage.inbox.requeueDead(runIds, by)
+        const runs = runIds.slice(0, 1_000)
+        return {
+          stage,
+          count,
+          act,
+          action: 'dead.requeue',
+          detailOf: (done) => ({ runs, count: done }),
+          left: leftDead,
+        }
+      },
+      'dropDead of all': async () => {
+        const { stage } = await dead()
+        const act = () => stage.inbox.dropDead('all', 'no', by)
+        const detailOf = (done: number) => ({ reason: 'no', runs: 'all', count: done })
+        return { stage, count, act, action: 'dead.drop', detailOf, left: leftDead }
+      },
+      dropOpenRuns: async () => {
+        const stage = await Stage.open(harness)
+        await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
+        const act = () => stage.inbox.dropOpenRuns('ordered', 'no', by)
+        const detailOf = (done: number) => ({ handler: 'ordered', reason: 'no', count: done })
+        return {
+          stage,
+          count,
+          act,
+          action: 'handler.drop',
+          detailOf,
+          left: async ({ inbox }) => (await inbox.stats()).handlers[0]!.ready,
+        }
+      },
+      prune: async () => {
+        const stage = await Stage.open(harness, [])
+        await stage.accept(...Array.from({ length: few }, (_, n) => anEvent(`e${n}`, { receivedAt: 1 })))
+        const act = async () => (await stage.inbox.prune({ receivedBefore: 2, maxBytes: null }, 'noted', by)).events
+        const left = async ({ inbox }: Stage) => {
+          const kept = await Promise.all(Array.from({ length: few }, (_, n) => inbox.event(`e${n}`)))
+          return kept.filter((event) => event?.pruned === false).length
+        }
+        return {
+          stage,
+          count: few,
+          act,
+          action: 'prune',
+          detailOf: (events) => ({ receivedBefore: 2, events, quarantined: 0 }),
+          left,
+        }
+      },
+    }
+
+    const notes = async ({ inbox }: Stage) =>
+      (await inbox.audit({ limit: 9 })).data.map((record) => ({ ...record, id: 0, at: 0 }))
+
+    test.each(Object.keys(acts))('is noted once, with how many it was: %s', async (name) => {
+      const { stage, count: all, act, action, detailOf, left } = await acts[name]!()
+      await using _stage = stage
+      expect(await act()).toBe(all)
+      expect(await left(stage)).toBe(0)
+      expect(await notes(stage)).toMatchObject([{ action, detail: detailOf(all), by }])
+      expect(await act()).toBe(0)
+    })
+
+    if (harness.crash) {
+      test.each(Object.keys(acts))('that is interrupted is noted with how far it came: %s', async (name) => {
+        const { stage, act, action, detailOf, left } = await acts[name]!()
+        await using _stage = stage
+        for (const rounds of [1, 2]) {
+          const before = await left(stage)
+          const notedBefore = (await notes(stage)).length
+          act().catch(() => {})
+          // Each is answered with a step of the act, or after it.
+          for (let round = 0; round < rounds; round += 1) await stage.done()
+          await stage.crash(name === 'prune' ? [] : [ordered])
+          const done = before - (await left(stage))
+          expect(done).toBeGreaterThan(0)
+          expect(done).toBeLessThan(before)
+          const found = await notes(stage)
+          expect(found).toHaveLength(notedBefore + 1)
+          expect(found[0]).toMatchObject({ action, detail: detailOf(done), by })
+        }
       })
     }
   })

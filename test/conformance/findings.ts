@@ -71,7 +71,7 @@ export function describeFindings(harness: ConformanceHarness): void {
         expect(paged).toEqual(data)
       }
       const runIds = data.map(({ runId }) => runId).toSorted((a, b) => a - b)
-      expect(await stage.inbox.deadRunIds(filter)).toEqual(runIds)
+      expect(await stage.inbox.deadRunIds(filter)).toEqual({ runIds, isComplete: true })
     })
 
     test('give no cursor when the last page is exactly full', async () => {
@@ -100,7 +100,7 @@ export function describeFindings(harness: ConformanceHarness): void {
 
     test('are in no group any more once they are requeued or dropped', async () => {
       await using stage = await withDead()
-      const runIds = await stage.inbox.deadRunIds({ group })
+      const { runIds } = await stage.inbox.deadRunIds({ group })
       expect(await stage.inbox.requeueDead(runIds)).toBe(8)
       expect((await stage.inbox.deadGroups({})).groups).toHaveLength(2)
       await stage.inbox.dropDead('all', 'x')
@@ -112,7 +112,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       const count = 1_203
       await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
       await stage.killReady({ max: count })
-      const runIds = await stage.inbox.deadRunIds({})
+      const { runIds } = await stage.inbox.deadRunIds({})
       expect(runIds).toHaveLength(count)
       expect(await stage.inbox.requeueDead(runIds.toReversed())).toBe(count)
       const [noted, ...others] = (await stage.inbox.audit({ limit: 9 })).data
@@ -235,7 +235,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       const { id } = await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false }, by)
       await inbox.cancelReplay(id, by)
       const registration = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
-      const begun = await inbox.beginSubscription(registration, null)
+      const begun = await inbox.beginSubscription(registration, null, by)
       await inbox.endSubscription(begun!.id, { state: 'registered', answer: null }, by)
       await inbox.prune({ receivedBefore: 0, maxBytes: null }, 'noted', by)
       await inbox.note('reconcile.start', { from: 1, to: 2 }, by)
@@ -253,6 +253,7 @@ export function describeFindings(harness: ConformanceHarness): void {
           'quarantine.drop',
           'replay.start',
           'replay.cancel',
+          'subscription.begin',
           'subscription.register',
           'prune',
           'reconcile.start',

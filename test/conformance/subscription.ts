@@ -75,6 +75,22 @@ export function describeSubscription(harness: ConformanceHarness): void {
       expect(await inbox.subscription()).toMatchObject({ id: 1, state: 'registered', answer: 'first' })
       expect((await inbox.audit({ limit: 9 })).data).toMatchObject([
         { action: 'subscription.register', detail: { subscription: 1, state: 'registered' } },
+        { action: 'subscription.begin' },
+      ])
+    })
+
+    test('stands in the audit when it is begun, with what it replaces and who did it; one that was not begun does not', async () => {
+      await using stage = await Stage.open(harness)
+      const { inbox } = stage
+      const by = 'operator (token) 127.0.0.1'
+      await inbox.beginSubscription(wanted('a'), 7, by)
+      await inbox.beginSubscription(wanted('a'), null)
+      await inbox.beginSubscription(wanted('b'), 1, by)
+      await inbox.beginSubscription(wanted('c'), 1, by)
+      const { data } = await inbox.audit({ limit: 9 })
+      expect(data.map(({ action, detail, by: who }) => [action, detail, who])).toEqual([
+        ['subscription.begin', { subscription: 2, replaces: 1 }, by],
+        ['subscription.begin', { subscription: 1, replaces: null }, null],
       ])
     })
 

@@ -41,6 +41,21 @@ describe.skipIf(!hasBrowser)('one event in the console (needs Chromium: set CHRO
     expect(await page.title()).toBe('Event – Inbox')
   })
 
+  test('a dead run says that a replay has done its work since, as soon as one has', async () => {
+    const dead = detail.runs.find(({ state }) => state === 'dead')!
+    const replayed = { ...dead, run_id: 40, state: 'running', replay: 3 } as const
+    const of = (run: object) => ok({ ...detail, runs: [...detail.runs, run] })
+    const page = await on.visit(path, { [calls.detail]: of(replayed) })
+    const first = page.getByRole('article', { name: dead.handler, exact: true }).first()
+    await page.getByText('replay 3', { exact: true }).waitFor()
+    expect(await page.getByText('replayed: done').count()).toBe(0)
+    await page.getByText('live', { exact: true }).waitFor()
+    on.api.answer(calls.detail, of({ ...replayed, state: 'done' }))
+    on.api.publish('changed', { what: ['handlers'] })
+    await first.getByText('replayed: done').waitFor()
+    expect(await page.getByText('replayed: done').count()).toBe(1)
+  })
+
   test('what is no address of its network leads to no explorer', async () => {
     const data = { wallet_address: '0x12', token_address: 'javascript:alert(1)', tx_hash: wallet, network: 'ethereum' }
     const page = await on.visit(path, {
@@ -140,8 +155,8 @@ describe.skipIf(!hasBrowser)('one event in the console (needs Chromium: set CHRO
 
   test('its dead letters are requeued, or dropped with a reason, and the page shows what became of it', async () => {
     const page = await on.visit(path)
-    on.api.answer('POST /dead-letters/requeue', ok({ requeued: 1 }))
-    on.api.answer('POST /dead-letters/drop', ok({ dropped: 1 }))
+    on.api.answer('POST /dead-letters/requeue', ok({ requeued: 1, complete: true }))
+    on.api.answer('POST /dead-letters/drop', ok({ dropped: 1, complete: true }))
     await asked(page, 'ledger').waitFor()
     expect(await page.getByRole('button', { name: /^Requeue/ }).count()).toBe(1)
     await page.getByRole('button', { name: 'Drop ledger' }).click()

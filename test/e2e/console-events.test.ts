@@ -251,6 +251,23 @@ describe.skipIf(!hasBrowser)('the events in the console (needs Chromium: set CHR
     expect(on.api.asked).toEqual([])
   })
 
+  test('types of the inbox itself are offered, and any other one is typed and kept in the address', async () => {
+    const page = await on.visit('/events')
+    const type = page.getByLabel('Type', { exact: true })
+    await type.selectOption('inbox.warning')
+    await page.waitForURL(/#\/events\?type=inbox\.warning$/)
+    await type.selectOption('another type …')
+    const other = page.getByLabel('Another type')
+    await other.fill('token.burned')
+    await other.press('Enter')
+    await page.waitForURL(/#\/events\?type=token\.burned$/)
+    await page.reload()
+    expect(await other.inputValue()).toBe('token.burned')
+    await type.selectOption('inbox.resolved')
+    await page.waitForURL(/#\/events\?type=inbox\.resolved$/)
+    expect(await other.count()).toBe(0)
+  })
+
   test('no events, none of these filters, and a list that cannot be loaded each say what to do', async () => {
     const none = ok({ data: [], next_cursor: null, searched_to: null })
     const page = await on.visit('/events', { 'GET /events': none })
@@ -258,7 +275,7 @@ describe.skipIf(!hasBrowser)('the events in the console (needs Chromium: set CHR
     await expectForEverybody(page)
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByLabel('Status').selectOption('dead')
-    await page.getByText('No event is of these filters').waitFor()
+    await page.getByText('No event matches these filters').waitFor()
     await live(page)
     on.api.answer('GET /events', ok({ data: [summaryOf(1)], next_cursor: null, searched_to: null }))
     await page.getByRole('button', { name: 'Show all events' }).click()
@@ -271,7 +288,7 @@ describe.skipIf(!hasBrowser)('the events in the console (needs Chromium: set CHR
     on.forget()
     on.api.answer('GET /events', none)
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('No event is of these filters').waitFor()
+    await page.getByText('No event matches these filters').waitFor()
   })
 
   test('is well for everybody, on a phone too, and asks nobody but the inbox', async () => {

@@ -13,10 +13,20 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
 
   test('the sign-in says where the token is, why one was refused, and leads to the page that was asked for', async () => {
     const page = await on.visit('/audit', { 'GET /session': signedOut })
-    await page.getByText('Printed by serve, or in the file beside the database.').waitFor()
+    await page
+      .getByText('INBOX_ADMIN_TOKEN, or the file <database>.admin-token beside the database; npm start prints that')
+      .waitFor()
     expect(await page.title()).toBe('Sign in – Inbox')
     await expectForEverybody(page)
     await page.setViewportSize({ width: 1280, height: 900 })
+
+    await page.getByLabel('Token', { exact: true }).fill('  ')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('there are only blanks').waitFor()
+    await page.getByLabel('Token', { exact: true }).fill('x'.repeat(1_025))
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('at most 1,024 characters, and this has 1,025').waitFor()
+    expect(on.api.asked).toEqual([])
 
     on.api.answer('POST /session', failed(401, 'unauthorized', 'this is no token of this inbox'))
     await page.getByLabel('Token', { exact: true }).fill(' wrong ')
@@ -122,6 +132,32 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByText('reconnecting', { exact: true }).waitFor()
     on.api.answer('GET /stream', null)
     await page.getByText('live', { exact: true }).waitFor()
+    on.forget()
+  })
+
+  test('a page that was opened during an outage has its answers once the stream is there', async () => {
+    const gone = failed(503, 'unavailable', 'the store is starting')
+    const mend = () => {
+      on.forget()
+      on.api.answer('GET /audit', ok({ data: [], next_cursor: null }))
+      on.api.answer('GET /stream', null)
+    }
+    const page = await on.visit('/audit', { 'GET /stream': gone, 'GET /audit': gone })
+    await page.getByRole('alert').getByText('the store is starting').waitFor()
+    mend()
+    await page.getByText('Nobody has done anything yet').waitFor()
+
+    // Also one that another page led to, whose stream was there before.
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByText('live', { exact: true }).waitFor()
+    on.api.answer('GET /stream', gone)
+    on.api.answer('GET /audit', gone)
+    on.api.breakStreams()
+    await page.getByText('reconnecting', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('alert').getByText('the store is starting').waitFor()
+    mend()
+    await page.getByText('Nobody has done anything yet').waitFor()
     on.forget()
   })
 

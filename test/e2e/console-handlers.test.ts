@@ -123,6 +123,11 @@ describe.skipIf(!hasBrowser)('the handlers in the console (needs Chromium: set C
     console.api.answer('PATCH /handlers/ledger', done)
     await dialogOf(page).getByRole('button', { name: 'Set it' }).click()
     await dialogOf(page).waitFor({ state: 'detached' })
+    const set = handlerOf('ledger', { set_concurrency: 2 })
+    const inForce = { ...set, settings: { ...set.settings!, concurrency: 2 } }
+    console.api.answer('GET /handlers', ok({ ...handlers, data: [inForce] }))
+    await page.reload()
+    await panel(page, 'ledger').getByText('Somebody set its concurrency to 2; it says 8 itself.').waitFor()
     await open()
     await dialogOf(page).getByRole('button', { name: 'As it says itself: 8' }).click()
     await dialogOf(page).waitFor({ state: 'detached' })
@@ -132,6 +137,21 @@ describe.skipIf(!hasBrowser)('the handlers in the console (needs Chromium: set C
       { concurrency: null },
     ])
   })
+
+  test.each(['-5', '0', '10001'])(
+    'a concurrency of %s is refused in words, and not taken for another',
+    async (typed) => {
+      const page = await console.visit('/handlers', answers)
+      await page.getByRole('button', { name: 'Concurrency of ledger' }).click()
+      const field = dialogOf(page).getByLabel('Runs at once')
+      await field.fill(typed)
+      await field.blur()
+      expect(await field.inputValue()).toBe(typed)
+      await dialogOf(page).getByRole('button', { name: 'Set it' }).click()
+      await dialogOf(page).getByText('Give a whole number from 1 to 10,000.').waitFor()
+      expect(console.api.asked).toEqual([])
+    },
+  )
 
   test('the open runs of one that is gone are dropped with a reason, and of no other', async () => {
     const page = await console.visit('/handlers', { ...answers, 'POST /handlers/old-one/drop': done })

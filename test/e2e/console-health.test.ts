@@ -177,6 +177,35 @@ describe.skipIf(!hasBrowser)('health in the console (needs Chromium: set CHROMIU
     await page.waitForURL(/#\/health\?silences=usual$/)
     await page.getByLabel('Which silences').selectOption('learning')
     await page.getByText('No such silences').waitFor()
+    const [silence] = health.silences
+    console.api.answer('GET /health', ok({ ...health, silences: [{ ...silence!, state: 'gone' }, ...health.silences] }))
+    console.api.publish('changed', { what: ['health'] })
+    await page.getByLabel('Which silences').selectOption('gone')
+    await rows.getByText('gone', { exact: true }).waitFor()
+    expect(await rows.count()).toBe(1)
+    await page.getByLabel('Which silences').selectOption('')
+    expect(await rows.last().textContent()).toContain('gone')
+  })
+
+  test('without access to the service there is no form, but what to set', async () => {
+    const page = await console.visit('/health', {
+      ...answers,
+      'GET /health': ok({ ...health, reconcile_configured: false }),
+    })
+    await page.getByText(/set INBOX_API_URL and INBOX_API_KEY, and start/).waitFor()
+    expect(await page.getByRole('form', { name: 'Reconcile a time' }).count()).toBe(0)
+  })
+
+  test('an index that is current and yet behind is said to be catching up, one that is a little behind is not', async () => {
+    const of = (lagMs: number) =>
+      ok({ ...health, index: { ...health.index, state: 'current', behind: 170, lag_ms: lagMs } })
+    const page = await console.visit('/health', { ...answers, 'GET /health': of(2_000) })
+    await page.getByText('170', { exact: true }).waitFor()
+    expect(await page.getByText('catching up').count()).toBe(0)
+    await page.getByText('live', { exact: true }).waitFor()
+    console.api.answer('GET /health', of(2_001))
+    console.api.publish('changed', { what: ['health'] })
+    await page.getByText('catching up').waitFor()
   })
 
   test('the index is rebuilt after a question; how it stands and where the inbox is registered are told', async () => {

@@ -132,6 +132,34 @@ describe.skipIf(!hasBrowser)('the overview of the console (needs Chromium: set C
     expect(await page.getByText('No event has come yet').count()).toBe(0)
   })
 
+  test.each([
+    ['http://0.0.0.0:9090/in', 'http://127.0.0.1:9090/in', 'to the address that is set'],
+    ['https://[::]:9443/in', "'https://[::1]:9443/in'", 'to the address that is set'],
+    ['http://127.0.0.1:0/in', 'http://127.0.0.1:PORT/in', 'at the address in the log line listening'],
+  ])('the first test goes where the receiver is: %s', async (value, url, where) => {
+    const row = { name: 'webhook address', value, source: 'environment', secret: false }
+    const page = await console.visit('/', {
+      ...answers,
+      'GET /overview': ok({ ...overview, events: 0 }),
+      'GET /settings': ok({ settings: [row], secrets: [] }),
+    })
+    const command = `onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`
+    await page.getByText(command, { exact: true }).waitFor()
+    await page.getByText(where).waitFor()
+  })
+
+  test('it is asked for once at the start, and anew when its page is opened later', async () => {
+    const page = await console.visit('/', answers)
+    const asked = () => console.api.read.filter((path) => path === '/overview').length
+    await page.getByRole('img', { name: /^Events by type/ }).waitFor()
+    expect(asked()).toBe(1)
+    await page.getByRole('link', { name: 'Settings' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+    expect(asked()).toBe(1)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await until(() => asked() === 2, 'the overview to be asked for')
+  })
+
   test('what cannot be asked for says why, and comes with another try; charts without anything say so', async () => {
     const page = await console.visit('/', {
       ...answers,

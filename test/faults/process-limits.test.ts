@@ -34,7 +34,7 @@ async function examine(sidecar: Sidecar, client: RecordingClient): Promise<Findi
 }
 
 test('out of file descriptors it closes what it cannot take, goes on with what it has, and recovers', async () => {
-  await using sidecar = await Sidecar.start({ command: under('ulimit -n 60'), handlers })
+  await using sidecar = await Sidecar.start({ command: under('ulimit -n 80'), handlers })
   const { port } = new URL(sidecar.url)
   using client = new RecordingClient({ url: () => sidecar.url, connections: 1 })
   expect(await client.deliver(anEvent('before'))).toMatchObject({ answer: 200 })

@@ -24,6 +24,8 @@ const signatureHeader = 'x-service-signature'
 function fakeReconciler(): Reconciler {
   let current: Reconcile | null = null
   return {
+    isConfigured: true,
+    check: () => {},
     start: ({ from, to }) =>
       (current = {
         id: 1,
@@ -230,17 +232,22 @@ test(
     const filter = { handler: 'trades', group }
     expect(await call({ id: 'requeueDeadLetters', body: { filter, dryRun: true } })).toEqual({
       requeued: 3,
+      complete: true,
       dry_run: true,
     })
-    expect(await call({ id: 'requeueDeadLetters', body: { run_ids: [ids.dead] } })).toEqual({ requeued: 1 })
+    const requeued = await call({ id: 'requeueDeadLetters', body: { run_ids: [ids.dead] } })
+    expect(requeued).toEqual({ requeued: 1, complete: true })
     expect(
       await call({ id: 'dropDeadLetters', body: { run_ids: [ids.dead, ids.other], reason: 'gone', dryRun: true } }),
     ).toEqual({
       dropped: 1,
+      complete: true,
       dry_run: true,
     })
-    expect(await call({ id: 'dropDeadLetters', body: { filter, reason: 'gone' } })).toEqual({ dropped: 2 })
-    expect(await call({ id: 'dropDeadLetters', body: { filter, reason: 'gone' } })).toEqual({ dropped: 0 })
+    for (const dropped of [2, 0]) {
+      const answer = await call({ id: 'dropDeadLetters', body: { filter, reason: 'gone' } })
+      expect(answer).toEqual({ dropped, complete: true })
+    }
 
     await call({ id: 'listQuarantine', query: '?reason=not_json' })
     await call({ id: 'groupQuarantine' })
@@ -249,6 +256,7 @@ test(
     const retried = await call({ id: 'retryQuarantine', body: { filter: { reason: 'not_json' } } })
     expect(retried).toMatchObject({ accepted: 0, still_unusable: 4 })
     await call({ id: 'retryQuarantine', body: { ids: ['sha256:00'] }, status: 404 })
+    expect(await call({ id: 'dropQuarantine', body: { ids: ['sha256:00'], reason: 'a test' } })).toEqual({ dropped: 0 })
     expect(await call({ id: 'dropQuarantine', body: { ids: ids.body.slice(0, 1), reason: 'a test' } })).toEqual({
       dropped: 1,
     })
@@ -299,6 +307,7 @@ test(
     await call({ id: 'startReconcile', body: { from: '2026-01-31' }, status: 400 })
     await call({ id: 'getReconcile' })
     await call({ id: 'cancelReconcile' })
+    await call({ id: 'cancelReconcile' })
     await call({ id: 'rebuildIndex' })
 
     const subscription = {
@@ -342,7 +351,9 @@ test(
       'replay.start',
       'replay.cancel',
       'reconcile.start',
+      'reconcile.cancel',
       'index.rebuild',
+      'subscription.begin',
       'subscription.register',
       'prune',
     ])

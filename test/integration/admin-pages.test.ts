@@ -10,12 +10,15 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+const large = `export const text = '${'x'.repeat(5_000)}'`
+
 /** The admin side with a built console of two files. */
 async function startWithConsole() {
   const dir = await createTempDir()
   await mkdir(join(dir.path, 'assets'))
   await writeFile(join(dir.path, 'index.html'), '<!doctype html><title>console</title>')
   await writeFile(join(dir.path, 'assets/index-Ab1.js'), 'export {}')
+  await writeFile(join(dir.path, 'assets/large-Ab1.js'), large)
   const stage = await startAdmin({ more: { pages: await createConsolePages(dir.path) } })
   return {
     ...stage,
@@ -47,6 +50,23 @@ test('the files of the console need no credential, and are served with a policy 
     const head = await stage.send(path, { method: 'HEAD' })
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', String(text.length)])
   }
+})
+
+test('a large file goes packed to whom takes gzip, and as it is to all others', async () => {
+  await using stage = await startWithConsole()
+  const path = '/assets/large-Ab1.js'
+  const sizeFor = async (encoding?: string) => {
+    const headers = encoding === undefined ? {} : { 'Accept-Encoding': encoding }
+    const head = await stage.send(path, { method: 'HEAD', headers })
+    expect(head.headers['vary']).toBe('Accept-Encoding')
+    return [head.headers['content-encoding'], Number(head.headers['content-length']) < large.length]
+  }
+  for (const taking of ['gzip', 'br, GZIP;q=0.5', 'deflate,gzip '])
+    expect(await sizeFor(taking)).toEqual(['gzip', true])
+  for (const other of [undefined, 'br', 'gzip;q=0', 'gzip; q=0.0, br', 'xgzip'])
+    expect(await sizeFor(other)).toEqual([undefined, false])
+  // As a browser does: fetch asks for gzip, and unpacks it.
+  expect(await (await fetch(`http://127.0.0.1:${stage.port}${path}`)).text()).toBe(large)
 })
 
 test('nothing else is served without a credential, and the answers of the API keep the policy that allows nothing', async () => {

@@ -6,17 +6,20 @@ import { expect, test } from 'vitest'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock } from '../../src/clock.ts'
+import { InboxError } from '../../src/errors.ts'
+import type { Reconcile, Reconciler } from '../../src/health/port.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { readAdminDocument, type AdminOperation } from '../support/admin-document.ts'
+import { eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { counts } from '../counts.ts'
-import { adminToken, setUpAdmin } from './admin-app.ts'
+import { adminToken, setUpAdmin, type AppSetup } from './admin-app.ts'
 
 const limitMs = 10_000
 
-async function startOver(inbox: Inbox) {
-  const { app, admin } = setUpAdmin({ inbox })
+async function startOver(inbox: Inbox, more: AppSetup['more'] = {}) {
+  const { app, admin } = setUpAdmin({ inbox, more })
   app.listen(0, '127.0.0.1')
   await once(app, 'listening')
   const base = `http://127.0.0.1:${(app.address() as AddressInfo).port}/api/v1`
@@ -277,10 +280,11 @@ test('more than a page of what a filter finds is acted on at once, and nothing e
     JSON.parse((await stage.send('POST', path, JSON.stringify(body))).text)
 
   const filter = { group: 'TerminalError: no pair # at #' }
-  expect(await post('/dead-letters/requeue', { filter, dryRun: true })).toEqual({ requeued: 450, dry_run: true })
-  expect(await post('/dead-letters/requeue', { all: true, dryRun: true })).toEqual({ requeued: 451, dry_run: true })
-  expect(await post('/dead-letters/requeue', { filter })).toEqual({ requeued: 450 })
-  expect(await post('/dead-letters/requeue', { filter })).toEqual({ requeued: 0 })
+  const requeue = (body: object) => post('/dead-letters/requeue', body)
+  expect(await requeue({ filter, dryRun: true })).toEqual({ requeued: 450, complete: true, dry_run: true })
+  expect(await requeue({ all: true, dryRun: true })).toEqual({ requeued: 451, complete: true, dry_run: true })
+  expect(await requeue({ filter })).toEqual({ requeued: 450, complete: true })
+  expect(await requeue({ filter })).toEqual({ requeued: 0, complete: true })
   const reason = 'not_json'
   const drop = { filter: { reason }, reason: 'tests' }
   expect(await post('/quarantine/drop', { ...drop, dryRun: true })).toEqual({ dropped: 450, dry_run: true })
@@ -288,4 +292,120 @@ test('more than a page of what a filter finds is acted on at once, and nothing e
   expect(await post('/quarantine/drop', drop)).toEqual({ dropped: 0 })
   const { handlers, quarantined } = await inbox.stats()
   expect([handlers[0]?.dead, quarantined]).toEqual([1, 1])
+})
+
+test('where a filter finds more dead letters than are acted on at once, the answers say so', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const [first = 0] = await giveUp(inbox, ['a', 'b'])
+  await using stage = await startOver({ ...inbox, deadRunIds: async () => ({ runIds: [first], isComplete: false }) })
+  const post = async (path: string, body: object) =>
+    JSON.parse((await stage.send('POST', path, JSON.stringify(body))).text)
+  const filter = { handler: 'trades' }
+  const reason = 'a test'
+  const more = { complete: false }
+  expect(await post('/dead-letters/requeue', { filter, dryRun: true })).toEqual({ requeued: 1, ...more, dry_run: true })
+  expect(await post('/dead-letters/drop', { filter, reason, dryRun: true })).toEqual({
+    dropped: 1,
+    ...more,
+    dry_run: true,
+  })
+  expect(await post('/dead-letters/requeue', { filter })).toEqual({ requeued: 1, ...more })
+  expect(await post('/dead-letters/drop', { filter, reason })).toEqual({ dropped: 0, ...more })
+  expect(await post('/dead-letters/drop', { all: true, reason })).toEqual({ dropped: 1, complete: true })
+})
+
+test('of bodies that are to be tried again one that is not in quarantine is 404, and nothing is done; to drop it again is no mistake', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const known = eventBytes({ id: 'evt_1' })
+  const bodies = [quarantinedOf(known), quarantinedOf(Buffer.from('b'))]
+  await inbox.accept(bodies)
+  await using stage = await startOver(inbox)
+  const [a = '', b = ''] = bodies.map(({ id }) => id)
+  const post = (path: string, body: object) => stage.send('POST', path, JSON.stringify(body))
+  const ids = [a, 'sha256:00', b]
+  const message = 'there is no body in quarantine with the id sha256:00: nothing was done'
+  for (const [path, more] of [
+    ['/quarantine/retry', {}],
+    ['/quarantine/retry', { dryRun: true }],
+  ] as const) {
+    const { status, text } = await post(path, { ids, ...more })
+    expect([path, status, JSON.parse(text)]).toEqual([path, 404, { error: { code: 'not_found', message } }])
+  }
+  expect((await inbox.stats()).quarantined).toBe(2)
+  expect(await inbox.event('evt_1')).toBeNull()
+  expect((await inbox.audit({ limit: 9 })).data).toEqual([])
+  expect(JSON.parse((await post('/quarantine/retry', { ids: [a, b, a] })).text)).toMatchObject({
+    accepted: 1,
+    still_unusable: 1,
+  })
+  const drop = { ids, reason: 'a test' }
+  expect(JSON.parse((await post('/quarantine/drop', { ...drop, dryRun: true })).text)).toMatchObject({ dropped: 1 })
+  expect(JSON.parse((await post('/quarantine/drop', drop)).text)).toEqual({ dropped: 1 })
+  expect(JSON.parse((await post('/quarantine/drop', drop)).text)).toEqual({ dropped: 0 })
+})
+
+test('a comparison with the service that cannot be noted, or may not begin, is neither begun nor noted', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const noted: string[] = []
+  let isFull = true
+  let isNoting = () => {}
+  let mayNote: Promise<void> = Promise.resolve()
+  const started: object[] = []
+  let refusal: InboxError | null = null
+  const note: Inbox['note'] = async (action) => {
+    if (isFull) throw new InboxError('store_full', 'the disk is full')
+    isNoting()
+    await mayNote
+    noted.push(action)
+  }
+  const reconciler: Reconciler = {
+    isConfigured: true,
+    check() {
+      if (refusal !== null) throw refusal
+    },
+    start({ from, to }) {
+      expect(noted).toHaveLength(started.length + 1)
+      const begun = { ...reconcileOf(from, to), id: started.length + 1 }
+      started.push(begun)
+      return begun
+    },
+    current: () => null,
+    cancel: () => null,
+    close: async () => {},
+  }
+  await using stage = await startOver({ ...inbox, note }, { reconciler })
+  const begin = async () => (await stage.send('POST', '/reconcile', '{"from":"2026-01-30","to":"2026-01-31"}')).status
+  expect([await begin(), started.length]).toEqual([503, 0])
+  isFull = false
+  refusal = new InboxError('already_running', 'one is running')
+  expect([await begin(), noted, started.length]).toEqual([409, [], 0])
+  refusal = null
+  const noting = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  isNoting = noting.resolve
+  mayNote = gate.promise
+  const first = begin()
+  await noting.promise
+  expect(await begin()).toBe(409)
+  gate.resolve()
+  expect(await first).toBe(202)
+  expect([noted, started.length]).toEqual([['reconcile.start'], 1])
+  expect(await begin()).toBe(202)
+})
+
+const reconcileOf = (from: number, to: number): Reconcile => ({
+  id: 1,
+  state: 'running',
+  from,
+  to,
+  startedAt: to,
+  endedAt: null,
+  wallets: 0,
+  walletsDone: 0,
+  trades: 0,
+  requests: 0,
+  error: null,
+  notes: [],
+  candidates: [],
+  candidateCount: 0,
 })

@@ -260,6 +260,20 @@ test('each list is told of when it changed, and only then', async () => {
   await inbox.close()
 })
 
+test('an act that is counted up in the audit while it goes on is told of', async () => {
+  const inbox = createMemoryInbox({ clock: createTestClock() })
+  let count = 500
+  const audit: (typeof inbox)['audit'] = async () => ({
+    data: [{ id: 1, at: 0, action: 'dead.requeue', detail: { runs: 'all', count }, by: null }],
+    nextCursor: null,
+  })
+  const watch = watchChanges(() => readMarks({ inbox: { ...inbox, audit } }))()
+  expect([await watch(), await watch()]).toEqual([null, null])
+  count = 1_000
+  expect([await watch(), await watch()]).toEqual([{ what: ['audit'] }, null])
+  await inbox.close()
+})
+
 test('of a mark that is not there nothing is told', async () => {
   const marks: Marks[] = [{ health: '1' }, { health: '1' }]
   const watch = watchChanges(async () => marks.shift() ?? {})()

@@ -265,10 +265,10 @@ test('dead letters are listed and requeued, by number or all of them, and a seco
     error: { name: 'TerminalError', message: 'no such pair' },
   })
   const requeue = (body: object) => post(app, '/api/v1/dead-letters/requeue').send(body).expect(200)
-  expect((await requeue({ run_ids: [runs[0]] })).body).toEqual({ requeued: 1 })
+  expect((await requeue({ run_ids: [runs[0]] })).body).toEqual({ requeued: 1, complete: true })
   expect((await inbox.stats()).handlers[0]).toMatchObject({ ready: 1, dead: 2 })
-  expect((await requeue({ all: true })).body).toEqual({ requeued: 2 })
-  expect((await requeue({ all: true })).body).toEqual({ requeued: 0 })
+  expect((await requeue({ all: true })).body).toEqual({ requeued: 2, complete: true })
+  expect((await requeue({ all: true })).body).toEqual({ requeued: 0, complete: true })
   expect((await get(app, '/api/v1/dead-letters')).body).toEqual({ data: [], next_cursor: null })
 })
 

@@ -191,26 +191,30 @@ test('the list of handlers says how much of what was stored a new one has been g
   expect((await run(['handlers', 'list'])).out).toMatch(/^late +not loaded, backfill 66 % +- +0 +1000 /m)
 })
 
-test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
-  await fill()
-  const commands = [
-    ['events', 'list', '--json'],
-    ['events', 'list', '--limit', '2'],
-    ['events', 'show', 'evt_1'],
-    ['events', 'show', 'evt_3', '--json'],
-    ['events', 'show', 'evt_3', '--raw'],
-    ['events', 'show', 'none'],
-    ['events', 'list', '--status', 'lost', '--json'],
-    ['dead', 'list'],
-    ['dead', 'list', '--json'],
-  ]
-  const direct: Run[] = []
-  for (const args of commands) direct.push(await run(args))
-  await using sidecar = await startSidecar()
-  const remote = await Promise.all(commands.map((args) => run(args, sidecar.env)))
-  expect(remote).toEqual(direct)
-  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 0, 0])
-})
+test(
+  'over the admin API of the sidecar that holds the file, the same commands print the same',
+  { timeout: 60_000 },
+  async () => {
+    await fill()
+    const commands = [
+      ['events', 'list', '--json'],
+      ['events', 'list', '--limit', '2'],
+      ['events', 'show', 'evt_1'],
+      ['events', 'show', 'evt_3', '--json'],
+      ['events', 'show', 'evt_3', '--raw'],
+      ['events', 'show', 'none'],
+      ['events', 'list', '--status', 'lost', '--json'],
+      ['dead', 'list'],
+      ['dead', 'list', '--json'],
+    ]
+    const direct: Run[] = []
+    for (const args of commands) direct.push(await run(args))
+    await using sidecar = await startSidecar()
+    const remote = await Promise.all(commands.map((args) => run(args, sidecar.env)))
+    expect(remote).toEqual(direct)
+    expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 0, 0])
+  },
+)
 
 test('a long list stops at --limit and says how to go on', async () => {
   const inbox = await createSqliteInbox({ file })
@@ -234,7 +238,7 @@ test('dead letters are requeued from the file, by number and then all of them', 
   expect(left.out).toContain('TerminalError: no \\u001b[31m pair')
   expect(left.out).toContain('evt_2')
   expect(left.out).not.toContain('evt_1')
-  expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1}\n')
+  expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1,"complete":true}\n')
   expect((await run(['dead', 'list'])).out).toBe('no dead letters\n')
 })
 
@@ -258,7 +262,7 @@ test('numbers of runs that are no dead letters are named; if all are such, nothi
   const some = await run(['dead', 'requeue', String(first), String(second), '--json'])
   expect({ ...some, out: JSON.parse(some.out) as unknown }).toEqual({
     code: 0,
-    out: { requeued: 1, not_dead: [first] },
+    out: { requeued: 1, complete: true, not_dead: [first] },
     errors: '',
   })
 })

@@ -11,6 +11,7 @@ import { createTestClock } from '../../src/clock.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
 import { toOwnEvent, type Turn } from '../../src/health/own-events.ts'
 import type { Warning } from '../../src/health/port.ts'
+import { partsOfKey } from '../../src/inbox/replay-filter.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
@@ -67,6 +68,12 @@ describe('a warning as a message', () => {
       /^12:00:00 UTC {2}inbox\.warning +warning: 3 dead letters of trades · trades$/,
     )
     expect(formatEvent(eventOf('resolved'))).toMatch(/inbox\.resolved +over: 3 dead letters of trades · trades$/)
+  })
+
+  test('is of no network and no address, as every store takes it from its key', () => {
+    const { key } = toOwnEvent({ warning, toldAt }, 'begun', { at: toldAt, consoleUrl: null })
+    expect(partsOfKey(key)).toEqual({ network: null, address: null })
+    expect(toOwnEvent({ warning, toldAt }, 'resolved', { at: toldAt, consoleUrl: null }).key).toBe(key)
   })
 
   test('shows whatever it holds, and links to the web alone', () => {

@@ -5,6 +5,7 @@ import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { NetworkId } from '../../schema/index.ts'
 import type { Reconcile } from '../../src/health/port.ts'
 import { createReconciler, type ReconcilerOptions } from '../../src/health/reconcile.ts'
+import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/log.ts'
@@ -175,6 +176,34 @@ describe('a reconcile', () => {
       expect(found).toMatchObject({ state: 'done', walletsDone: known.wallets.size + 1 })
       expect(hashesOf(found)).toEqual(missingOf(stage.stage.emulator.world, known))
       expect(found.notes.at(-1)).toMatch(/^The service does not know 1 wallet: /)
+    })
+
+    test('says that there may be wallets beyond those that are known, also when it has not gone through all of them', async () => {
+      const known10k = Array.from({ length: 10_000 }, (_, at) => ({ network: 'base', address: `0x${at}`, lastAt: 1 }))
+      const unasked = (wallets: typeof known10k) => {
+        const reconciler = reconcilerOf({ ...inbox, knownWallets: async () => wallets }, (signal) =>
+          stage.client({ signal, apiKey: 'sk_a-key-that-is-not-known-0001' }),
+        )
+        reconciler.start(known.span)
+        return reconciler.ended()
+      }
+      const cut = await unasked(known10k)
+      expect(cut).toMatchObject({ state: 'failed', wallets: 10_000 })
+      expect(cut.notes.at(-1)).toMatch(/^Only the 10,000 wallets that events came of last are asked for/)
+      expect((await unasked(known10k.slice(1))).notes.join(' ')).not.toMatch(/10,000/)
+    })
+
+    test('takes no page that was cut short for an answer', async () => {
+      const cutShort = {
+        ...inbox,
+        events: async (query: Parameters<Inbox['events']>[0]) =>
+          query.cursor === undefined
+            ? { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
+            : inbox.events(query),
+      }
+      const reconciler = reconcilerOf(cutShort, client)
+      reconciler.start(known.span)
+      expect(hashesOf(await reconciler.ended())).toEqual(missingOf(stage.stage.emulator.world, known))
     })
 
     test('says that a list ended early', async () => {

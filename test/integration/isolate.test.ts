@@ -148,5 +148,5 @@ it('does not start where an isolated handler has the name of another, and leaves
   await stage.runner.stop(0)
   await writeFile(join(stage.handlersDir, 'a.mjs'), telling('a', "isolate: true, name: 'steady',"))
   await expect(stage.startAnother({})).rejects.toMatchObject({ code: 'handler_duplicate' })
-  expect(stage.threads()).toEqual(['reader', 'writer'])
+  expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
 })

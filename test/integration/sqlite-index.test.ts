@@ -15,6 +15,7 @@ import { openIndex } from '../../src/inbox/sqlite/index/file.ts'
 import { openIndexHandle, type IndexHandle } from '../../src/inbox/sqlite/index/handle.ts'
 import { createIndexer } from '../../src/inbox/sqlite/index/indexer.ts'
 import { keepIndexing } from '../../src/inbox/sqlite/index/keep-indexing.ts'
+import { createIndexReads } from '../../src/inbox/sqlite/index/reads.ts'
 import { eventsPerShard } from '../../src/inbox/sqlite/index/schema.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { addressOf, fillStore } from '../bench/fill.ts'
@@ -271,6 +272,32 @@ describe('the words of pruned events', () => {
     handle.close()
     opened.close()
   })
+})
+
+test('while counts per minute are thrown away that are no longer kept, all of their hour is still found', async () => {
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  await withEvents(file, 0, 1)
+  const opened = await openFileStore(file, { clock: systemClock })
+  const { index } = openIndex(`${file}-index`, opened.db)
+  const indexer = createIndexer(opened.db, index)
+  const hour = 400_000
+  index.prepare('INSERT INTO hour VALUES (?, 1, 60), (?, 61, 120)').run(hour, hour + 1)
+  const put = index.prepare('INSERT INTO tally VALUES (?, 1, 1, ?, ?)')
+  for (let minute = 0; minute < 120; minute++) put.run(hour * 60 + minute, minute + 1, minute + 1)
+  const reads = createIndexReads(index)
+  const minuteMs = 60_000
+  const keptMs = 400 * 24 * 60 * minuteMs
+  for (let minute = 0; minute < 180; minute++) {
+    indexer.prune((hour * 60 + minute) * minuteMs + keptMs)
+    for (const from of [0, 10, 59, 65, 119]) {
+      expect(reads.lowestSince((hour * 60 + from) * minuteMs)).toBeLessThanOrEqual(from + 1)
+      expect(reads.highestBefore((hour * 60 + from + 1) * minuteMs)).toBeGreaterThanOrEqual(from + 1)
+    }
+  }
+  expect(index.prepare('SELECT count(*) FROM tally').pluck().get()).toBe(0)
+  index.close()
+  opened.close()
 })
 
 describe(`a list of ${indexedEvents} events`, () => {

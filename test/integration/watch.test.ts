@@ -88,7 +88,7 @@ async function build(dir: string): Promise<void> {
 test.each([
   ['`npm start` in a clone', 'handlers/pump.graduation.ts'],
   ['the demo of an installed package', 'dist/handlers/pump.graduation.js'],
-])('%s takes up edits of its handlers', async (who, handler) => {
+])('%s takes up edits of its handlers', { timeout: 90_000 }, async (who, handler) => {
   await using sidecar = await Sidecar.create()
   const copy = join(sidecar.dir, 'copy')
   await build(copy)

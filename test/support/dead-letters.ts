@@ -21,7 +21,7 @@ export async function requeueCrashed(
   if (crashed.length > 0) {
     const body = JSON.stringify({ run_ids: crashed.map(({ run_id }) => run_id) })
     const response = await sidecar.admin('dead-letters/requeue', { method: 'POST', body })
-    expect(await response.json()).toEqual({ requeued: crashed.length })
+    expect(await response.json()).toEqual({ requeued: crashed.length, complete: true })
   }
   return new Set(crashed.map(({ event_id }) => event_id))
 }

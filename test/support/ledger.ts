@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { Inbox } from '../../src/inbox/port.ts'
+import { ownLabel, type Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { digestOf } from './history.ts'
 
@@ -9,7 +9,7 @@ export interface StoredCopy {
   readonly id: string
   /** Of its body; null: that was pruned. */
   readonly digest: string | null
-  /** Place in the accept sequence. */
+  /** Place in the accept sequence, without what the inbox itself put there. */
   readonly seq: number
 }
 
@@ -39,6 +39,8 @@ export async function readLedger(databaseFile: string): Promise<Ledger> {
 export async function readInbox(inbox: Inbox): Promise<Ledger> {
   try {
     const stored: StoredCopy[] = []
+    /** What the inbox itself had to say was sent by nobody. */
+    const ownSeqs: number[] = []
     const work: WorkRecord[] = []
     let cursor: string | null = null
     do {
@@ -47,6 +49,10 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
       for (const detail of details) {
         if (detail === null) continue
         const { id, seq, raw } = detail
+        if (detail.secretLabel === ownLabel) {
+          ownSeqs.push(seq)
+          continue
+        }
         stored.push({ id, seq, digest: raw.length === 0 ? null : digestOf(raw) })
         for (const { handler, state, attempt, attempts } of detail.runs) {
           const crashed = attempts.filter(({ outcome }) => outcome === 'crashed').length
@@ -56,7 +62,9 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
       cursor = page.nextCursor
     } while (cursor !== null)
     const { missingSeqs } = await inbox.stats()
-    return { stored: stored.toReversed(), work, missingSeqs }
+    const placeOf = (seq: number) => seq - ownSeqs.filter((own) => own < seq).length
+    const sent = stored.map((copy) => ({ ...copy, seq: placeOf(copy.seq) }))
+    return { stored: sent.toReversed(), work, missingSeqs }
   } finally {
     await inbox.close()
   }

@@ -39,9 +39,45 @@ describe('the meter', () => {
     meter.rejected('mismatch')
     expect(meter.summary(minute)).toMatchObject({ deliveries: 3, acknowledged: 1, late: 1, refused: 1 })
     expect(meter.summary(minute).successRate).toBeCloseTo(1 / 3)
-    expect(meter.totals()).toEqual({ acknowledged: 1, late: 1, refused: 1 })
+    expect(meter.totals()).toEqual({ acknowledged: 1, late: 1, refused: 1, unusable: 0 })
     expect(meter.rejects()).toBe(1)
     expect(meter.mismatches(minute)).toBe(1)
+  })
+
+  test('R79 takes what is no usable event for a failure where that is answered 422, and not where it is answered 200', () => {
+    const clock = createTestClock()
+    const meters = [createMeter(clock), createMeter(clock, 422)] as const
+    for (const meter of meters) meter.stored('quarantined')
+    meters[0].acknowledged(5)
+    expect(meters[0].summary(minute)).toMatchObject({ deliveries: 1, unusable: 0, successRate: 1 })
+    expect(meters[1].summary(minute)).toMatchObject({ deliveries: 1, unusable: 1, successRate: 0, maxMs: null })
+    expect(meters[1].totals()).toEqual({ acknowledged: 0, late: 0, refused: 0, unusable: 1 })
+    const now = clock.now()
+    expect(meters[1].acks({ from: now - hour, to: now + 1, bucketMs: minute })).toMatchObject([
+      { acknowledged: 0, refused: 1 },
+    ])
+  })
+
+  test('counts what the sender may have sent and was refused for good by reason, and nothing of it as a delivery', async () => {
+    const clock = createTestClock()
+    const meter = createMeter(clock)
+    const reasons = [
+      'body_too_large',
+      'body_too_large',
+      'content_encoding_unsupported',
+      'bad_request',
+      'body_incomplete',
+    ]
+    for (const reason of [...reasons, 'not_found', 'method_not_allowed', 'missing', 'mismatch']) meter.rejected(reason)
+    expect(meter.rejections(5 * minute)).toEqual({
+      body_too_large: 2,
+      content_encoding_unsupported: 1,
+      bad_request: 1,
+      body_incomplete: 1,
+    })
+    expect(meter.summary(hour)).toMatchObject({ deliveries: 0, successRate: null })
+    await clock.advance(5 * minute + 1_000)
+    expect(Object.values(meter.rejections(5 * minute))).toEqual([0, 0, 0, 0])
   })
 
   test('says nothing of what it does not know', () => {

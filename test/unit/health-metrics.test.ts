@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { registerHealthMetrics, type HealthMetricsSource } from '../../src/admin/health-metrics.ts'
-import type { Warning } from '../../src/health/port.ts'
+import type { Silence, Warning } from '../../src/health/port.ts'
 import type { DriftRecord, IndexStatus } from '../../src/inbox/index-port.ts'
 
 const warning = (code: string, level: Warning['level'], subject = ''): Warning => ({
@@ -24,8 +24,8 @@ const drift = (kind: DriftRecord['kind'], count: number): DriftRecord => ({
   lastAt: 0,
   firstEventId: '',
 })
-const silence = (type: string, network: string | null, silentMs: number) =>
-  ({ type, network, silentMs, lastAt: 0, usualMs: 0, alarmAfterMs: 0, state: 'usual' }) as const
+const silence = (type: string, network: string | null, silentMs: number, state: Silence['state'] = 'usual') =>
+  ({ type, network, silentMs, lastAt: 0, usualMs: 0, alarmAfterMs: 0, state }) as const
 
 const current: IndexStatus = { state: 'current', reason: null, indexedSeq: 5, behind: 3, lagMs: 1_500, sizeBytes: 1 }
 
@@ -37,11 +37,12 @@ async function scrape(change: Partial<HealthMetricsSource> = {}) {
       silences: () => [
         silence('wallet.large_trade', 'base', 2_500),
         silence('pump.graduation', null, 1_000),
+        silence('wallet.new_position', 'base', 9e9, 'gone'),
         silence('made.up', 'base', 1),
         silence('wallet.large_trade', 'made-up', 1),
       ],
     }),
-    totals: () => ({ acknowledged: 7, late: 1, refused: 2 }),
+    totals: () => ({ acknowledged: 7, late: 1, refused: 2, unusable: 3 }),
     index: {
       indexStatus: async () => current,
       drift: async () => [drift('new_field', 4), drift('new_field', 1), drift('wrong_type', 2)],
@@ -69,6 +70,7 @@ test('the health of the sender side is in the metrics, without text from outside
       'inbox_deliveries_total{result="acknowledged"} 7',
       'inbox_deliveries_total{result="late"} 1',
       'inbox_deliveries_total{result="refused"} 2',
+      'inbox_deliveries_total{result="unusable"} 3',
       'inbox_drift_total{kind="missing_field"} 0',
       'inbox_drift_total{kind="new_field"} 5',
       'inbox_drift_total{kind="out_of_range"} 0',

@@ -87,6 +87,26 @@ describe('silence', () => {
     expect(alarmAfterMs).toBeLessThan(20 * minute)
   })
 
+  test('is over for good after a week, or three times the time until the alarm, until something comes again', () => {
+    const often = cadenceOf(every(minute, 1_000))
+    expect(silenceOf(often, often.lastAt + 7 * day).state).toBe('silent')
+    expect(silenceOf(often, often.lastAt + 7 * day + 1).state).toBe('gone')
+    const seldom = cadenceOf(every(3 * day, 40))
+    const { alarmAfterMs } = silenceOf(seldom, seldom.lastAt)
+    expect(alarmAfterMs).toBeGreaterThan(7 * day)
+    expect(silenceOf(seldom, seldom.lastAt + alarmAfterMs + 1).state).toBe('silent')
+    expect(silenceOf(seldom, seldom.lastAt + 3 * alarmAfterMs).state).toBe('silent')
+    expect(silenceOf(seldom, seldom.lastAt + 3 * alarmAfterMs + 1).state).toBe('gone')
+    const back = cadenceOf([...every(minute, 1_000), often.lastAt + 30 * day])
+    expect(silenceOf(back, back.lastAt + minute).state).toBe('usual')
+    // Only time in service counts.
+    const out = { from: often.lastAt + hour, to: often.lastAt + 8 * day }
+    expect(silenceOf(often, out.to + minute, [out]).state).toBe('silent')
+    expect(
+      findSilences([often, { ...often, lastAt: often.lastAt + 30 * day }], [], often.lastAt + 30 * day),
+    ).toMatchObject([{ state: 'usual' }, { state: 'gone' }])
+  })
+
   test('leaves own types out, and lists what is silent first', () => {
     const often = cadenceOf(every(minute, 1_000))
     const own = { ...often, type: 'inbox.warning' }
@@ -109,7 +129,8 @@ function simulate(nextGap: () => number, days: number): { readonly alarms: numbe
     const gap = Math.max(1, nextGap())
     const cadence = { type: 't', network: null, firstAt: 0, lastAt: at, count: events, gaps }
     // Looked at once, right before the next one comes: then it has been silent for the longest.
-    if (findSilences([cadence], [], at + gap)[0]?.state === 'silent') alarms++
+    const state = findSilences([cadence], [], at + gap)[0]?.state
+    if (state === 'silent' || state === 'gone') alarms++
     add(gaps, gap)
     at += gap
     events++

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Before, ProcessFacts, StoredFacts } from '../../src/health/facts.ts'
 import type { SenderMeter, Warning } from '../../src/health/port.ts'
-import { findWarnings } from '../../src/health/warnings.ts'
+import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
 
 const now = Date.UTC(2026, 0, 2)
@@ -14,11 +15,13 @@ const quiet: SenderMeter = {
   acknowledged: 0,
   late: 0,
   refused: 0,
+  unusable: 0,
   successRate: null,
   p50Ms: null,
   p99Ms: null,
   maxMs: null,
 }
+const noRejections = { body_too_large: 0, content_encoding_unsupported: 0, bad_request: 0, body_incomplete: 0 }
 const meterOf = (acknowledged: number, refused = 0, p99Ms = 5, late = 0): SenderMeter => {
   const deliveries = acknowledged + refused + late
   return { ...quiet, deliveries, acknowledged, refused, late, p99Ms, successRate: acknowledged / deliveries }
@@ -33,6 +36,7 @@ const healthy: ProcessFacts = {
   lastHour: quiet,
   mismatches: 0,
   mismatchesLastHour: 0,
+  rejections: noRejections,
   handlers: ['trades'],
   shut: new Map(),
   secretLabels: ['main'],
@@ -114,6 +118,22 @@ describe('warnings', () => {
     ['somebody guesses', { mismatches: 20, mismatchesLastHour: 20, lastHour: meterOf(9) }, ['warning rejects_burst']],
     ['our secret is wrong', { mismatchesLastHour: 3 }, ['critical rejects_burst']],
     [
+      'wrong signatures beside authentic deliveries that are no usable event',
+      { mismatchesLastHour: 3, lastHour: { ...quiet, deliveries: 1, unusable: 1 } },
+      [],
+    ],
+    ['few are refused for good', { rejections: { ...noRejections, body_too_large: 1, bad_request: 1 } }, []],
+    [
+      'some are refused for good',
+      { rejections: { ...noRejections, body_too_large: 1, body_incomplete: 2 } },
+      ['warning deliveries_rejected'],
+    ],
+    [
+      'R79 some are answered 422',
+      { lately: { ...meterOf(97), deliveries: 100, unusable: 3 } },
+      ['warning deliveries_rejected'],
+    ],
+    [
       'a sink fails for long',
       { shut: new Map([['desk', { reason: 'breaker', since: now - 6 * minute, failures: 9 }]]) },
       ['warning sink_shut (desk)'],
@@ -148,7 +168,16 @@ describe('warnings', () => {
       { ...withRow({ dead: 1 }), newestDeadAt: new Map([['trades', now - 25 * hour]]) },
       ['info dead_letters (trades)'],
     ],
-    ['held keys', withRow({ held: 2 }), ['warning held_keys (trades)', 'info dead_letters (trades)']],
+    [
+      'dead letters of which the newest was not reached in time, for the first time',
+      withRow({ dead: 2 }),
+      ['warning dead_letters (trades)'],
+    ],
+    [
+      'held keys',
+      { ...withRow({ held: 2 }), newestDeadAt: new Map([['trades', 0]]) },
+      ['warning held_keys (trades)', 'info dead_letters (trades)'],
+    ],
     ['work of what is not loaded', withRow({ handler: 'gone', ready: 2 }), ['warning not_loaded (gone)']],
     ['new quarantine', { ...withStats({ quarantined: 1 }), newestQuarantinedAt: now }, ['warning quarantine']],
     ['a conflict', { newestConflictAt: now - hour }, ['warning conflicts']],
@@ -161,6 +190,7 @@ describe('warnings', () => {
       'silence',
       {
         silences: [
+          { type: 'v', network: 'base', lastAt: 1, silentMs: 9e9, usualMs: 1, alarmAfterMs: 2, state: 'gone' },
           { type: 't', network: 'base', lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
           { type: 'u', network: null, lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'usual' },
         ],
@@ -179,6 +209,42 @@ describe('warnings', () => {
     ],
   ])('%s', (_name, stored, expected) => {
     expect(codes({}, stored)).toEqual(expected)
+  })
+
+  test('of more than can be told the same ones stay on, whichever came last or is silent by the larger factor', () => {
+    const drift = Array.from({ length: 30 }, (_, index) => ({
+      kind: 'wrong_type' as const,
+      type: 'wallet.large_trade',
+      path: `data.field_${index}`,
+      expected: 'text',
+      example: '1',
+      count: 1,
+      firstAt: now - hour + index * minute,
+      lastAt: now - index,
+      firstEventId: 'evt_1',
+    }))
+    const silentAt = (at: number): Partial<StoredFacts> => ({
+      silences: Array.from({ length: 30 }, (_, index) => ({
+        type: `type-${index}`,
+        network: null,
+        lastAt: now - 100 * minute,
+        silentMs: at - now + 100 * minute,
+        usualMs: minute,
+        alarmAfterMs: (10 + index) * minute - index * 1_000,
+        state: 'silent' as const,
+      })).toSorted((a, b) => (index(a) % 7) - (index(b) % 7)),
+    })
+    const index = ({ type }: { readonly type: string }) => Number(type.slice(5))
+    const drifts = codes({}, { drift })
+    expect(drifts).toHaveLength(20)
+    expect(codes({}, { drift: drift.toReversed() })).toEqual(drifts)
+    expect(
+      codes({}, { drift: [{ ...drift[0]!, path: '', kind: 'new_field', firstAt: now - 2 * hour }, ...drift] }),
+    ).toEqual(drifts)
+    const silences = codes({}, silentAt(now))
+    expect(silences).toHaveLength(20)
+    expect(silences[0]).toBe('warning silence (type-0)')
+    expect(codes({ now: now + hour }, silentAt(now + hour))).toEqual(silences)
   })
 
   test('only the first of a kind of drift is news, and more fields are no fault (R125, R127)', () => {
@@ -206,7 +272,23 @@ describe('warnings', () => {
     ]
     expect(codes(two, { secretUses: uses })).toEqual(['info secret_unused (main)'])
     const gone = { secretUses: [{ label: 'old', firstAt: 0, lastAt: now - minute, count: 1 }] }
-    expect(codes({ mismatchesLastHour: 1, lastHour: meterOf(9) }, gone)).toEqual(['critical secret_gone_in_use (old)'])
+    const info = 'info secret_gone_in_use (old)'
+    const critical = 'critical secret_gone_in_use (old)'
+    const missed = (facts: Partial<ProcessFacts>, before?: Before) =>
+      codes(facts, gone, before).find((one) => one.includes('secret_gone_in_use'))
+    const others = meterOf(9)
+    // Anybody can send a few, or as many as are wanted while the sender does well with the new one.
+    expect(missed({ mismatches: 1, mismatchesLastHour: 1 })).toBe(info)
+    expect(missed({ mismatches: 4, mismatchesLastHour: 4 })).toBe(info)
+    expect(missed({ mismatches: 15, mismatchesLastHour: 15, lately: others, lastHour: others })).toBe(info)
+    expect(missed({ mismatches: 5, mismatchesLastHour: 5, lastHour: others })).toBe(critical)
+    expect(missed({ mismatches: 1, mismatchesLastHour: 5, lastHour: others })).toBe(info)
+    // A sender that has little to send.
+    expect(missed({ mismatches: 1, mismatchesLastHour: 5 })).toBe(critical)
+    const on = since(now - minute, 'critical')
+    expect(missed({ mismatchesLastHour: 1, lastHour: others }, on)).toBe(critical)
+    expect(missed({ mismatches: 5, mismatchesLastHour: 5, lately: others, lastHour: others }, on)).toBe(info)
+    expect(missed({}, on)).toBe(info)
     const own = { secretUses: [{ label: '(own)', firstAt: 0, lastAt: now, count: 1 }] }
     expect(codes({}, own)).toEqual([])
   })
@@ -221,12 +303,29 @@ describe('warnings', () => {
       { lastHour: meterOf(97, 3) },
       { freeBytes: 4.5e8 },
       { mismatches: 6, mismatchesLastHour: 6, lastHour: meterOf(5) },
+      { rejections: { ...noRejections, content_encoding_unsupported: 1 } },
     ]) {
       expect(off(facts)).toEqual([])
       expect(on(facts)).toHaveLength(1)
     }
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'critical')).toContain('critical ack_slow')
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
+  })
+
+  test('what was refused for good says why, the most frequent reason first, and what to do', () => {
+    const rejections = { ...noRejections, content_encoding_unsupported: 4, body_too_large: 1 }
+    const [found] = findWarnings({ ...healthy, rejections, lately: { ...quiet, unusable: 2 } }, null, never)
+    expect(found).toMatchObject({ code: 'deliveries_rejected', href: '/rejects' })
+    expect(found!.title).toMatch(/^7 requests that may be deliveries were refused/)
+    expect(found!.text).toMatch(
+      /^4 were compressed .*2 were authentic.*INBOX_UNUSABLE_STATUS.*1 was larger than INBOX_BODY_LIMIT/,
+    )
+    expect(found!.text).not.toMatch(/\(400\)|\(408\)/)
+  })
+
+  test('that are found without the store are all told of in docs/health.md', () => {
+    const docs = readFileSync(new URL('../../docs/health.md', import.meta.url), 'utf8')
+    for (const code of processCodes) expect(docs).toContain(`| \`${code}\` |`)
   })
 
   test('a pause becomes one when it lasts for more than an hour', () => {

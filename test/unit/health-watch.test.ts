@@ -3,9 +3,11 @@ import { ownEventSchemas } from '../../schema/own.ts'
 import { createTestClock, type TestClock } from '../../src/clock.ts'
 import { InboxError } from '../../src/errors.ts'
 import { createMeter } from '../../src/health/meter.ts'
+import { toOwnEvent } from '../../src/health/own-events.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
 import { createMemoryInbox } from '../../src/inbox/memory.ts'
-import { ownLabel, type Inbox } from '../../src/inbox/port.ts'
+import { encodeCursor } from '../../src/inbox/cursor.ts'
+import { ownLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
 const look = 10_000
@@ -210,6 +212,9 @@ describe('the watch over the health', () => {
     await first.watch.close()
     await clock.advance(hour)
     await using second = stage({ clock, inbox })
+    await clock.advance(9 * minute)
+    // A sink is left alone only once it has failed for some time: until then nothing is over.
+    expect(await second.told()).toHaveLength(2)
     breakSink(second, 'desk')
     await clock.advance(5 * minute)
     expect(second.watch.warnings()).toMatchObject([{ subject: 'desk', since: begunAt }])
@@ -240,6 +245,136 @@ describe('the watch over the health', () => {
       ...Array<string>(10).fill('inbox.warning sink_shut'),
     ])
     expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were left out' })
+  })
+
+  test('a notification that says what was left out never takes the room of what is still on', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    for (let index = 0; index < 20; index++) {
+      breakSink(to, `sink-${index}`)
+      await to.clock.advance(2 * minute)
+    }
+    breakSink(to, 'one-more')
+    await to.clock.advance(30 * minute)
+    const later = (await to.told()).slice(20)
+    expect(later.map(({ code, subject }) => `${code} ${subject}`)).toEqual([
+      'notifications_left_out ',
+      'sink_shut one-more',
+    ])
+    await to.clock.advance(hour)
+    expect(await to.told()).toHaveLength(22)
+  })
+
+  test('what is critical is told though twenty others were', async () => {
+    await using to = stage()
+    await to.clock.advance(0)
+    for (let index = 0; index < 30; index++) breakSink(to, `sink-${index}`)
+    await to.clock.advance(look)
+    to.state.store = { ok: false, reason: 'EIO' }
+    await to.clock.advance(look)
+    expect((await to.told()).slice(20)).toMatchObject([{ code: 'store_unwritable', level: 'critical' }])
+  })
+
+  test('a new process reads on where the list of what was told comes back cut short', async () => {
+    const first = stage()
+    const { clock, inbox } = first
+    await clock.advance(0)
+    breakSink(first, 'desk')
+    await clock.advance(look)
+    await first.watch.close()
+    const cutShort: Inbox = {
+      ...inbox,
+      events: async (query) =>
+        query.cursor === undefined && query.type?.startsWith('inbox.')
+          ? { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
+          : inbox.events(query),
+    }
+    await using second = stage({ clock, inbox: cutShort })
+    breakSink(second, 'desk')
+    await clock.advance(5 * minute)
+    await second.watch.close()
+    expect((await inbox.events({ type: 'inbox.warning', limit: 10 })).data).toHaveLength(1)
+  })
+
+  test('a new process tells nothing twice of what had begun before hundreds of others', async () => {
+    const first = stage()
+    const { clock, inbox } = first
+    await clock.advance(0)
+    breakSink(first, 'desk')
+    await clock.advance(look)
+    const warning = { ...first.watch.warnings()[0]!, subject: 'other' }
+    await first.watch.close()
+    for (let n = 1; n <= 150; n++) {
+      const toldAt = clock.now() + n
+      for (const turn of ['begun', 'resolved'] as const)
+        await inbox.accept([toOwnEvent({ warning, toldAt }, turn, { at: toldAt, consoleUrl: null })])
+    }
+    await clock.advance(hour)
+    await using second = stage({ clock, inbox })
+    breakSink(second, 'desk')
+    await clock.advance(12 * minute)
+    expect((await inbox.events({ type: 'inbox.warning', limit: 200 })).data).toHaveLength(151)
+    expect((await inbox.events({ type: 'inbox.resolved', limit: 200 })).data).toHaveLength(150)
+  })
+
+  test('tells the end of a silence that has become one for good', async () => {
+    const clock = createTestClock()
+    const inbox = createMemoryInbox({ clock })
+    const cadence = { type: 'token.new_listing', network: 'base', firstAt: 0, count: 100, gaps: [99] }
+    let lastAt = clock.now() - hour
+    const silent: Inbox = { ...inbox, cadences: async () => [{ ...cadence, lastAt }] }
+    await using to = stage({ clock, inbox: silent })
+    await clock.advance(2 * look)
+    expect(codesOf(to)).toEqual(['silence'])
+    lastAt -= 7 * 24 * hour
+    await clock.advance(2 * minute)
+    expect(codesOf(to)).toEqual([])
+    expect(to.watch.silences()).toMatchObject([{ state: 'gone' }])
+    expect((await to.told()).map(({ type, code }) => [type, code])).toEqual([
+      ['inbox.warning', 'silence'],
+      ['inbox.resolved', 'silence'],
+    ])
+  })
+
+  test('takes no type for silent while the index is behind', async () => {
+    const clock = createTestClock()
+    const inbox = createMemoryInbox({ clock })
+    const indexed = { isBehind: false }
+    const old = { type: 'token.new_listing', network: 'base', firstAt: clock.now() - 48 * hour, count: 100, gaps: [99] }
+    const behind: Inbox = {
+      ...inbox,
+      indexStatus: async () => ({ ...(await inbox.indexStatus()), state: indexed.isBehind ? 'building' : 'current' }),
+      cadences: async () => [{ ...old, lastAt: clock.now() - (indexed.isBehind ? 24 * hour : 0) }],
+    }
+    await using to = stage({ clock, inbox: behind })
+    await clock.advance(look)
+    indexed.isBehind = true
+    await clock.advance(5 * minute)
+    expect(codesOf(to)).toEqual([])
+    expect(to.watch.silences()).toMatchObject([{ state: 'usual' }])
+  })
+
+  test('the end of a warning that a sink cannot tell is no news of its dead letters', async () => {
+    const clock = createTestClock()
+    const inbox = createMemoryInbox({ clock })
+    const diedAt = clock.now()
+    const letter = (type: string, at: number) => ({ type, diedAt: at }) as DeadLetter
+    const withDead: Inbox = {
+      ...inbox,
+      stats: async () => {
+        const stats = await inbox.stats()
+        return { ...stats, handlers: [{ handler: 'desk', dead: 2, held: 0, openRuns: 0 } as unknown as HandlerStats] }
+      },
+      deadLetters: async () => ({
+        data: [letter('inbox.resolved', clock.now()), letter('inbox.warning', diedAt)],
+        nextCursor: null,
+      }),
+    }
+    await using to = stage({ clock, inbox: withDead })
+    await clock.advance(look)
+    expect(to.watch.warnings()).toMatchObject([{ code: 'dead_letters', level: 'warning' }])
+    await clock.advance(24 * hour)
+    expect(to.watch.warnings()).toMatchObject([{ code: 'dead_letters', level: 'info' }])
   })
 
   test('looks one at a time, however long a look takes, and ends with the one that is under way', async () => {

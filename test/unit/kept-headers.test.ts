@@ -30,6 +30,9 @@ describe('of the headers of a delivery', () => {
     'X-Secret',
     'X-Webhook-Token',
     'X-Hub-Signature-256',
+    'X-Sig',
+    'X-Shop-Hmac-Sha256',
+    'Content-Digest',
     'X-Api-Key',
     'apikey',
     'X-Auth',
@@ -63,6 +66,8 @@ describe('of the headers of a delivery', () => {
     'X-Request-Start',
     'X-Webhook-Timestamp',
     'X-Delivery-Attempt',
+    'X-Hub-Delivery',
+    'Idempotency-Key',
   ])('%s is not, which differs from delivery to delivery', (name) => {
     expect(read([name, 'value'])).toBeNull()
   })

@@ -155,6 +155,40 @@ test('no answer holds a secret or the signature that came, wherever the sender h
   fc.assert(property, { numRuns: counts.rejectSamples })
 })
 
+test('a header full of signatures holds nobody up: a few are looked into, and what came with it is not shown', () => {
+  const { rejects } = setUp()
+  const random = (from: number) => createHmac('sha256', 'x').update(String(from)).digest('base64')
+  const signature = Array.from({ length: 340 }, (_, n) => random(n)).join(',')
+  const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(60_000) }))
+  const headers = { [signatureHeader]: signature, 'x-other': random(300) }
+  for (let n = 0; n < kept.groups; n++)
+    rejects.add(
+      requestOf(`2001:db8::1:${n}`, { headers, url: `/${random(301)}${'a'.repeat(7_000)}` }),
+      'signature_malformed',
+      body,
+    )
+  const startedAt = performance.now()
+  const { groups } = rejects.list()
+  const explanation = rejects.explain(groups[0]?.id ?? '')
+  // Without a bound it is seconds, of the thread that takes deliveries.
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  expect(groups[0]).toMatchObject({ source: '2001:db8::1:199', method: 'POST', path: '[not shown]' })
+  expect(explanation).toMatchObject({
+    code: 'repeated',
+    message: 'The header holds 340 signatures. None of the first 4 of them is right. Send exactly one.',
+    preview: '[not shown]',
+  })
+  expect(JSON.stringify(explanation)).not.toContain(random(300))
+})
+
+test('a header whose name says that it holds a signature is not shown', () => {
+  const { rejects } = setUp()
+  const names = ['x-sig', 'x-hmac', 'x-body-hash', 'x-hub-digest']
+  const headers = Object.fromEntries([...names, 'x-other'].map((name) => [name, 'abc']))
+  rejects.add(requestOf('192.0.2.1', { headers }), 'signature_missing', Buffer.from('{}'))
+  expect(rejects.explain(rejects.list().groups[0]?.id ?? '')?.headers).toEqual({ 'x-other': 'abc' })
+})
+
 test('a flood of bad requests costs little each', () => {
   const { rejects } = setUp()
   const body = randomBytes(64 * 1024)

@@ -32,6 +32,13 @@ test('no more than 1,000 sets are kept: events that come with others are stored 
   expect(headersOf('again')).toBe('{"via":"5"}')
 })
 
+test('a delivery that comes again adds none, or whoever has one could use up all of them', () => {
+  accept('a', '{"via":"0"}')
+  for (let n = 0; n < 10; n += 1) accept('a', `{"via":"${n}"}`)
+  expect(setCount()).toBe(1)
+  expect(headersOf('a')).toBe('{"via":"0"}')
+})
+
 test('a set that was rolled back is stored the next time', () => {
   const failing = () => {
     open.store.accept([anEvent('a', { headers: '{"via":"a"}' })])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
-import type { Lease } from '../../src/inbox/port.ts'
+import { mostDeadIds, type Lease } from '../../src/inbox/port.ts'
 import { collectDeadIds } from '../../src/inbox/sqlite/dead-views.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { sumQuarantine } from '../../src/inbox/sqlite/quarantine-views.ts'
@@ -59,13 +59,29 @@ describe('where there is more than a view looks at in one call', () => {
 
   test('all run ids are found, part after part', async () => {
     let parts = 0
-    const found = await collectDeadIds({}, async (part) => {
+    const { runIds: found, isComplete } = await collectDeadIds({}, async (part) => {
       parts += 1
       return views.deadRunIds(part)
     })
     expect(parts).toBeGreaterThan(1)
+    expect(isComplete).toBe(true)
     expect(found).toHaveLength(count)
     expect(found).toEqual(found.toSorted((a, b) => a - b))
+  })
+
+  test.each([
+    [mostDeadIds, true],
+    [mostDeadIds + 1, false],
+  ])('of %d run ids as many as are found at once are given, and whether these are all', async (there, isAll) => {
+    const partSize = 30_000
+    const { runIds, isComplete } = await collectDeadIds({}, async ({ behind: [, below] }) => {
+      // The first part begins at no run id: below 0 there is none.
+      const top = below === 0 ? there : below - 1
+      const ids = Array.from({ length: Math.min(partSize, top) }, (_, n) => top - n)
+      return { runIds: ids, behind: top > partSize ? [0, top - partSize + 1] : null }
+    })
+    expect([runIds.length, runIds.at(-1), isComplete]).toEqual([mostDeadIds, there, isAll])
+    expect(runIds[0]).toBe(there - mostDeadIds + 1)
   })
 
   test('the quarantine is summed up whole, part after part', async () => {

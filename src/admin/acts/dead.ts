@@ -4,7 +4,10 @@ import { dropDeadBody, parseBody, requeueBody } from '../bodies.ts'
 
 /** What can be done with dead letters. `by`: who does it, for the audit. Asked again, both find nothing left to do. */
 export interface DeadActs {
-  /** Takes `{"run_ids": […]}`, `{"all": true}` or `{"filter": {…}}`. With `dryRun` it only counts. */
+  /**
+   * Takes `{"run_ids": […]}`, `{"all": true}` or `{"filter": {…}}`. With `dryRun` it only counts. A filter finds a bounded number of
+   * them at once; `complete` says whether that was all.
+   */
   requeueDead(body: unknown, by?: string): Promise<RequeuedJson>
   /** The same with a `reason`. */
   dropDead(body: unknown, by?: string): Promise<DroppedJson>
@@ -24,12 +27,18 @@ const atOnce = 200
 
 export function createDeadActs(inbox: DeadPort): DeadActs {
   /** Run ids of what a filter finds are looked up first, so that the act itself is one. */
-  async function resolve(which: Which): Promise<'all' | readonly number[]> {
-    return which.filter === undefined ? (which.run_ids ?? 'all') : inbox.deadRunIds(which.filter)
+  async function resolve(which: Which): Promise<{ runs: 'all' | readonly number[]; complete: boolean }> {
+    if (which.filter === undefined) return { runs: which.run_ids ?? 'all', complete: true }
+    const { runIds, isComplete } = await inbox.deadRunIds(which.filter)
+    return { runs: runIds, complete: isComplete }
   }
 
-  async function count(which: Which): Promise<number> {
-    if (which.filter !== undefined) return (await inbox.deadRunIds(which.filter)).length
+  async function count(which: Which): Promise<{ found: number; complete: boolean }> {
+    const { runs, complete } = await resolve(which)
+    return { found: which.filter === undefined ? await countGiven(which) : runs.length, complete }
+  }
+
+  async function countGiven(which: Which): Promise<number> {
     if (which.run_ids === undefined) {
       return (await inbox.stats()).handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
     }
@@ -45,15 +54,21 @@ export function createDeadActs(inbox: DeadPort): DeadActs {
   return {
     async requeueDead(body, by) {
       const { dryRun, ...which } = parseBody(requeueBody, body)
-      if (dryRun) return { requeued: await count(which), dry_run: true }
-      const runs = await resolve(which)
-      return { requeued: runs.length === 0 ? 0 : await inbox.requeueDead(runs, by) }
+      if (dryRun) {
+        const { found, complete } = await count(which)
+        return { requeued: found, complete, dry_run: true }
+      }
+      const { runs, complete } = await resolve(which)
+      return { requeued: runs.length === 0 ? 0 : await inbox.requeueDead(runs, by), complete }
     },
     async dropDead(body, by) {
       const { dryRun, reason, ...which } = parseBody(dropDeadBody, body)
-      if (dryRun) return { dropped: await count(which), dry_run: true }
-      const runs = await resolve(which)
-      return { dropped: runs.length === 0 ? 0 : await inbox.dropDead(runs, reason, by) }
+      if (dryRun) {
+        const { found, complete } = await count(which)
+        return { dropped: found, complete, dry_run: true }
+      }
+      const { runs, complete } = await resolve(which)
+      return { dropped: runs.length === 0 ? 0 : await inbox.dropDead(runs, reason, by), complete }
     },
   }
 }

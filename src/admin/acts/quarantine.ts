@@ -1,14 +1,19 @@
 import { InboxError } from '../../errors.ts'
 import type { NewEvent, QuarantinedBody, ViewPort } from '../../inbox/port.ts'
-import type { DroppedJson, RetriedJson } from '../answers/letters.ts'
+import type { DroppedBodiesJson, RetriedJson } from '../answers/letters.ts'
 import { dropQuarantineBody, parseBody, quarantineBody } from '../bodies.ts'
 
-/** What can be done with bodies in quarantine. `by`: who does it, for the audit. */
+/**
+ * What can be done with bodies in quarantine. `by`: who does it, for the audit.
+ */
 export interface QuarantineActs {
-  /** Takes `{"ids": […]}`, `{"all": true}` or `{"filter": {…}}`: tries to read them as events once more. With `dryRun` nothing is stored. */
+  /**
+   * Takes `{"ids": […]}`, `{"all": true}` or `{"filter": {…}}`: tries to read them as events once more. With `dryRun` nothing is stored.
+   * Throws `not_found` for an id that is not there, before anything is done.
+   */
   retryQuarantined(body: unknown, by?: string): Promise<RetriedJson>
-  /** The same with a `reason`. Asked again it finds nothing left to do. */
-  dropQuarantined(body: unknown, by?: string): Promise<DroppedJson>
+  /** The same with a `reason`. What is not there counts for nothing, so that it can be asked for again. */
+  dropQuarantined(body: unknown, by?: string): Promise<DroppedBodiesJson>
 }
 
 /** Reads a body as an event, as the receiver does; or says why it is none. */
@@ -44,7 +49,14 @@ export function createQuarantineActs(inbox: QuarantinePort, readEvent: ReadEvent
     } while (cursor !== null)
   }
 
-  /** What becomes, or with `dryRun` would become, of a body; null if it is not there. */
+  async function checkIds({ ids = [] }: Which): Promise<void> {
+    for (const id of ids) {
+      if ((await inbox.quarantined(id)) !== null) continue
+      throw new InboxError('not_found', `there is no body in quarantine with the id ${id}: nothing was done`)
+    }
+  }
+
+  /** What becomes, or with `dryRun` would become, of a body; null if somebody took it out meanwhile. */
   async function retryOne(id: string, dryRun: boolean, by?: string) {
     const body = await inbox.quarantined(id)
     if (body === null) return null
@@ -58,12 +70,12 @@ export function createQuarantineActs(inbox: QuarantinePort, readEvent: ReadEvent
   return {
     async retryQuarantined(body, by) {
       const { dryRun, ...which } = parseBody(quarantineBody, body)
+      await checkIds(which)
       const found: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
       for await (const id of idsOf(which)) {
         const result = await retryOne(id, dryRun, by)
-        if (result === null) {
-          if ('ids' in which) throw new InboxError('not_found', `there is no body in quarantine with the id ${id}`)
-        } else if (typeof result === 'string') found[result] += 1
+        if (result === null) continue
+        if (typeof result === 'string') found[result] += 1
         else {
           found.still_unusable += 1
           if (found.unusable.length < mostListed) found.unusable.push({ id, reason: result.reason })

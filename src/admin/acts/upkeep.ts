@@ -20,7 +20,7 @@ export interface UpkeepActs {
   /** Says that what is missing or lost is dealt with. */
   acknowledgeGaps(by?: string): Promise<AcknowledgedJson>
   /** Takes what is wanted, its digest, and the id of what it `replaces`. Null: something else stands there by now. */
-  beginSubscription(body: unknown): Promise<FoundSubscriptionJson>
+  beginSubscription(body: unknown, by?: string): Promise<FoundSubscriptionJson>
   /** Takes a `state` and an `answer`. Gives what stands there now. */
   endSubscription(id: string, body: unknown, by?: string): Promise<EndedSubscriptionJson>
 }
@@ -28,11 +28,11 @@ export interface UpkeepActs {
 /** What only a running sidecar can do. */
 export interface LiveActs {
   rebuildIndex(by?: string): Promise<IndexStatusJson>
-  /** Takes `from` and `to`. Throws `already_running`, `api_not_configured`. */
+  /** Takes `from` and `to`. Throws `already_running`, `api_not_configured`. What cannot be noted is not started. */
   startReconcile(body: unknown, by?: string): Promise<ReconcileJson>
   showReconcile(): FoundReconcileJson
   /** Idempotent. */
-  cancelReconcile(): FoundReconcileJson
+  cancelReconcile(by?: string): Promise<FoundReconcileJson>
 }
 
 type UpkeepPort = Pick<ViewPort, 'prune' | 'acknowledgeGaps'> & SubscriptionPort
@@ -52,9 +52,9 @@ export function createUpkeepActs(inbox: UpkeepPort, now: () => number): UpkeepAc
       const { missingSeqs, gaps } = await inbox.acknowledgeGaps(by)
       return { missing_sequence_numbers: missingSeqs, gaps }
     },
-    async beginSubscription(body) {
+    async beginSubscription(body, by) {
       const { replaces, secret_label: secretLabel, ...wanted } = parseBody(beginSubscriptionBody, body)
-      return toFoundJson(await inbox.beginSubscription({ ...wanted, secretLabel, at: now() }, replaces))
+      return toFoundJson(await inbox.beginSubscription({ ...wanted, secretLabel, at: now() }, replaces, by))
     },
     async endSubscription(id, body, by) {
       if (!/^\d{1,15}$/.test(id)) throw new InboxError('not_found', 'there is no registration with this id')
@@ -71,6 +71,7 @@ type LivePort = Pick<ViewPort, 'note' | 'rebuildIndex' | 'indexStatus'>
 
 /** Without a reconciler there is no access to the service. */
 export function createLiveActs(inbox: LivePort, reconciler: Reconciler | undefined): LiveActs {
+  let isStarting = false
   return {
     async rebuildIndex(by) {
       await inbox.rebuildIndex(by)
@@ -84,12 +85,23 @@ export function createLiveActs(inbox: LivePort, reconciler: Reconciler | undefin
           'this needs access to the service: set INBOX_API_URL and INBOX_API_KEY',
         )
       }
-      const started = toReconcileJson(reconciler.start(span))
-      await inbox.note('reconcile.start', { from: isoTime(span.from), to: isoTime(span.to) }, by)
-      return started
+      if (isStarting) throw new InboxError('already_running', 'a reconcile is being started: wait for it, or cancel it')
+      reconciler.check(span)
+      isStarting = true
+      try {
+        await inbox.note('reconcile.start', { from: isoTime(span.from), to: isoTime(span.to) }, by)
+        return toReconcileJson(reconciler.start(span))
+      } finally {
+        isStarting = false
+      }
     },
     showReconcile: () => ({ reconcile: orNull(reconciler?.current()) }),
-    cancelReconcile: () => ({ reconcile: orNull(reconciler?.cancel()) }),
+    async cancelReconcile(by) {
+      const isRunning = reconciler?.current()?.state === 'running'
+      const found = { reconcile: orNull(reconciler?.cancel()) }
+      if (isRunning) await inbox.note('reconcile.cancel', {}, by)
+      return found
+    },
   }
 }
 

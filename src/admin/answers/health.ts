@@ -20,10 +20,15 @@ export const warning = z.object({
 /** How the receiver did, as the sender sees it: any 2xx within 5 s is a success (R43, R44, R79). */
 export const senderMeter = z.object({
   window_s: z.int().describe('seconds that it is about; at most an hour, since the start of this process'),
-  deliveries: count.describe('authentic deliveries that were answered'),
+  deliveries: count.describe(
+    'authentic deliveries that were answered, and those that were refused with 503; what was refused for good is not counted',
+  ),
   acknowledged: count.describe('answered with 2xx within 5 s'),
   late: count.describe('answered with 2xx after 5 s: to the sender a failure'),
   refused: count.describe('answered with 503'),
+  unusable: count.describe(
+    'authentic, but no usable event, and answered 422 (INBOX_UNUSABLE_STATUS): to the sender a failure',
+  ),
   success_rate: z.number().min(0).max(1).nullable().describe('null: there were none'),
   p50_ms: z.number().nullable(),
   p99_ms: z.number().nullable(),
@@ -38,7 +43,9 @@ export const silence = z.object({
   silent_ms: count.describe('how long nothing came while this receiver was in service'),
   usual_ms: count.describe('the 95th percentile of the times between two of them'),
   alarm_after_ms: count,
-  state: z.enum(['usual', 'silent', 'learning']),
+  state: z
+    .enum(['usual', 'silent', 'learning', 'gone'])
+    .describe('gone: silent for so long that it is taken as over for good'),
 })
 
 export const secretUse = z.object({
@@ -150,6 +157,7 @@ export const health = z.object({
   silences: z.array(silence),
   index: indexStatus,
   reconcile: reconcile.nullable().describe('the last one of this process'),
+  reconcile_configured: z.boolean().describe('whether there is access to the service, without which none can begin'),
 })
 
 /** What the first page of the console shows. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { replayStates } from '../../inbox/port.ts'
+import { mostDeadIds, replayStates } from '../../inbox/port.ts'
 import { count, listOf, runError, time } from './common.ts'
 
 export const deadLetter = z.object({
@@ -30,9 +30,13 @@ export const deadGroups = z.object({
   complete: z.boolean().describe('false if only the newest were looked at'),
 })
 
+const complete = z
+  .boolean()
+  .describe(`false: these are the first ${mostDeadIds} that the filter finds, and there are more; ask again`)
+
 /** `dry_run`: nothing was done; the number says how many there are. */
-export const requeued = z.object({ requeued: count, dry_run: z.literal(true).optional() })
-export const dropped = z.object({ dropped: count, dry_run: z.literal(true).optional() })
+export const requeued = z.object({ requeued: count, complete, dry_run: z.literal(true).optional() })
+export const dropped = z.object({ dropped: count, complete, dry_run: z.literal(true).optional() })
 
 export const quarantined = z.object({
   id: z.string().describe('sha256: and the hex digest of the bytes'),
@@ -59,6 +63,8 @@ export const quarantineGroups = z.object({
   ),
 })
 
+/** As for dead letters. */
+export const droppedBodies = z.object({ dropped: count, dry_run: z.literal(true).optional() })
 export const retried = z.object({
   accepted: count,
   known: count.describe('events that were known already'),
@@ -128,6 +134,7 @@ export const cancelledReplay = replay.extend({ cancelled: z.boolean().describe('
 
 export type RequeuedJson = z.output<typeof requeued>
 export type DroppedJson = z.output<typeof dropped>
+export type DroppedBodiesJson = z.output<typeof droppedBodies>
 export type CancelledJson = z.output<typeof cancelledReplay>
 export type DeadLetterJson = z.output<typeof deadLetter>
 export type DeadGroupsJson = z.output<typeof deadGroups>

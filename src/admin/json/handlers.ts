@@ -44,6 +44,7 @@ function toSettingsJson(info: HandlerInfo, concurrency: number): NonNullable<Han
     order: info.order,
     key: info.keyPaths === undefined ? null : [...info.keyPaths],
     concurrency,
+    own_concurrency: info.concurrency,
     rate: info.rate ?? null,
     priority: info.priority,
     timeout_ms: info.timeoutMs,

@@ -53,6 +53,7 @@ export function toSenderJson(meter: SenderMeter): SenderMeterJson {
     acknowledged: meter.acknowledged,
     late: meter.late,
     refused: meter.refused,
+    unusable: meter.unusable,
     success_rate: meter.successRate,
     p50_ms: meter.p50Ms,
     p99_ms: meter.p99Ms,

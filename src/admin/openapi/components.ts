@@ -26,6 +26,7 @@ export const components: Readonly<Record<string, z.ZodType>> = {
   Drift: health.drift,
   DriftList: health.driftList,
   Dropped: letters.dropped,
+  DroppedBodies: letters.droppedBodies,
   DroppedRuns: handlers.droppedRuns,
   EndedSubscription: acts.endedSubscription,
   Error: common.errorAnswer,

@@ -120,7 +120,7 @@ export const healthRoutes: readonly Route[] = [
     summary: 'End a comparison that runs; what it found stays',
     gives: foundReconcile,
     logged: 'a comparison with the service was cancelled by the admin API',
-    answer: (access) => access.cancelReconcile(),
+    answer: (access, { by }) => access.cancelReconcile(by),
   }),
   route({
     id: 'rebuildIndex',

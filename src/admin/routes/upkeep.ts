@@ -45,7 +45,7 @@ export const upkeepRoutes: readonly Route[] = [
     logged: 'a registration with the service was begun by the admin API',
     isDone: (answer) => 'subscription' in answer && answer.subscription !== null,
     toLog: subscriptionToLog,
-    answer: (access, { body }) => access.beginSubscription(body),
+    answer: (access, { body, by }) => access.beginSubscription(body, by),
   }),
   route({
     id: 'endSubscription',

@@ -97,6 +97,7 @@ async function showHealth(sources: HealthSources): Promise<HealthJson> {
     silences: (watch?.silences() ?? []).map(toSilenceJson),
     index: toIndexJson(index),
     reconcile: reconcile && toReconcileJson(reconcile),
+    reconcile_configured: reconciler?.isConfigured ?? false,
   }
 }
 

@@ -72,7 +72,7 @@ export function HandlersPage() {
       {data !== null && data.data.length === 0 && (
         <EmptyState title="No handlers yet">
           Put one into the folder of handlers, which{' '}
-          <Anchor href="#/settings?q=INBOX_HANDLERS" className="console-link">
+          <Anchor href="#/settings?q=handlers" className="console-link">
             the settings
           </Anchor>{' '}
           name, or set <code>INBOX_FORWARD_URL</code>.

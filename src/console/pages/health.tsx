@@ -39,7 +39,7 @@ export function HealthPage() {
           </Panel>
           <SenderPanel sender={data.sender} isShort={false} />
           <GapsPanel gaps={data.gaps} missing_sequence_numbers={data.missing_sequence_numbers} onDone={reload} />
-          <ReconcilePanel told={data.reconcile} gaps={data.gaps} />
+          <ReconcilePanel told={data.reconcile} isConfigured={data.reconcile_configured} gaps={data.gaps} />
           <SilencesPanel silences={data.silences} />
           <SecretsPanel secrets={secrets.data?.data ?? null} error={secrets.error} onRetry={secrets.reload} />
           <RegistrationPanel subscription={data.subscription} />

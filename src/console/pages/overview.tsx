@@ -7,14 +7,14 @@ import { SenderPanel } from '../parts/health-sender.tsx'
 import { Charts, WindowChoice } from '../parts/overview-charts.tsx'
 import { FigurePanels } from '../parts/overview-figures.tsx'
 import { FirstRun } from '../parts/overview-first-run.tsx'
-import { useLoadedOverview } from '../parts/overview-live.ts'
+import { useFreshOverview } from '../parts/overview.ts'
 import '../parts/overview.css'
 
 /** What needs attention first, then how things are, then how they went. */
 export function OverviewPage() {
   const { query } = useLocation()
   const window = query.get('window') === 'day' ? 'day' : 'hour'
-  const { overview, error, reload } = useLoadedOverview()
+  const { overview, error, reload } = useFreshOverview()
   const isFirstRun = overview?.events === 0
   return (
     <Page title="Overview" {...(!isFirstRun && { actions: <WindowChoice window={window} /> })}>

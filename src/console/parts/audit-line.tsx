@@ -48,10 +48,12 @@ const actions: Readonly<Record<string, Told>> = {
   'replay.start': { words: 'Started the replay', links: toReplay },
   'replay.cancel': { words: 'Cancelled the replay', links: toReplay },
   'gaps.acknowledge': { words: 'Acknowledged', links: toPage('#/health', 'what was missing or lost') },
+  'subscription.begin': { words: 'Began a', links: toPage('#/health', 'registration with the service') },
   'subscription.register': { words: 'Noted a', links: toPage('#/health', 'registration with the service') },
   'session.begin': { words: 'Signed in' },
   'session.end': { words: 'Signed out' },
   'reconcile.start': { words: 'Started to', links: toPage('#/health', 'reconcile') },
+  'reconcile.cancel': { words: 'Cancelled the', links: toPage('#/health', 'reconcile') },
   'index.rebuild': { words: 'Rebuilt', links: toPage('#/health', 'the index') },
 }
 const ofAll = new Set(['handler.pause', 'handler.resume'])

@@ -98,7 +98,7 @@ function BulkForm({ act, onClose, onDone }: BulkDialogProps & { readonly act: Bu
             <Button type="submit" loading={isBusy}>
               Count again
             </Button>
-          ) : (
+          ) : counted.count === 0 ? null : (
             <Button type="submit" {...(act.asksReason && { color: 'red' })} loading={isBusy} disabled={!canDo}>
               {act.verb} {formatCount(counted.count)}
             </Button>

@@ -1,5 +1,6 @@
 import type { Api } from '../../ui/api.ts'
 import { formatCount } from '../../ui/format.ts'
+import type { DroppedJson, RequeuedJson } from '../contract.ts'
 import type { BulkAct } from './bulk-dialog.tsx'
 
 /** Which dead letters, as the server is told. */
@@ -11,6 +12,15 @@ export type WhichLetters =
 const letters = (count: number) => `${formatCount(count)} dead ${count === 1 ? 'letter' : 'letters'}`
 const was = (count: number) => (count === 1 ? 'was' : 'were')
 
+/** A filter finds a bounded number of dead letters at once. */
+function moreInWords(complete: boolean, count: number, isDryRun: boolean): string {
+  if (complete) return ''
+  const first = `the first ${formatCount(count)}`
+  return isDryRun
+    ? ` There are more: these are ${first}; then again.`
+    : ` There are more: these were ${first}. Do it again.`
+}
+
 /** Makes them run again, with their attempts counted anew. `of`: which they are, as `of handler x`. */
 export function requeueAct(api: Api, which: WhichLetters, of: string): BulkAct {
   return {
@@ -19,14 +29,12 @@ export function requeueAct(api: Api, which: WhichLetters, of: string): BulkAct {
     verb: 'Requeue',
     asksReason: false,
     async run({ isDryRun }) {
-      const { requeued } = await api.send<{ readonly requeued: number }>('POST', '/dead-letters/requeue', {
+      const { requeued, complete } = await api.send<RequeuedJson>('POST', '/dead-letters/requeue', {
         ...which,
         ...(isDryRun && { dryRun: true }),
       })
-      const text = isDryRun
-        ? `${letters(requeued)} would be requeued.`
-        : `${letters(requeued)} ${was(requeued)} requeued.`
-      return { count: requeued, text }
+      const text = `${letters(requeued)} ${isDryRun ? 'would be' : was(requeued)} requeued.`
+      return { count: requeued, text: text + moreInWords(complete, requeued, isDryRun) }
     },
   }
 }
@@ -39,13 +47,13 @@ export function dropAct(api: Api, which: WhichLetters, of: string): BulkAct {
     verb: 'Drop',
     asksReason: true,
     async run({ isDryRun, reason }) {
-      const { dropped } = await api.send<{ readonly dropped: number }>('POST', '/dead-letters/drop', {
+      const { dropped, complete } = await api.send<DroppedJson>('POST', '/dead-letters/drop', {
         ...which,
         reason,
         ...(isDryRun && { dryRun: true }),
       })
-      const text = isDryRun ? `${letters(dropped)} would be dropped.` : `${letters(dropped)} ${was(dropped)} dropped.`
-      return { count: dropped, text }
+      const text = `${letters(dropped)} ${isDryRun ? 'would be' : was(dropped)} dropped.`
+      return { count: dropped, text: text + moreInWords(complete, dropped, isDryRun) }
     },
   }
 }

@@ -1,9 +1,11 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useEffect, useRef, useState, type SubmitEvent } from 'react'
-import { eventTypes, networks } from '../../ui/names.ts'
+import { useEffect, useRef } from 'react'
+import { networks } from '../../ui/names.ts'
 import { toVisible } from '../../ui/plain-text.tsx'
 import { isFiltered, noFilters, spans, type EventFilters } from './event-filters.ts'
 import { eventTones } from './event-status.tsx'
+import { TypeFilter } from './event-type-filter.tsx'
+import { Typed, type TypedProps } from './event-typed.tsx'
 
 export interface EventFilterFormProps {
   readonly filters: EventFilters
@@ -24,12 +26,13 @@ export function EventFilterForm({ filters, onChange, isSearch }: EventFilterForm
       <Typed
         label="Words in the body"
         type="search"
+        placeholder="Words, then Enter"
         className="ui-grow"
         inputRef={search}
         value={filters.q}
         onCommit={(q) => set({ q })}
       />
-      <Chosen label="Type" all="All types" names={eventTypes} value={filters.type} onChange={(type) => set({ type })} />
+      <TypeFilter value={filters.type} onChange={(type) => set({ type })} />
       <Chosen
         label="Network"
         all="All networks"
@@ -44,7 +47,12 @@ export function EventFilterForm({ filters, onChange, isSearch }: EventFilterForm
         value={filters.status}
         onChange={(status) => set({ status })}
       />
-      <Typed label="Address" value={filters.address} onCommit={(address) => set({ address })} />
+      <Typed
+        label="Address"
+        placeholder="All of it, then Enter"
+        value={filters.address}
+        onCommit={(address) => set({ address })}
+      />
       <NativeSelect
         label="Time"
         data={[
@@ -95,42 +103,6 @@ function Chosen({ label, all, names, value, onChange }: ChosenProps) {
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
-  )
-}
-
-interface TypedProps {
-  readonly label: string
-  readonly value: string
-  readonly onCommit: (value: string) => void
-  readonly type?: string
-  readonly className?: string
-  readonly inputRef?: React.Ref<HTMLInputElement>
-}
-
-function Typed({ label, value, onCommit, type = 'text', className, inputRef }: TypedProps) {
-  const [draft, setDraft] = useState(value)
-  useEffect(() => setDraft(value), [value])
-  const commit = () => {
-    if (draft.trim() !== value) onCommit(draft.trim())
-  }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    commit()
-  }
-  return (
-    <form onSubmit={submit} className={className}>
-      <TextInput
-        ref={inputRef}
-        label={label}
-        type={type}
-        maxLength={255}
-        autoComplete="off"
-        spellCheck={false}
-        value={draft}
-        onChange={(event) => setDraft(event.currentTarget.value)}
-        onBlur={commit}
-      />
-    </form>
   )
 }
 

@@ -16,7 +16,7 @@ export function EventReceipt({ receipt }: Pick<EventDetailJson, 'receipt'>) {
           ['Stored', <Time key="stored" at={receipt.stored_at} />],
           ['Verified by secret', <PlainText key="secret" value={receipt.secret_label} />],
           ['Size', `${formatCount(receipt.size_bytes)} bytes`],
-          ['Came again', duplicates === 0 ? 'never' : `${formatCount(duplicates)} times`],
+          ['Came again', duplicates === 0 ? 'never' : duplicates === 1 ? 'once' : `${formatCount(duplicates)} times`],
           [
             'Came with another body',
             conflicts === 0 ? (

@@ -93,7 +93,7 @@ export function EventResults({ filters, isPaused }: EventResultsProps) {
 function Exports({ onExport }: { readonly onExport: (kind: 'csv' | 'ndjson') => void }) {
   return (
     <span className="ui-row">
-      <span className="ui-dimmed">Save as</span>
+      <span className="ui-dimmed">Save loaded as</span>
       <Button variant="default" size="compact-sm" onClick={() => onExport('csv')}>
         CSV
       </Button>
@@ -115,7 +115,7 @@ function NoEvents({ filters, isDone }: { readonly filters: EventFilters; readonl
       </EmptyState>
     )
   return (
-    <EmptyState title="No event is of these filters">
+    <EmptyState title="No event matches these filters">
       <Button size="xs" variant="default" onClick={() => goTo(placeOf(noFilters))}>
         Show all events
       </Button>

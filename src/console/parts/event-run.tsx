@@ -22,11 +22,13 @@ export interface EventRunProps {
   readonly attempts: readonly AttemptJson[]
   /** When the event was received: milliseconds since 1970. */
   readonly received: number
+  /** Whether a replay has done what this run was given up for. */
+  readonly isMended: boolean
   readonly acts: ReactNode
 }
 
 /** One handler's work on an event: its attempts, why they failed, when it is next tried, what it left behind. */
-export function EventRun({ run, attempts, received, acts }: EventRunProps) {
+export function EventRun({ run, attempts, received, isMended, acts }: EventRunProps) {
   const name = toVisible(run.handler.slice(0, 100))
   return (
     <article className="ui-card ui-attempt" aria-label={name}>
@@ -35,6 +37,7 @@ export function EventRun({ run, attempts, received, acts }: EventRunProps) {
           <bdi>{name}</bdi>
         </h3>
         <RunStateBadge state={run.state} />
+        {isMended && <StatusBadge status="replayed: done" tone="good" />}
         {run.item !== null && <StatusBadge status="sink" tone="info" />}
         {run.replay !== null && <StatusBadge status={`replay ${run.replay}`} tone="info" />}
         {run.crashed > 0 && <StatusBadge status={`crashed ${run.crashed}×`} tone="bad" />}

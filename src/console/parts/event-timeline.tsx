@@ -43,9 +43,16 @@ export function EventTimeline({ event, actsOf }: EventTimelineProps) {
           run={run}
           attempts={timeline.filter((attempt) => attempt.run_id === run.run_id)}
           received={received}
+          isMended={isMended(run, runs)}
           acts={actsOf(run)}
         />
       ))}
     </Panel>
   )
+}
+
+/** Whether a replay has done since what the run was given up for. */
+function isMended({ run_id: id, handler, state }: RunJson, runs: readonly RunJson[]): boolean {
+  if (state !== 'dead' && state !== 'held') return false
+  return runs.some((run) => run.handler === handler && run.replay !== null && run.run_id > id && run.state === 'done')
 }

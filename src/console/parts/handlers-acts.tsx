@@ -14,6 +14,8 @@ export interface HandlerActProps {
   readonly onDone: () => void
 }
 
+const mostAtOnce = 10_000
+
 const pathOf = (name: string) => `/handlers/${encodeURIComponent(name)}`
 
 /** Runs that nobody works on. */
@@ -72,9 +74,11 @@ export function ConcurrencyAct({ handler, onDone }: HandlerActProps) {
   const api = useApiClient()
   const [isOpen, setOpen] = useState(false)
   const [wanted, setWanted] = useState<number | string>('')
+  const [mistake, setMistake] = useState<string | null>(null)
   const { run, isBusy, error, clear } = useAct()
   const open = () => {
     clear()
+    setMistake(null)
     setWanted(set ?? settings?.concurrency ?? '')
     setOpen(true)
   }
@@ -86,9 +90,12 @@ export function ConcurrencyAct({ handler, onDone }: HandlerActProps) {
     })
   const save = (event: SubmitEvent) => {
     event.preventDefault()
-    send(Number(wanted))
+    const concurrency = Number(wanted)
+    const isFit = Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= mostAtOnce
+    setMistake(isFit ? null : `Give a whole number from 1 to ${formatCount(mostAtOnce)}.`)
+    if (isFit) send(concurrency)
   }
-  const own = settings === null ? 'As it says itself' : `As it says itself: ${settings.concurrency}`
+  const own = settings === null ? 'As it says itself' : `As it says itself: ${settings.own_concurrency}`
   return (
     <>
       <Button size="xs" variant="default" aria-label={`Concurrency of ${shortText(name)}`} onClick={open}>
@@ -100,12 +107,15 @@ export function ConcurrencyAct({ handler, onDone }: HandlerActProps) {
           <NumberInput
             label="Runs at once"
             min={1}
-            max={10_000}
+            max={mostAtOnce}
             allowDecimal={false}
+            // What is out of range is refused, and not taken for another number.
+            clampBehavior="none"
             hideControls
             required
             withAsterisk={false}
             data-autofocus
+            error={mistake}
             value={wanted}
             onChange={setWanted}
           />

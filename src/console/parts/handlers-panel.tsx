@@ -68,7 +68,7 @@ function Badges({ handler: { kind, loaded, paused, shut } }: { readonly handler:
 }
 
 function Remarks({ handler }: { readonly handler: HandlerJson }) {
-  const { loaded, shut, backfill, set_concurrency: set } = handler
+  const { loaded, shut, backfill, settings, set_concurrency: set } = handler
   const open = openRunsOf(handler)
   return (
     <>
@@ -111,7 +111,12 @@ function Remarks({ handler }: { readonly handler: HandlerJson }) {
           <p>It is given what was stored before it was added: {formatShare(backfill)} so far.</p>
         </div>
       )}
-      {set !== null && <p className="ui-dimmed">Somebody set its concurrency to {formatCount(set)}.</p>}
+      {set !== null && (
+        <p className="ui-dimmed">
+          Somebody set its concurrency to {formatCount(set)}
+          {settings !== null && <>; it says {formatCount(settings.own_concurrency)} itself</>}.
+        </p>
+      )}
     </>
   )
 }

@@ -16,7 +16,7 @@ export function HandlerSettings({ settings }: { readonly settings: Settings }) {
           ['Types', <LongText key="types" value={types.join(', ')} />],
           ['Order', settings.order === 'key' ? 'one after the other for each key' : 'none'],
           ['Key', <LongText key="key" value={key?.join(', ') ?? 'that of the event'} />],
-          ['Concurrency', settings.concurrency],
+          ['Concurrency', settings.own_concurrency],
           [
             'Rate',
             rate === null || rate === undefined ? 'no limit' : <LongText key="rate" value={JSON.stringify(rate)} />,

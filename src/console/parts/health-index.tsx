@@ -8,6 +8,9 @@ import { formatBytes } from './overview-format.ts'
 import { LongText } from './overview-long-text.tsx'
 import { useRole } from './role.ts'
 
+/** It takes what was stored in steps, so a little behind is as ever. */
+const usualLagMs = 2_000
+
 const tones: Readonly<Record<IndexStatusJson['state'], Tone>> = { current: 'good', building: 'info', off: 'warning' }
 
 /** The index that events are found by: a file of its own, which can be made anew at any time. */
@@ -39,7 +42,13 @@ export function IndexPanel({ index, onDone }: { readonly index: IndexStatusJson;
     >
       <Facts
         facts={[
-          ['State', <StatusBadge key="state" status={index.state} tone={tones[index.state]} />],
+          [
+            'State',
+            <span key="state" className="ui-row">
+              <StatusBadge status={index.state} tone={tones[index.state]} />
+              {index.state === 'current' && index.behind > 0 && index.lag_ms > usualLagMs && 'catching up'}
+            </span>,
+          ],
           ['Why', <LongText key="reason" value={index.reason} />],
           ['Indexed up to', formatCount(index.indexed_seq)],
           ['Behind', formatCount(index.behind)],

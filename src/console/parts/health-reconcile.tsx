@@ -25,11 +25,13 @@ const pollMs = 1_500
 export interface ReconcilePanelProps {
   /** As the health tells it; null: there was none in this process. */
   readonly told: ReconcileJson | null
+  /** Whether the server has access to the service. */
+  readonly isConfigured: boolean
   readonly gaps: readonly GapJson[]
 }
 
 /** Compares the trades that the service knows of, over a time, with what is stored; what no event names is a candidate. */
-export function ReconcilePanel({ told, gaps }: ReconcilePanelProps) {
+export function ReconcilePanel({ told, isConfigured, gaps }: ReconcilePanelProps) {
   const api = useApiClient()
   const isOperator = useRole() === 'operator'
   const [current, setCurrent] = useState(told)
@@ -54,7 +56,13 @@ export function ReconcilePanel({ told, gaps }: ReconcilePanelProps) {
       title="Reconcile"
       about="Asks the service, through its API, for the trades of the wallets that are known here, over a time, and lists those that no stored event names. Alerts cannot be reconciled: the service keeps no list of what they told."
     >
-      {isOperator && !isRunning && <ReconcileForm gaps={gaps} onStarted={setCurrent} />}
+      {isOperator && !isRunning && isConfigured && <ReconcileForm gaps={gaps} onStarted={setCurrent} />}
+      {!isConfigured && (
+        <p>
+          There is no access to the service’s API: set <code>INBOX_API_URL</code> and <code>INBOX_API_KEY</code>, and
+          start the inbox again.
+        </p>
+      )}
       {!isOperator && current === null && <p className="ui-dimmed">Nothing was reconciled since this process began.</p>}
       <ErrorState error={error} />
       {current !== null && (

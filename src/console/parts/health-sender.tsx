@@ -23,7 +23,7 @@ export function SenderPanel({
       </Panel>
     )
   }
-  const { deliveries, late, refused, success_rate: rate } = sender
+  const { deliveries, late, refused, unusable, success_rate: rate } = sender
   return (
     <Panel
       title={title}
@@ -45,6 +45,7 @@ export function SenderPanel({
                     ['Acknowledged in time', formatCount(sender.acknowledged)],
                     ['Too late', formatCount(late)],
                     ['Refused', formatCount(refused)],
+                    ...(unusable === 0 ? [] : ([['Unusable (422)', formatCount(unusable)]] as const)),
                   ] as const)),
             ]}
           />
@@ -53,7 +54,8 @@ export function SenderPanel({
           <p className="ui-dimmed">
             To the sender a delivery has succeeded if it is answered with any 2xx within {formatMs(sender.budget_ms)}.
             All else has failed, also a 2xx that comes later: it tries again after 1 min, 5 min, 30 min, 2 h and 8 h,
-            and then gives the event up.
+            and then gives the event up. Counted are authentic deliveries and what was refused with 503; what was
+            refused for good is on the page of rejects.
           </p>
         )}
       </div>

@@ -9,10 +9,15 @@ import { Time } from '../../ui/time.tsx'
 import type { SilenceJson } from '../contract.ts'
 import { LongText } from './overview-long-text.tsx'
 
-const tones: Readonly<Record<SilenceJson['state'], Tone>> = { silent: 'bad', usual: 'good', learning: 'neutral' }
-const order: readonly SilenceJson['state'][] = ['silent', 'usual', 'learning']
+const tones: Readonly<Record<SilenceJson['state'], Tone>> = {
+  silent: 'bad',
+  usual: 'good',
+  learning: 'neutral',
+  gone: 'neutral',
+}
+const order: readonly SilenceJson['state'][] = ['silent', 'usual', 'learning', 'gone']
 
-/** Of which types nothing has come for far longer than usual; the silent ones first. */
+/** Of which types nothing has come for far longer than usual; the silent ones first, those that are over for good last. */
 export function SilencesPanel({ silences }: { readonly silences: readonly SilenceJson[] }) {
   const { path, query } = useLocation()
   const wanted = query.get('silences') ?? ''

@@ -6,6 +6,9 @@ import { LongText, shortText } from './overview-long-text.tsx'
 
 const tones: Readonly<Record<WarningJson['level'], Tone>> = { critical: 'bad', warning: 'warning', info: 'info' }
 
+/** What a warning is about, where its title does not say it. */
+const besides = ({ title, subject }: WarningJson) => (title.includes(subject) ? '' : subject)
+
 /** What needs a look, as the server orders it: the most urgent first. */
 export function Warnings({ warnings }: { readonly warnings: readonly WarningJson[] }) {
   if (warnings.length === 0) return <p className="ui-good">Nothing needs a look now.</p>
@@ -18,7 +21,7 @@ export function Warnings({ warnings }: { readonly warnings: readonly WarningJson
             <span className="console-warnings-title">
               <LongText value={warning.title} />
             </span>{' '}
-            {warning.subject !== '' && <bdi className="ui-text">{shortText(warning.subject)}</bdi>}
+            {besides(warning) !== '' && <bdi className="ui-text">{shortText(besides(warning))}</bdi>}
             <p>
               <LongText value={warning.text} />
             </p>
@@ -30,7 +33,7 @@ export function Warnings({ warnings }: { readonly warnings: readonly WarningJson
             // The part after # is all it can change: no text from elsewhere leads away from the page.
             <Anchor
               href={`#${warning.href}`}
-              aria-label={`Look at it: ${shortText(warning.title)} ${shortText(warning.subject)}`}
+              aria-label={`Look at it: ${shortText(warning.title)} ${shortText(besides(warning))}`.trimEnd()}
             >
               Look at it
             </Anchor>

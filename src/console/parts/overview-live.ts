@@ -1,7 +1,4 @@
 import { useEffect, useRef, useState } from 'react'
-import { useApi } from '../../ui/use-api.ts'
-import { useStream, useStreamState } from '../../ui/use-stream.ts'
-import type { OverviewJson } from '../contract.ts'
 
 /** Calls `reload` every so often while the page is looked at; null: not at all. */
 export function usePoll(ms: number | null, reload: () => void): void {
@@ -16,16 +13,6 @@ export function usePoll(ms: number | null, reload: () => void): void {
     }, ms)
     return () => window.clearInterval(timer)
   }, [ms])
-}
-
-/** The overview as it was asked for, and from then on as the stream tells it. */
-export function useLoadedOverview() {
-  const { data, error, reload } = useApi<OverviewJson>('/overview')
-  const [told, setTold] = useState<OverviewJson | null>(null)
-  useStream<OverviewJson>('overview', setTold)
-  useStreamState(reload)
-  useEffect(() => setTold(null), [data])
-  return { overview: told ?? data, error, reload }
 }
 
 /** The time of the server by now, from what it said last: milliseconds since 1970. It moves on every five seconds. */

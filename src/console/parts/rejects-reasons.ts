@@ -34,6 +34,11 @@ const rejectReasons: Readonly<Record<string, ReasonWords>> = {
     means: 'The request is not well formed: lengths that contradict each other, two Host headers, broken chunks.',
     todo: `A proxy that rewrites requests badly does this. ${stranger}`,
   },
+  body_incomplete: {
+    title: 'Body never complete',
+    means: 'The connection was broken off, or the time for a request was over, before all of the body was there.',
+    todo: `If it is your sender, look at the network, and at the limits of time and size of the proxy before this program. ${stranger}`,
+  },
   not_found: {
     title: 'Another path',
     means: 'There is nothing at this path; it is compared letter for letter with INBOX_PATH.',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DriftKind } from '../../inbox/index-port.ts'
 import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Silence } from '../port.ts'
 import { lengthText, timeText } from '../words.ts'
 
 const newsMs = 24 * 3_600_000
@@ -13,9 +14,12 @@ export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): F
   return [...silences(stored), ...drifts(facts, stored), ...conflicts(facts, stored), ...index(stored)]
 }
 
+/** Of too many those that have been silent longest: which these are does not change while they are. */
 function silences({ silences: all }: StoredFacts): Found[] {
+  const overdueMs = ({ silentMs, alarmAfterMs }: Silence) => silentMs - alarmAfterMs
   return all
     .filter(({ state }) => state === 'silent')
+    .toSorted((a, b) => overdueMs(b) - overdueMs(a))
     .slice(0, mostSilences)
     .map(({ type, network, silentMs, usualMs, lastAt }) => ({
       code: 'silence',
@@ -41,10 +45,11 @@ const driftTitles: Readonly<Record<DriftKind, string>> = {
 /** The service may add types and fields at any time (R125, R127): that is no fault. */
 const harmless: ReadonlySet<DriftKind> = new Set<DriftKind>(['unknown_type', 'new_field'])
 
-/** Only the first of a kind is news. */
+/** Only the first of a kind is news. Of too many those that are a fault, then the oldest: which these are does not change by what comes. */
 function drifts({ now }: ProcessFacts, { drift }: StoredFacts): Found[] {
   return drift
     .filter(({ firstAt }) => now - firstAt < newsMs)
+    .toSorted((a, b) => Number(harmless.has(a.kind)) - Number(harmless.has(b.kind)) || a.firstAt - b.firstAt)
     .slice(0, mostDrifts)
     .map(({ kind, type, path, firstAt }) => ({
       code: 'drift',
@@ -70,7 +75,7 @@ function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Fo
       level: 'warning',
       title: 'An event came again under its id with another body',
       text:
-        'The first body is kept and was handled; the other one is not. An id stands for one event (R89), so the sender has a fault, or ' +
+        'The first body is kept and was handled; the other one is not. An id stands for one event, so the sender has a fault, or ' +
         'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
       href: '/conflicts',
     },

@@ -1,14 +1,17 @@
 import { ownLabel } from '../../inbox/port.ts'
 import { ladderMs } from '../../ladder.ts'
-import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Before, Found, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
+import { authenticIn } from './authentic.ts'
 
 const dayMs = 24 * 3_600_000
 const unusedMs = 7 * dayMs
+/** Fewer may be anybody's. */
+const fewestMismatches = 5
 
 /** Secrets that are there for nothing, and one that is gone too early. */
-export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts): Found[] {
-  return [...unused(facts, stored), ...goneInUse(facts, stored)]
+export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Found[] {
+  return [...unused(facts, stored), ...goneInUse(facts, stored, before)]
 }
 
 function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: StoredFacts): Found[] {
@@ -35,19 +38,36 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
   })
 }
 
-/** One that is gone, and had been used so lately that what it signed may still be tried again. */
-function goneInUse({ now, secretLabels, mismatchesLastHour }: ProcessFacts, { secretUses }: StoredFacts): Found[] {
+/**
+ * One that is gone, and had been used so lately that what it signed may still be tried again. A wrong signature alone says nothing, since
+ * anybody can send one: only where several come and nothing authentic does, the sender most likely still signs with it.
+ */
+function goneInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Before): Found[] {
+  const { now, secretLabels } = facts
   return secretUses
     .filter(({ label, lastAt }) => label !== ownLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)
-    .map(({ label, lastAt }) => ({
-      code: 'secret_gone_in_use',
-      subject: label,
-      level: mismatchesLastHour > 0 ? 'critical' : 'info',
-      title: `The secret ${label} is gone, and verified events until ${lengthText(Math.max(0, now - lastAt))} ago`,
-      text:
-        mismatchesLastHour > 0
-          ? 'Requests are rejected for their signature: the sender most likely still signs with it. Put it back until it no longer does.'
+    .map(({ label, lastAt }) => {
+      const isMissed = isSecretMissed(facts, before.level('secret_gone_in_use', label) === 'critical')
+      return {
+        code: 'secret_gone_in_use',
+        subject: label,
+        level: isMissed ? 'critical' : 'info',
+        title: `The secret ${label} is gone, and verified events until ${lengthText(Math.max(0, now - lastAt))} ago`,
+        text: isMissed
+          ? 'Requests are rejected for their signature, and nothing authentic comes: the sender most likely still signs with it. Put it ' +
+            'back until it no longer does.'
           : 'If the sender still signs with it, its deliveries are rejected from now on: then put it back. Else there is nothing to do.',
-      href: '/rejects',
-    }))
+        href: '/rejects',
+      }
+    })
+}
+
+/** In the last five minutes or, since hours may lie between two attempts of the sender, in the last hour. It ends when something authentic comes. */
+function isSecretMissed(facts: ProcessFacts, isOn: boolean): boolean {
+  const { lately, lastHour, mismatches, mismatchesLastHour } = facts
+  if (isOn) return mismatchesLastHour > 0 && authenticIn(lately) === 0
+  return (
+    (mismatches >= fewestMismatches && authenticIn(lately) === 0) ||
+    (mismatchesLastHour >= fewestMismatches && authenticIn(lastHour) === 0)
+  )
 }

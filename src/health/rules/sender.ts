@@ -1,7 +1,8 @@
 import type { Before, Found, ProcessFacts } from '../facts.ts'
 import { ladderText } from '../gap-report.ts'
 import { ackBudgetMs } from '../meter.ts'
-import { countText, lengthText, percentText } from '../words.ts'
+import { countText, lengthText, listText, percentText } from '../words.ts'
+import { authenticIn } from './authentic.ts'
 
 /** Fewer deliveries say nothing about a rate. */
 const fewest = 20
@@ -64,10 +65,15 @@ function slowAcks({ lately }: ProcessFacts, before: Before): Found[] {
 const lengthOf = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 function failures({ lastHour }: ProcessFacts, before: Before): Found[] {
-  const { successRate, deliveries, refused: refusals, late } = lastHour
+  const { successRate, deliveries, refused: refusals, late, unusable } = lastHour
   const isOn = before.since('success_rate') !== null
   if (successRate === null || (deliveries < fewest && !isOn)) return []
   if (successRate >= (isOn ? failing.off : failing.on)) return []
+  const parts = [
+    `${refusals} were refused`,
+    `${late} were answered too late`,
+    ...(unusable === 0 ? [] : [`${unusable} were no usable event and answered 422`]),
+  ]
   return [
     {
       code: 'success_rate',
@@ -75,8 +81,8 @@ function failures({ lastHour }: ProcessFacts, before: Before): Found[] {
       level: successRate < failing.critical ? 'critical' : 'warning',
       title: `${percentText(1 - successRate)} of the deliveries of the last hour have failed for the sender`,
       text:
-        `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${refusals} were refused and ${late} were answered too late. ${ladderText} So far ` +
-        'all of it comes again: there are hours to mend this before the first event is lost. Look at deliveries_refused and ack_slow.',
+        `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} So far all of it comes again: there are ` +
+        'hours to mend this before the first event is lost. Look at deliveries_refused, deliveries_rejected and ack_slow.',
       href: '/health',
     },
   ]
@@ -85,7 +91,7 @@ function failures({ lastHour }: ProcessFacts, before: Before): Found[] {
 function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: ProcessFacts, before: Before): Found[] {
   const isOn = before.since('rejects_burst') !== null
   // Between two attempts of the sender may lie half an hour.
-  const isDeaf = lastHour.acknowledged === 0 && mismatchesLastHour >= (isOn ? 1 : deaf)
+  const isDeaf = authenticIn(lastHour) === 0 && mismatchesLastHour >= (isOn ? 1 : deaf)
   if (!isDeaf && lately < (isOn ? mismatching.off : mismatching.on)) return []
   const count = countText(isDeaf ? mismatchesLastHour : lately, 'request')
   return [

@@ -15,7 +15,7 @@ export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, befor
   const { handlers } = stored.stats
   return [
     ...backlog(facts, stored, before),
-    ...handlers.flatMap((row) => deadLetters(facts, stored, row)),
+    ...handlers.flatMap((row) => deadLetters(facts, stored, row, before)),
     ...handlers.flatMap(heldKeys),
     ...quarantine(facts, stored),
     ...paused(facts, stored, before),
@@ -42,11 +42,12 @@ function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before):
   ]
 }
 
-function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats): Found[] {
+/** Where it is not known when the newest died, it is as it was. */
+function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats, before: Before): Found[] {
   const count = row.dead + row.held
   if (count === 0) return []
   const diedAt = newestDeadAt.get(row.handler)
-  const isNews = diedAt !== undefined && now - diedAt < newsMs
+  const isNews = diedAt === undefined ? before.level('dead_letters', row.handler) !== 'info' : now - diedAt < newsMs
   return [
     {
       code: 'dead_letters',

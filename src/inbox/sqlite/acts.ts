@@ -24,6 +24,22 @@ const batchSize = 500
 /** The audit has so many of the run ids of an act at the most, and how many there were. */
 const mostNotedRuns = 1_000
 
+/** Does a bounded piece of an act, from a place on. `after`: where to go on; null: that was all. */
+type Step = (store: SqliteStore, from: number) => { readonly done: number; readonly after: number | null }
+
+/** What is noted of a large act, by how much was done so far. */
+interface Noting {
+  readonly action: AuditRecord['action']
+  readonly detail: (total: number) => AuditRecord['detail']
+  readonly by: string | undefined
+}
+
+/** `noted`: the id of the note; null: none was written. */
+interface Done {
+  readonly total: number
+  readonly noted: number | null
+}
+
 export function createActs(writer: Writer): Acts {
   /** One transaction, with a note if it changed anything. */
   function act<T>(
@@ -39,6 +55,27 @@ export function createActs(writer: Writer): Acts {
     })
   }
 
+  /**
+   * A large act, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
+   * what it came to is said anew in that of each later one: so of one that is interrupted it is known how far it came.
+   */
+  async function eachStep(noting: Noting | null, step: Step, noted: number | null = null, canWait = false) {
+    let so: Done & { readonly after: number | null } = { total: 0, noted, after: 0 }
+    while (so.after !== null) {
+      const { total: before, noted: known, after: from } = so
+      so = await writer.run((store) => {
+        const { done, after } = step(store, from)
+        const total = before + done
+        if (done === 0 || noting === null) return { total, noted: known, after }
+        const detail = noting.detail(total)
+        if (known === null) return { total, noted: store.note(noting.action, detail, noting.by), after }
+        store.noteAnew(known, detail)
+        return { total, noted: known, after }
+      }, canWait)
+    }
+    return { total: so.total, noted: so.noted } satisfies Done
+  }
+
   /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
   async function eachDead(
     which: 'all' | readonly number[],
@@ -47,54 +84,40 @@ export function createActs(writer: Writer): Acts {
     by: string | undefined,
     work: (store: SqliteStore, runId: number) => boolean,
   ): Promise<number> {
-    if (which !== 'all') return eachGiven(which, action, detail, by, work)
-    // Those that die again meanwhile keep their run id, which lies behind.
-    let total = 0
-    for (let after: number | null = 0; after !== null;) {
-      const from: number = after
-      const batch = await writer.run((store) => {
-        const runIds = store.deadAfter(from, batchSize)
-        return { done: runIds.filter((runId) => work(store, runId)).length, last: runIds.at(-1) ?? null }
-      })
-      total += batch.done
-      after = batch.last
+    const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
+    const done = (store: SqliteStore, ids: readonly number[]) => ids.filter((runId) => work(store, runId)).length
+    if (which !== 'all' && runIds.length <= batchSize) {
+      return act(action, { ...detail, runs: runIds }, by, (store) => done(store, runIds))
     }
-    if (total > 0) await writer.run((store) => store.note(action, { ...detail, runs: 'all', count: total }, by))
+    const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
+    const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
+    const { total } = await eachStep(noting, (store, from) => {
+      if (which !== 'all') {
+        const next = from + batchSize
+        return { done: done(store, runIds.slice(from, next)), after: next < runIds.length ? next : null }
+      }
+      // Those that die again meanwhile keep their run id, which lies behind.
+      const batch = store.deadAfter(from, batchSize)
+      return { done: done(store, batch), after: batch.at(-1) ?? null }
+    })
     return total
   }
 
-  async function eachGiven(
-    given: readonly number[],
-    action: 'dead.requeue' | 'dead.drop',
-    detail: AuditRecord['detail'],
-    by: string | undefined,
-    work: (store: SqliteStore, runId: number) => boolean,
-  ): Promise<number> {
-    const runIds = given.toSorted((a, b) => a - b)
-    const done = (ids: readonly number[]) => (store: SqliteStore) => ids.filter((runId) => work(store, runId)).length
-    if (runIds.length <= batchSize) return act(action, { ...detail, runs: runIds }, by, done(runIds))
-    let total = 0
-    for (let from = 0; from < runIds.length; from += batchSize) {
-      total += await writer.run(done(runIds.slice(from, from + batchSize)))
+  /** One of the tables that are pruned. `noted`: the note that has been written of others. */
+  function pruneAll(
+    noting: Noting | null,
+    noted: number | null,
+    step: (pruning: Pruning, after: number) => PruneStep,
+  ): Promise<Done> {
+    const pruneSome: Step = ({ pruning }, from) => {
+      const { pruned, after } = step(pruning, from)
+      return { done: pruned, after }
     }
-    const noted = { ...detail, runs: runIds.slice(0, mostNotedRuns), count: total }
-    if (total > 0) await writer.run((store) => store.note(action, noted, by))
-    return total
-  }
-
-  async function pruneAll(step: (pruning: Pruning, after: number) => PruneStep): Promise<number> {
-    let total = 0
-    for (let after: number | null = 0; after !== null;) {
-      const from: number = after
-      const done: PruneStep = await writer.run(({ pruning }) => step(pruning, from), true)
-      total += done.pruned
-      after = done.after
-    }
-    return total
+    return eachStep(noting, pruneSome, noted, true)
   }
 
   return {
-    note: (action, detail, by) => writer.run((store) => store.note(action, detail, by)),
+    note: (action, detail, by) => writer.run((store) => void store.note(action, detail, by)),
     setPaused: (handler, paused, by) =>
       act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (store) => store.setPaused(handler, paused)),
     setConcurrency: (handler, concurrency, by) =>
@@ -103,22 +126,35 @@ export function createActs(writer: Writer): Acts {
     dropDead: (which, reason, by) =>
       eachDead(which, 'dead.drop', { reason }, by, (store, runId) => store.dropDead(runId, reason)),
     async dropOpenRuns(handler, reason, by) {
-      let total = 0
-      for (;;) {
-        const dropped = await writer.run((store) => store.dropOpen(handler, batchSize, reason))
-        if (dropped === null) return null
-        total += dropped
-        if (dropped < batchSize) break
-      }
-      if (total > 0) await writer.run((store) => store.note('handler.drop', { handler, reason, count: total }, by))
-      return total
+      let isKnown = true
+      const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+      const { total } = await eachStep(noting, (store) => {
+        const dropped = store.dropOpen(handler, batchSize, reason)
+        isKnown = dropped !== null
+        return { done: dropped ?? 0, after: dropped === batchSize ? 0 : null }
+      })
+      return isKnown ? total : null
     },
-    async prune(limits, noted, by) {
-      const events = await pruneAll((pruning, after) => pruning.pruneEvents(limits, after))
-      const quarantined = await pruneAll((pruning, after) => pruning.pruneQuarantined(limits, after))
+    async prune(limits, isNoted, by) {
+      const noting = (detail: (count: number) => { readonly events: number; readonly quarantined: number }) =>
+        isNoted === undefined
+          ? null
+          : { action: 'prune' as const, detail: (count: number) => ({ ...limits, ...detail(count) }), by }
+      const { total: events, noted: id } = await pruneAll(
+        noting((count) => ({ events: count, quarantined: 0 })),
+        null,
+        (pruning, after) => pruning.pruneEvents(limits, after),
+      )
+      const { total: quarantined, noted } = await pruneAll(
+        noting((count) => ({ events, quarantined: count })),
+        id,
+        (pruning, after) => pruning.pruneQuarantined(limits, after),
+      )
+      if (isNoted !== undefined && noted === null) {
+        await writer.run((store) => store.note('prune', { ...limits, events, quarantined }, by))
+      }
       const isTooLarge = await writer.run(({ pruning }) => pruning.isLargerThan(limits.maxBytes), true)
       while (await writer.run(({ pruning }) => pruning.vacuum(), true));
-      if (noted !== undefined) await writer.run((store) => store.note('prune', { ...limits, events, quarantined }, by))
       return { events, quarantined, isTooLarge }
     },
     retryQuarantined: (id, event, by) =>
@@ -129,7 +165,12 @@ export function createActs(writer: Writer): Acts {
         if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo }, by)
         return seenTo
       }),
-    beginSubscription: (next, replaces) => writer.run(({ subscriptions }) => subscriptions.begin(next, replaces)),
+    beginSubscription: (next, replaces, by) =>
+      writer.run((store) => {
+        const begun = store.subscriptions.begin(next, replaces)
+        if (begun !== null) store.note('subscription.begin', { subscription: begun.id, replaces }, by)
+        return begun
+      }),
     endSubscription: (id, result, by) =>
       writer.run((store) => {
         if (store.subscriptions.end(id, result)) {

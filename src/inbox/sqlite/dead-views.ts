@@ -1,7 +1,17 @@
 import type { Database } from 'better-sqlite3'
 import { decodeCursorPair, encodeCursor } from '../cursor.ts'
 import { errorGroupOf } from '../error-group.ts'
-import type { DeadFilter, DeadGroup, DeadGroups, DeadLetter, DeadQuery, Page, RunError } from '../port.ts'
+import {
+  mostDeadIds,
+  type DeadFilter,
+  type DeadGroup,
+  type DeadGroups,
+  type DeadLetter,
+  type DeadQuery,
+  type DeadRunIds,
+  type Page,
+  type RunError,
+} from '../port.ts'
 import { createBudget } from './budget.ts'
 import { lastAttemptText, toError, type AttemptRow } from './attempts.ts'
 import { state } from './statements.ts'
@@ -48,8 +58,6 @@ interface Candidate {
 const unknownError: RunError = { name: 'unknown', message: 'no error was recorded' }
 /** More of them would be no list for people. */
 const mostGroups = 500
-/** So many are found at the most. */
-const mostDeadIds = 100_000
 
 type Group = { -readonly [K in keyof Omit<DeadGroup, 'sample'>]: DeadGroup[K] } & { readonly newestId: number }
 
@@ -153,19 +161,22 @@ export function createDeadViews(db: Database) {
   return { deadLetter, deadLetters, deadGroups, deadRunIds }
 }
 
-/** Collects the run ids of all that a filter finds, part after part, so that other views have their turn between them. */
+/** Collects the run ids of what a filter finds, part after part, so that other views have their turn between them. */
 export async function collectDeadIds(
   filter: DeadFilter,
   part: (part: DeadIdsPart) => Promise<DeadIds>,
-): Promise<readonly number[]> {
+): Promise<DeadRunIds> {
   // One that is requeued and dies again meanwhile may come twice.
   const runIds = new Set<number>()
-  for (let behind: DeadPlace | null = newest; behind !== null && runIds.size < mostDeadIds;) {
+  for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= mostDeadIds;) {
     const found: DeadIds = await part({ filter, behind })
     for (const runId of found.runIds) runIds.add(runId)
     behind = found.behind
   }
-  return [...runIds].slice(0, mostDeadIds).toSorted((a, b) => a - b)
+  return {
+    runIds: [...runIds].slice(0, mostDeadIds).toSorted((a, b) => a - b),
+    isComplete: runIds.size <= mostDeadIds,
+  }
 }
 
 function count(groups: Map<string, Group>, row: Candidate, handler: string, group: string): void {

@@ -8,12 +8,11 @@ const mostSets = 1_000
 export function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'>, undo: Undo) {
   const ids = new Map(sql.headerSets.all().map(({ id, headers }) => [headers, id]))
   return {
-    /** The id of a set, new or known; null if there is none, or there are too many. */
-    idOf(headers: string | null | undefined): number | null {
-      if (headers === null || headers === undefined) return null
-      const known = ids.get(headers)
-      if (known !== undefined) return known
-      if (ids.size >= mostSets) return null
+    /** The id of a set that is known; null if there is none, or it is not. */
+    knownId: (headers: string | null | undefined): number | null => ids.get(headers ?? '') ?? null,
+    /** The id of one that is not known; null if there is none, or there are too many. */
+    add(headers: string | null | undefined): number | null {
+      if (headers === null || headers === undefined || ids.size >= mostSets) return null
       const id = Number(sql.insertHeaderSet.run(headers).lastInsertRowid)
       ids.set(headers, id)
       undo.note(() => ids.delete(headers))

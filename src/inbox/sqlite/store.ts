@@ -147,6 +147,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
 
   function acceptEvent(event: NewEvent): AcceptResult {
     const key = event.key === event.id ? null : event.key
+    const headerSet = headerSets.knownId(event.headers)
     const { changes } = sql.insertEvent.run(
       memo.nextSeq,
       event.id,
@@ -156,17 +157,24 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       key,
       event.secretLabel,
       memo.latest - event.receivedAt,
-      headerSets.idOf(event.headers),
+      headerSet,
       event.trace ?? null,
     )
     if (changes === 0) return acceptAgain(event)
     const seq = memo.nextSeq++
+    if (headerSet === null) noteHeaders(seq, event.headers)
     memo.bodyBytes += event.raw.length
     sql.insertBody.run(seq, memo.bodyBytes, event.raw)
     gaps.arrived(event.createdAt)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
     return 'accepted'
+  }
+
+  /** Only of an event that is new: one that comes again and again, each time with others, would use up the sets that are kept. */
+  function noteHeaders(seq: number, headers: string | null | undefined): void {
+    const added = headerSets.add(headers)
+    if (added !== null) sql.setHeaderSet.run(added, seq)
   }
 
   function acceptAgain(event: NewEvent): AcceptResult {
@@ -247,9 +255,13 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
-    /** `by`: who did it; nothing: this program itself, or a command. */
-    note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): void {
-      sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null)
+    /** Gives the id of the note. `by`: who did it; nothing: this program itself, or a command. */
+    note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): number {
+      return Number(sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null).lastInsertRowid)
+    },
+    /** Says something else in a note that was written before, of an act that went on. */
+    noteAnew(id: number, detail: AuditRecord['detail']): void {
+      sql.setAuditDetail.run(JSON.stringify(detail), id)
     },
     replays,
     pruning,

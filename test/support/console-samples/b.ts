@@ -26,6 +26,7 @@ export const sender: SenderMeterJson = {
   acknowledged: 9_990,
   late: 3,
   refused: 7,
+  unusable: 0,
   success_rate: 0.999,
   p50_ms: 4.25,
   p99_ms: 2_750,
@@ -89,6 +90,7 @@ export function handlerOf(name: string, change: Partial<HandlerJson> = {}): Hand
       order: 'key',
       key: null,
       concurrency: 8,
+      own_concurrency: 8,
       rate: null,
       priority: 0,
       timeout_ms: 30_000,
@@ -226,6 +228,7 @@ export const health: HealthJson = {
     size_bytes: 1_572_864,
   },
   reconcile: null,
+  reconcile_configured: true,
 }
 
 export const secrets: Pick<SettingsJson, 'secrets'>['secrets'] = [

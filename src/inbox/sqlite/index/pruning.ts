@@ -32,7 +32,7 @@ export function createIndexPruning(db: Database, index: Database, shards: Pick<S
     .pluck()
   const removeLive = index.prepare<[number]>('DELETE FROM live WHERE seq = ?')
   const dropTallies = index.prepare<[number, number]>(
-    'DELETE FROM tally WHERE minute < min(?, (SELECT min(minute) FROM tally) + ?)',
+    'DELETE FROM tally WHERE minute < min(?, (SELECT min(minute) FROM tally) / 60 * 60 + ?)',
   )
   const prunedShard = index
     .prepare<[number, number, number], number>(
@@ -75,7 +75,8 @@ export function createIndexPruning(db: Database, index: Database, shards: Pick<S
     sweptTo = swept.length < mostPerStep ? 0 : (swept.at(-1) ?? 0)
     shrinkOne()
     giveBack()
-    dropTallies.run(Math.floor((now - keptTallyMs) / 60_000), tallyMinutesPerStep)
+    // Whole hours: of one that is not kept any more the row of the hour is taken instead.
+    dropTallies.run(Math.floor((now - keptTallyMs) / 3_600_000) * 60, tallyMinutesPerStep)
     return 0
   }
 
