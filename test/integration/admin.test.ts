@@ -374,6 +374,7 @@ test('handlers are listed with their settings and their runs, those that are gon
         order: 'key',
         key: null,
         concurrency: 8,
+        own_concurrency: 8,
         rate: null,
         priority: 0,
         timeout_ms: 30_000,
