@@ -6,7 +6,7 @@ export interface Visitor {
 
 /** What is asked for again and again, and how often: the page of events is the busiest, and stands for all that are open. */
 const polls = [
-  { path: '/events?limit=200', everyMs: 2_000 },
+  { path: '/events?limit=200', everyMs: 5_000 },
   { path: '/activity?window=hour', everyMs: 5_000 },
   { path: '/handlers', everyMs: 10_000 },
 ] as const

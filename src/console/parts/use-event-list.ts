@@ -7,7 +7,7 @@ import { apiPathOf, type EventFilters } from './event-filters.ts'
 import { begun, continued, isOf, pageSize, refreshed, shown, told, type EventRows } from './event-rows.ts'
 
 /** How often what is shown is compared with the server while events come. */
-const refreshMs = 2_000
+const refreshMs = 5_000
 
 export interface EventListOptions {
   /** The same as long as the component is there. */
