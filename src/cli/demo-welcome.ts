@@ -30,7 +30,7 @@ export function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir 
     `  dashboard  ${emulatorUrl}/  (user demo, password ${dashboardPassword})`,
     `  REST       ${emulatorUrl}/v1  (API key ${apiKey})`,
     `  control    ${emulatorUrl}/_emulator  (bearer token ${controlToken})`,
-    `  admin      ${adminUrl}  (bearer token ${adminToken})`,
+    `  console    ${adminUrl}  (token ${adminToken})`,
     `  database   ${databaseFile}`,
     `  handlers   ${shortPath(handlersDir)}  (edit one: it is taken up at once)`,
     '',

@@ -64,7 +64,7 @@ test('the demo shows all ten types within 10 s of its start, then duplicates, re
 
   const [, dashboard = ''] = await output.see(/ {2}dashboard {2}(http:\S+\/) {2}\(user demo, password \S+\)\n/)
   expect((await fetch(dashboard)).status).toBe(200)
-  const [, adminUrl = ''] = await output.see(/ {2}admin {6}(http:\S+) /)
+  const [, adminUrl = ''] = await output.see(/ {2}console {4}(http:\S+) /)
   const atAdmin = { cwd: dir.path, env: { INBOX_ADMIN_TOKEN: demoCredentials.adminToken } }
   const list = await runCli(forPeople(['dead', 'list', '--admin-url', adminUrl]), atAdmin)
   expect(list.out).toContain(dead)
@@ -103,7 +103,7 @@ test('it first says where everything is and what to try, in 100 columns and 24 l
   // Folders may be deeper than those of most people.
   const ownWords = lines.filter((line) => !line.includes('node ') && !line.startsWith('  handlers '))
   expect(ownWords.filter((line) => line.length > 100)).toEqual([])
-  for (const name of ['webhook', 'dashboard', 'REST', 'control', 'admin']) {
+  for (const name of ['webhook', 'dashboard', 'REST', 'control', 'console']) {
     expect(welcome).toMatch(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:\\d+/?`, 'm'))
   }
   const [, control] = /^ {2}control {4}(http:\S+)\/_emulator {2}\(bearer token demo-control-token/m.exec(welcome) ?? []
