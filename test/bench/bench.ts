@@ -20,6 +20,8 @@ const { values } = parseArgs({
     events: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
+    /** Only these take part, beside the ceiling. */
+    only: { type: 'string', multiple: true },
     /** Also compares with a store that holds so many events. */
     stored: { type: 'string' },
     /** Also starts on so many runs that wait. */
@@ -32,6 +34,7 @@ const { values } = parseArgs({
 })
 
 const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
+                 [--only handled]      only this one beside the ceiling; may be said again
                  [--stored 10000000]   also: the same on a store that holds so many events
                  [--backlog 1000000]   also: how it starts on so many waiting runs, and works them off
                  [--replay 1000000]    also: how it replays so many events, and in how much memory`
@@ -50,18 +53,21 @@ async function startAll(runners: Runner[]): Promise<void> {
   runners.push({ name: ceilingName, server: await startCeiling(), keys: stored.keys })
   const products = [stored, handled, watched, unordered, manyKeys, state, outbox, stateAndOutbox]
   for (const [index, { name, handlers, wholeWay, keys, isWatched }] of products.entries()) {
+    if (values.only !== undefined && !values.only.includes(name)) continue
     const handlersDir = contenders.writeHandlers(join(work, `handlers-${index}`), handlers)
     const server = await startProduct({ file: join(work, `${index}.db`), handlersDir })
     const openRuns = () => server.openRuns()
+    const indexed = () => server.indexed()
     const visit = () => server.visit()
-    runners.push({ name, server, keys, ...(wholeWay && { openRuns }), ...(isWatched && { visit }) })
+    runners.push({ name, server, keys, indexed, ...(wholeWay && { openRuns }), ...(isWatched && { visit }) })
   }
   if (values.stored !== undefined) {
     const file = join(work, 'large.db')
     say(`filling a store with ${values.stored} events …`)
     await fillStore(file, Number(values.stored), { runs: 'done' })
     const server = await startProduct({ file, handlersDir: contenders.writeHandlers(join(work, 'none'), {}) })
-    runners.push({ name: onTopName, server, keys: stored.keys })
+    await server.indexed()
+    runners.push({ name: onTopName, server, keys: stored.keys, indexed: () => server.indexed() })
   }
 }
 

@@ -164,6 +164,7 @@ async function measureAccepts(work: string): Promise<void> {
       const inbox = await createSqliteInbox({ file: join(work, `accepts-${round}-${hasIndex}.db`), hasIndex })
       await inbox.register([{ name: 'none', types: ['none'], order: 'none' }])
       await acceptRate(inbox, 5_000)
+      if (hasIndex) await indexed(inbox)
       rates[hasIndex ? 'with' : 'without'].push(await acceptRate(inbox, count))
       await inbox.close()
     }

@@ -2,6 +2,7 @@ import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { visitConsole, type Visitor } from './console-visitor.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
@@ -27,6 +28,8 @@ export interface ProductProcess extends ServerProcess {
   openRuns(): Promise<number>
   /** Starts a replay of everything for one handler; gives its number. */
   startReplay(handler: string): Promise<number>
+  /** Resolves when its index is up to date, so that catching up does not count as work of what comes next. */
+  indexed(): Promise<void>
   /** Has somebody look at its console from now on. */
   visit(): Visitor
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
@@ -81,6 +84,9 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       const { data } = await call<{ data: readonly Record<string, number>[] }>('/handlers')
       const open = ['waiting', 'ready', 'suspect', 'running']
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
+    },
+    async indexed() {
+      while ((await call<{ index: { behind: number } }>('/health')).index.behind > 0) await wait(100)
     },
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
     startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,

@@ -70,7 +70,8 @@ export function keepIndexing({ clock, elapsed, open, throwAway, onWarning }: Kee
   /** Gives how long to rest. */
   function work(indexer: Indexer): number {
     const startedAt = elapsed()
-    pace.sees(indexer.newestSeq(), startedAt)
+    const restMs = pace.sees(indexer.newestSeq(), startedAt)
+    if (restMs > 0) return restMs
     const isBusy = indexer.step() > 0 || prune(indexer, startedAt)
     return isBusy ? pace.restAfter(elapsed() - startedAt) : pace.idleMs
   }

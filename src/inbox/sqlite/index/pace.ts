@@ -1,32 +1,37 @@
 /** So long after the last look for new events it looks again. */
 const idleMs = 250
 const longestRestMs = 1_000
+/** So long it keeps off when a burst begins: most are over then. */
+const burstRestMs = 500
+const burstPerSecond = 1_000
 
 /** Of its time a thread works this share, by how many events come per second. */
 const shares: readonly (readonly [perSecond: number, share: number])[] = [
   [20, 0.8],
   [200, 0.3],
-  [1_000, 0.1],
+  [burstPerSecond, 0.1],
   [Infinity, 0.04],
 ]
 
-/** So much the last look counts beside those before. */
-const weight = 0.3
+/** What came counts for about so long. */
+const memoryMs = 500
 
 /** Decides how long the thread of the index rests: the longer, the more events come, for the receiver needs the processor. */
 export function createPace() {
   let perSecond = 0
   let last: { readonly seq: number; readonly at: number } | undefined
 
-  /** To be told now and then which number the newest event has; `at` in milliseconds of a clock that is never set. */
-  function sees(seq: number, at: number): void {
-    if (last === undefined) last = { seq, at }
-    const spanMs = at - last.at
-    if (spanMs < idleMs / 2) return
-    const now = (Math.max(0, seq - last.seq) * 1_000) / spanMs
-    // At once when more come, slowly when fewer do.
-    perSecond = now > perSecond ? now : perSecond * (1 - weight) + now * weight
+  /**
+   * To be told before each piece of work which number the newest event has; `at` in milliseconds of a clock that is never set. Gives
+   * how long to rest before that work: 0, unless a burst has just begun.
+   */
+  function sees(seq: number, at: number): number {
+    const before = perSecond
+    const came = last === undefined ? 0 : Math.max(0, seq - last.seq)
+    const spanMs = last === undefined ? 0 : at - last.at
+    perSecond = before * Math.exp(-spanMs / memoryMs) + (came * 1_000) / Math.max(memoryMs, spanMs)
     last = { seq, at }
+    return before < burstPerSecond && perSecond >= burstPerSecond ? burstRestMs : 0
   }
 
   /** How long to rest after work that took so long. */
