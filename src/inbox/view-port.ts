@@ -1,0 +1,455 @@
+import type { IndexPort } from './index-port.ts'
+import type { AcceptResult, Item, NewEvent, RunError } from './port.ts'
+
+export const eventStatuses = [
+  'pending',
+  'running',
+  'retrying',
+  'held',
+  'done',
+  'dead',
+  'expired',
+  'superseded',
+  'unhandled',
+  'dropped',
+] as const
+export type EventStatus = (typeof eventStatuses)[number]
+
+export const runStates = [
+  'waiting',
+  'ready',
+  'suspect',
+  'running',
+  'held',
+  'dead',
+  'done',
+  'expired',
+  'superseded',
+  'unmatched',
+  'dropped',
+] as const
+/**
+ * `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. `held` and
+ * `dead` are dead letters: one that holds up its key, and one that does not. The others are ends.
+ */
+export type RunState = (typeof runStates)[number]
+
+export interface Page<T> {
+  readonly data: readonly T[]
+  /** Passed as `cursor` it gives the next page; null on the last one. */
+  readonly nextCursor: string | null
+}
+
+export interface EventQuery {
+  readonly type?: string
+  readonly network?: string
+  readonly address?: string
+  readonly status?: EventStatus
+  /** Words that all stand in the body, each a whole one or the begin of one; what is too new for the index is looked at one by one. */
+  readonly q?: string
+  /** Received at or after, before: milliseconds since 1970. */
+  readonly from?: number
+  readonly to?: number
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface EventSummary {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly createdAt: string
+  readonly receivedAt: number
+  readonly network: string | null
+  readonly address: string | null
+  readonly status: EventStatus
+}
+
+/** `searchedTo`: when the oldest event was received that was looked at: the next page looks at older ones. Null: there is no event. */
+export interface EventPage extends Page<EventSummary> {
+  readonly searchedTo: number | null
+}
+
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly outcome: 'done' | 'retry' | 'dead' | 'crashed' | 'dropped'
+  readonly error: RunError | null
+}
+
+export interface RunRecord {
+  readonly runId: number
+  readonly handler: string
+  readonly state: RunState
+  readonly attempt: number
+  readonly crashed: number
+  /** When it may be tried next; null when it is running or finished. */
+  readonly runAt: number | null
+  /** The id of the replay it is of; null: it is live. */
+  readonly replay: number | null
+  /** What a sink is to deliver, if the run is of something that another run left in the outbox. */
+  readonly item: Item | null
+  /** When it was taken up and when it ended, the last time each; null: not yet. */
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** Keys of its handler's state that it wrote last, at most 100; those of a large state are not looked for. */
+  readonly stateKeys: readonly string[]
+  readonly attempts: readonly AttemptRecord[]
+}
+
+export interface EventDetail extends EventSummary {
+  readonly key: string
+  readonly secretLabel: string
+  /** Empty if it is no longer kept. */
+  readonly raw: Uint8Array
+  /** Whether it was pruned: body and runs are gone, the status is the one that it ended with. */
+  readonly pruned: boolean
+  /** How often the same id came again, with the same and with other bytes. */
+  readonly duplicates: number
+  readonly conflicts: number
+  /** When the transaction that stored it began: milliseconds since 1970; null for events stored by versions that did not note it. */
+  readonly storedAt: number | null
+  /** The headers it came with as JSON; null: they were not kept. */
+  readonly headers: string | null
+  readonly trace: string | null
+  readonly runs: readonly RunRecord[]
+}
+
+/** Other bytes that came under an id that was known. */
+export interface ConflictRecord {
+  readonly eventId: string
+  readonly type: string
+  /** SHA-256 of the bytes in hex: with the id it tells one from the other. */
+  readonly digest: string
+  readonly receivedAt: number
+  /** How often these bytes came. */
+  readonly count: number
+  readonly sizeBytes: number
+}
+
+export interface ConflictDetail extends ConflictRecord {
+  /** Those that came, and those that were kept; empty where they are no longer kept. */
+  readonly raw: Uint8Array
+  readonly keptRaw: Uint8Array
+}
+
+export interface DeadLetter {
+  readonly runId: number
+  readonly eventId: string
+  readonly type: string
+  readonly handler: string
+  readonly attempt: number
+  readonly crashed: number
+  readonly diedAt: number
+  /** Whether it holds up its key. */
+  readonly held: boolean
+  readonly error: RunError
+}
+
+/** Which dead letters: those of which all holds that is given. */
+export interface DeadFilter {
+  readonly handler?: string
+  readonly type?: string
+  /** As `errorGroupOf` gives it. */
+  readonly group?: string
+}
+
+export type DeadQuery = PageQuery & DeadFilter
+
+/** Dead letters of one handler that died of the same error, but for numbers and addresses in its text. */
+export interface DeadGroup {
+  readonly handler: string
+  readonly group: string
+  readonly count: number
+  readonly held: number
+  readonly firstDiedAt: number
+  readonly lastDiedAt: number
+  /** The newest of them. */
+  readonly sample: DeadLetter
+}
+
+/** `isComplete`: false if only the newest ones were looked at. */
+export interface DeadGroups {
+  readonly groups: readonly DeadGroup[]
+  readonly isComplete: boolean
+}
+
+/** So many dead letters are found by a filter at once. */
+export const mostDeadIds = 100_000
+
+/** Run ids of dead letters, ascending. `isComplete`: false if there are more, of which these died last. */
+export interface DeadRunIds {
+  readonly runIds: readonly number[]
+  readonly isComplete: boolean
+}
+
+/** Bodies in quarantine with the same reason, verified by the same secret. */
+export interface QuarantineGroup {
+  readonly reason: string
+  readonly secretLabel: string
+  readonly count: number
+  readonly sizeBytes: number
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+/** Which stored events are to be run again: those of which all holds that is given. Something has to be. */
+export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q'> {
+  /** At most `mostReplayIds`. */
+  readonly ids?: readonly string[]
+  /** Only runs of this handler; else of every registered one that takes the event. */
+  readonly handler?: string
+}
+
+export const mostReplayIds = 1_000
+
+export interface NewReplay {
+  readonly filter: ReplayFilter
+  /** How many runs may be created per second; null: as fast as they are worked off. */
+  readonly perSecond: number | null
+  /** Gives the runs idempotency keys of their own: whoever knows repeats by these will not know them for repeats. */
+  readonly newKeys: boolean
+}
+
+/** `running` until all its runs have ended, or it is cancelled. */
+export const replayStates = ['running', 'done', 'cancelled'] as const
+export type ReplayState = (typeof replayStates)[number]
+
+export interface ReplayRecord extends NewReplay {
+  readonly id: number
+  readonly state: ReplayState
+  readonly createdAt: number
+  readonly endedAt: number | null
+  /** How far it has looked in the accept sequence, and how far it is going to. */
+  readonly scannedSeq: number
+  readonly lastSeq: number
+  /** Events that it found so far, runs that it created of them, and events whose body is gone, so that none could be. */
+  readonly events: number
+  readonly runs: number
+  readonly skipped: number
+  /** Runs that have not ended. */
+  readonly openRuns: number
+}
+
+/** How much of a body in quarantine a list has. */
+export const listedBytes = 800
+
+export interface QuarantinedBody {
+  readonly id: string
+  readonly reason: string
+  readonly receivedAt: number
+  readonly secretLabel: string
+  readonly sizeBytes: number
+  /** How often the same bytes came. */
+  readonly count: number
+  readonly raw: Uint8Array
+}
+
+/** A time in which no deliveries were taken, or, if it was restored, of which none are there. */
+export interface GapRecord {
+  /** To within some seconds, unless it was stopped: milliseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  /**
+   * `stopped` in good order · `killed`, or crashed · `stood_still`: suspended, or unable to write, or its clock was set forward ·
+   * `restored` from a backup that knows nothing of this time
+   */
+  readonly kind: 'stopped' | 'killed' | 'stood_still' | 'restored'
+  /** By then the sender has tried again what it tried in this time, and tries again at all. Null if it was restored. */
+  readonly retriedUntil: number | null
+  /** What was first sent from `from` until before `to`, in this time or in one before it, does not come again by itself. */
+  readonly lost: { readonly from: number; readonly to: number } | null
+  /** Events that came later and had been created in that time; how many of them when lost ones were; and when the last one came. */
+  readonly arrived: number
+  readonly arrivedLost: number
+  readonly lastArrivalAt: number | null
+  /** When somebody said that what was lost is dealt with. */
+  readonly acknowledgedAt: number | null
+}
+
+/** How many missing events, and gaps with lost ones, there had been that nobody had acknowledged. */
+export interface Acknowledged {
+  readonly missingSeqs: number
+  readonly gaps: number
+}
+
+/** Which events may be pruned, of those that have ended, without a dead letter; and which bodies in quarantine. */
+export interface PruneLimits {
+  /** Those that were received before: milliseconds since 1970. Null: none for their age. */
+  readonly receivedBefore: number | null
+  /**
+   * While the database holds more than so many bytes, the oldest, if they are older than an hour: first events, but for the newest
+   * whose bodies take half of it, then quarantine, but for the newest that take a quarter. Null: it may be of any size.
+   */
+  readonly maxBytes: number | null
+}
+
+/** `isTooLarge`: there is more than `maxBytes`, and nothing left that may be pruned. */
+export interface PruneOutcome {
+  readonly events: number
+  readonly quarantined: number
+  readonly isTooLarge: boolean
+}
+
+/** What somebody did, with what it was done to. */
+export interface AuditRecord {
+  readonly id: number
+  readonly at: number
+  readonly action:
+    | 'handler.pause'
+    | 'handler.resume'
+    | 'handler.set'
+    | 'handler.drop'
+    | 'dead.requeue'
+    | 'dead.drop'
+    | 'quarantine.retry'
+    | 'quarantine.drop'
+    | 'prune'
+    | 'replay.start'
+    | 'replay.cancel'
+    | 'gaps.acknowledge'
+    | 'subscription.begin'
+    | 'subscription.register'
+    | 'session.begin'
+    | 'session.end'
+    | 'reconcile.start'
+    | 'reconcile.cancel'
+    | 'index.rebuild'
+  readonly detail: Readonly<Record<string, unknown>>
+  /** Who did it and from where, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
+  readonly by: string | null
+}
+
+/** What is noted of acts that no other call notes. */
+export type NotedAction = Extract<
+  AuditRecord['action'],
+  'session.begin' | 'session.end' | 'reconcile.start' | 'reconcile.cancel' | 'index.rebuild'
+>
+
+export interface HandlerStats extends RunCounts {
+  readonly handler: string
+  /** Whether this handler itself is paused. */
+  readonly paused: boolean
+  /** How many of its runs may run at once, where somebody set that; null: as it says itself. */
+  readonly concurrency: number | null
+  /** How many of its runs were superseded, ever. */
+  readonly superseded: number
+  /** From which event of the accept sequence on it is still to get what was stored before it; null: it has got all of it. */
+  readonly backfillSeq: number | null
+}
+
+export interface RunCounts {
+  readonly waiting: number
+  readonly ready: number
+  readonly suspect: number
+  readonly running: number
+  readonly held: number
+  readonly dead: number
+}
+
+type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect'>
+
+/** Runs of a handler that wait. */
+export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
+  return waiting + ready + suspect
+}
+
+/** Handlers that are not loaded, and whose runs wait for ever therefore. */
+export function leftBehind(
+  rows: readonly OpenCounts[],
+  loaded: readonly { readonly name: string }[],
+): { readonly handler: string; readonly openRuns: number }[] {
+  const names = new Set(loaded.map(({ name }) => name))
+  return rows
+    .map((row) => ({ handler: row.handler, openRuns: openRunsOf(row) }))
+    .filter(({ handler, openRuns }) => openRuns > 0 && !names.has(handler))
+}
+
+export interface InboxStats {
+  /** Highest accept sequence number, 0 when empty. */
+  readonly lastSeq: number
+  readonly quarantined: number
+  readonly conflicts: number
+  /** Whether all handlers are paused together. */
+  readonly paused: boolean
+  readonly handlers: readonly HandlerStats[]
+  /** When the event of the oldest open run was received; null when nothing is open. */
+  readonly oldestOpenAt: number | null
+  /** How much is stored, in bytes; null where that is not known. */
+  readonly sizeBytes: number | null
+  /** Evidence found at the last start: accept-sequence numbers that should be there and are not, as far as nobody acknowledged it. */
+  readonly missingSeqs: number
+}
+
+/** What the admin side and the command line need. Reads see what was committed. `by` is noted in the audit: see `AuditRecord`. */
+export interface ViewPort extends IndexPort {
+  /** Newest first. */
+  events(query: EventQuery): Promise<EventPage>
+  event(id: string): Promise<EventDetail | null>
+  /** Those that died last first. */
+  deadLetters(query: DeadQuery): Promise<Page<DeadLetter>>
+  /** By the id of its run. */
+  deadLetter(runId: number): Promise<DeadLetter | null>
+  /** The largest first. */
+  deadGroups(filter: DeadFilter): Promise<DeadGroups>
+  /** The run ids of what a filter finds; at most `mostDeadIds`. */
+  deadRunIds(filter: DeadFilter): Promise<DeadRunIds>
+  /** Newest first. */
+  conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
+  conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
+  /** The largest first. */
+  quarantineGroups(): Promise<readonly QuarantineGroup[]>
+  /** Ends dead letters for good, with a reason that is kept; what they hold up goes on. Gives how many. */
+  dropDead(which: 'all' | readonly number[], reason: string, by?: string): Promise<number>
+  /** Ends all runs of a handler that nobody works on, for one that was removed. Gives how many; null if there never was such a handler. */
+  dropOpenRuns(handler: string, reason: string, by?: string): Promise<number | null>
+  /** How many runs of a handler may run at once; null: as it says itself. It holds across restarts. False as for `setPaused`. */
+  setConcurrency(handler: string, concurrency: number | null, by?: string): Promise<boolean>
+  /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
+  requeueDead(which: 'all' | readonly number[], by?: string): Promise<number>
+  /** Prunes in small steps, then gives space back. Gives how much was pruned. `noted`: somebody asked for it. */
+  prune(limits: PruneLimits, noted?: 'noted', by?: string): Promise<PruneOutcome>
+  /** Those of these ids that no event has, be it pruned or not. */
+  unknownIds(ids: readonly string[]): Promise<readonly string[]>
+  /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
+  countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
+  /**
+   * Starts a replay; its runs are created bit by bit, a bounded number ahead of what is worked off, also after a restart. Throws
+   * `bad_request` where nothing is given to choose events by, `not_found` for a handler that is not registered. With a handler,
+   * only events of the types that it takes are found.
+   */
+  startReplay(replay: NewReplay, by?: string): Promise<ReplayRecord>
+  /** Newest first. */
+  replays(query: PageQuery): Promise<Page<ReplayRecord>>
+  replay(id: number): Promise<ReplayRecord | null>
+  /** Creates no more runs of it, and drops those that wait. False if it has ended, or never was. Idempotent. */
+  cancelReplay(id: number, by?: string): Promise<boolean>
+  /**
+   * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
+   * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.
+   */
+  setPaused(handler: string | null, paused: boolean, by?: string): Promise<boolean>
+  /** Newest first. Of longer bodies, `raw` has only the first `listedBytes`. */
+  quarantine(query: PageQuery & { readonly reason?: string }): Promise<Page<QuarantinedBody>>
+  /** One of them with all of its bytes. */
+  quarantined(id: string): Promise<QuarantinedBody | null>
+  /** Accepts the event that a body in quarantine turned out to be, and takes it out of there. Null if it is not there. */
+  retryQuarantined(id: string, event: NewEvent, by?: string): Promise<AcceptResult | null>
+  /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
+  dropQuarantined(id: string, reason: string, by?: string): Promise<boolean>
+  /** The last times in which nothing could be received, and all with lost events that nobody acknowledged, newest first. */
+  gaps(): Promise<readonly GapRecord[]>
+  /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
+  acknowledgeGaps(by?: string): Promise<Acknowledged>
+  /** Notes an act that no other call notes. */
+  note(action: NotedAction, detail: AuditRecord['detail'], by?: string): Promise<void>
+  /** What was done by these calls, newest first. */
+  audit(query: PageQuery): Promise<Page<AuditRecord>>
+  stats(): Promise<InboxStats>
+}
