@@ -5,6 +5,7 @@ const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const precise = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 })
+const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
 
 /** A number as people read it: few digits, groups of three, from a million on in short. */
@@ -16,6 +17,14 @@ export function formatNumber(value: unknown): string {
 /** A count, in full. */
 export function formatCount(value: unknown): string {
   return typeof value === 'number' && Number.isFinite(value) ? whole.format(value) : dash
+}
+
+/** A size: `812 B`, `1.5 MiB`. */
+export function formatBytes(bytes: unknown): string {
+  if (typeof bytes !== 'number' || !Number.isFinite(bytes)) return dash
+  const step = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const shown = step === 0 ? bytes : Number((bytes / 1024 ** step).toPrecision(3))
+  return `${formatNumber(shown)} ${byteUnits[step]}`
 }
 
 /** An amount of USD: `$1,234.50`, `$0.00001234`, `-$1.5M`. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatBytes, formatMs, formatRate, formatShare } from '../../src/console/parts/overview-format.ts'
-import { shortText } from '../../src/console/parts/overview-long-text.tsx'
+import { formatBytes } from '../../src/ui/format.ts'
+import { formatMs, formatRate, formatShare } from '../../src/console/parts/overview-format.ts'
+import { shortText } from '../../src/ui/long-text.tsx'
 import { namedSeries, plotSeries, summarize, withOthers } from '../../src/ui/series-data.ts'
 
 // What the pages of the console count with, without a page around it.

@@ -1,4 +1,5 @@
 import { DataTable } from '../../ui/data-table.tsx'
+import { LongText } from '../../ui/long-text.tsx'
 import { Page } from '../../ui/page.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -6,7 +7,6 @@ import type { AuditJson } from '../contract.ts'
 import { AuditLine } from '../parts/audit-line.tsx'
 import { useChanged, useList } from '../parts/bulk-list.ts'
 import { LoadMore } from '../parts/bulk-more.tsx'
-import { LongText } from '../parts/overview-long-text.tsx'
 import '../parts/overview.css'
 
 /** Who did what, and when, the newest first. */

@@ -1,4 +1,5 @@
 import { DataTable } from '../../ui/data-table.tsx'
+import { LongText } from '../../ui/long-text.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -7,7 +8,6 @@ import { useStreamState } from '../../ui/use-stream.ts'
 import type { ReplicaJson, SecretUseJson, SettingsJson } from '../contract.ts'
 import { useChanged } from '../parts/bulk-list.ts'
 import { SecretsPanel } from '../parts/health-secrets.tsx'
-import { LongText } from '../parts/overview-long-text.tsx'
 import { SettingsTable } from '../parts/settings-table.tsx'
 import '../parts/overview.css'
 

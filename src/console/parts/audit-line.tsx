@@ -1,9 +1,9 @@
 import { Anchor } from '@mantine/core'
 import { formatCount } from '../../ui/format.ts'
+import { LongText, shortText } from '../../ui/long-text.tsx'
 import { PlainText } from '../../ui/plain-text.tsx'
 import { queryOf } from '../api-client.ts'
 import type { AuditJson } from '../contract.ts'
-import { LongText, shortText } from './overview-long-text.tsx'
 
 type Detail = AuditJson['detail']
 

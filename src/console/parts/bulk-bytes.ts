@@ -1,12 +1,3 @@
-const units = ['bytes', 'KiB', 'MiB', 'GiB'] as const
-
-/** A size as people read it: `812 bytes`, `1.5 MiB`. */
-export function formatBytes(bytes: number): string {
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
-  const value = bytes / 1024 ** power
-  return `${power === 0 ? value : value.toFixed(1)} ${units[power]}`
-}
-
 /** Bytes out of base64, as the admin API gives them. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

@@ -1,3 +1,4 @@
+import { beginOf } from '../../ui/long-text.tsx'
 import { PlainText, toVisible } from '../../ui/plain-text.tsx'
 import './bulk.css'
 
@@ -6,7 +7,7 @@ const mostShown = 100_000
 
 /** The begin of a text from outside on one line, at most so many characters. */
 export function Clipped({ value, most = 160 }: { readonly value: string; readonly most?: number }) {
-  return <PlainText value={value.length > most ? `${value.slice(0, most)}…` : value} />
+  return <PlainText value={value.length > most ? `${beginOf(value, most)}…` : value} />
 }
 
 /** A text from outside with its own lines; what is not seen is shown as its code. */
@@ -15,7 +16,7 @@ export function TextBlock({ text, label }: { readonly text: string; readonly lab
   return (
     <div className="ui-json">
       <pre tabIndex={0} role="region" aria-label={label}>
-        {toVisibleLines(text.slice(0, mostShown))}
+        {toVisibleLines(beginOf(text, mostShown))}
         {left > 0 && `\n… and ${left} characters more`}
       </pre>
     </div>

@@ -4,10 +4,10 @@ import { useApiClient } from '../../ui/api.ts'
 import { ConfirmButton } from '../../ui/confirm-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { formatCount } from '../../ui/format.ts'
+import { shortText } from '../../ui/long-text.tsx'
 import { ErrorState } from '../../ui/states.tsx'
 import { useAct } from '../../ui/use-act.ts'
 import type { HandlerJson } from '../contract.ts'
-import { shortText } from './overview-long-text.tsx'
 
 export interface HandlerActProps {
   readonly handler: HandlerJson

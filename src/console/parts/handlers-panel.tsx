@@ -1,5 +1,6 @@
 import { Anchor } from '@mantine/core'
 import { formatCount } from '../../ui/format.ts'
+import { LongText, shortText } from '../../ui/long-text.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { toVisible } from '../../ui/plain-text.tsx'
 import { StatusBadge } from '../../ui/status-badge.tsx'
@@ -9,7 +10,6 @@ import type { HandlerJson } from '../contract.ts'
 import { ConcurrencyAct, DropRunsAct, openRunsOf, PauseAct, type HandlerActProps } from './handlers-acts.tsx'
 import { HandlerSettings } from './handlers-settings.tsx'
 import { formatMs, formatRate, formatShare } from './overview-format.ts'
-import { LongText, shortText } from './overview-long-text.tsx'
 import { useRole } from './role.ts'
 
 /** One handler or sink: how it goes, what waits for it, and what can be done about it. */

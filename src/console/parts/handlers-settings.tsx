@@ -1,7 +1,7 @@
 import { formatDuration } from '../../ui/format.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { Facts } from '../../ui/page.tsx'
 import type { HandlerJson } from '../contract.ts'
-import { LongText } from './overview-long-text.tsx'
 
 type Settings = NonNullable<HandlerJson['settings']>
 

@@ -4,10 +4,10 @@ import { Address } from '../../ui/address.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { ExplorerLink, type ExplorerLinkProps } from '../../ui/explorer-link.tsx'
 import { formatCount } from '../../ui/format.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { ReconcileJson } from '../contract.ts'
-import { LongText } from './overview-long-text.tsx'
 
 type Candidate = ReconcileJson['candidates'][number]
 

@@ -1,11 +1,10 @@
 import { useApiClient } from '../../ui/api.ts'
 import { ConfirmButton } from '../../ui/confirm-button.tsx'
-import { formatCount, formatDuration } from '../../ui/format.ts'
+import { formatBytes, formatCount, formatDuration } from '../../ui/format.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx'
 import type { IndexStatusJson } from '../contract.ts'
-import { formatBytes } from './overview-format.ts'
-import { LongText } from './overview-long-text.tsx'
 import { useRole } from './role.ts'
 
 /** It takes what was stored in steps, so a little behind is as ever. */

@@ -1,9 +1,9 @@
+import { LongText } from '../../ui/long-text.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { SubscriptionJson } from '../contract.ts'
-import { LongText } from './overview-long-text.tsx'
 import { Command } from './overview-first-run.tsx'
 
 const tones: Readonly<Record<SubscriptionJson['state'], Tone>> = { registered: 'good', begun: 'warning', failed: 'bad' }

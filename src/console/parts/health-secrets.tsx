@@ -1,11 +1,11 @@
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatCount } from '../../ui/format.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { StatusBadge } from '../../ui/status-badge.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { SecretUseJson } from '../contract.ts'
-import { LongText } from './overview-long-text.tsx'
 
 export interface SecretsPanelProps {
   /** Null while they are not known. */

@@ -2,12 +2,12 @@ import { NativeSelect } from '@mantine/core'
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatDuration } from '../../ui/format.ts'
 import { goTo, useLocation } from '../../ui/hash-router.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { SilenceJson } from '../contract.ts'
-import { LongText } from './overview-long-text.tsx'
 
 const tones: Readonly<Record<SilenceJson['state'], Tone>> = {
   silent: 'bad',

@@ -1,8 +1,8 @@
 import { Anchor } from '@mantine/core'
+import { LongText, shortText } from '../../ui/long-text.tsx'
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { WarningJson } from '../contract.ts'
-import { LongText, shortText } from './overview-long-text.tsx'
 
 const tones: Readonly<Record<WarningJson['level'], Tone>> = { critical: 'bad', warning: 'warning', info: 'info' }
 

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { formatCount } from '../../ui/format.ts'
 import { Panel } from '../../ui/page.tsx'
-import { SeriesChart } from '../../ui/series-chart.tsx'
+import { SeriesChart, type SeriesChartProps } from '../../ui/series-chart.tsx'
 import { withOthers } from '../../ui/series-data.ts'
 import { ErrorState, LoadingState } from '../../ui/states.tsx'
 import { goTo } from '../../ui/hash-router.ts'
@@ -57,53 +57,39 @@ export function Charts({ window }: { readonly window: Window }) {
   }
   const { times, bucketS, byType, byNetwork, acks, refused } = shown
   const shared = { times, bucketS } as const
+  const counts = { ...shared, kind: 'stacked', format: formatCount } as const
   return (
     <>
       <ErrorState error={error} onRetry={reload} />
       <div className="ui-columns">
-        <Panel title="Events by type">
-          <SeriesChart
-            {...shared}
-            title="Events by type"
-            kind="stacked"
-            series={byType}
-            format={formatCount}
-            empty={nothing}
-          />
-        </Panel>
-        <Panel title="Events by network">
-          <SeriesChart
-            {...shared}
-            title="Events by network"
-            kind="stacked"
-            series={byNetwork}
-            format={formatCount}
-            empty={nothing}
-          />
-        </Panel>
-        <Panel title="Time to acknowledge">
-          <SeriesChart
-            {...shared}
-            title="Time to acknowledge"
-            kind="lines"
-            series={acks}
-            format={formatMs}
-            limit={limit}
-            empty="This process acknowledged nothing in this time."
-          />
-        </Panel>
-        <Panel title="Refused deliveries">
-          <SeriesChart
-            {...shared}
-            title="Refused deliveries"
-            kind="stacked"
-            series={refused}
-            format={formatCount}
-            empty="No delivery was refused in this time."
-          />
-        </Panel>
+        <ChartPanel {...counts} title="Events by type" series={byType} empty={nothing} />
+        <ChartPanel {...counts} title="Events by network" series={byNetwork} empty={nothing} />
+        <ChartPanel
+          {...shared}
+          title="Time to acknowledge"
+          kind="lines"
+          series={acks}
+          format={formatMs}
+          limit={limit}
+          empty="This process acknowledged nothing in this time."
+        />
+        <ChartPanel
+          {...counts}
+          title="Refused deliveries"
+          series={refused}
+          empty="No delivery was refused in this time."
+        />
       </div>
     </>
+  )
+}
+
+/** A chart below a heading of its title. */
+function ChartPanel(props: SeriesChartProps) {
+  return (
+    <Panel title={props.title}>
+      <SeriesChart {...props} />
+    </Panel>
   )
 }
 

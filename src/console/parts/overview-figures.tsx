@@ -1,11 +1,11 @@
 import { Anchor } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { formatCount, formatDuration } from '../../ui/format.ts'
+import { formatBytes, formatCount, formatDuration } from '../../ui/format.ts'
+import { shortText } from '../../ui/long-text.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { IndexStatusJson, OverviewJson } from '../contract.ts'
-import { formatBytes, formatRate } from './overview-format.ts'
-import { shortText } from './overview-long-text.tsx'
+import { formatRate } from './overview-format.ts'
 import { useServerNow } from './overview-live.ts'
 
 /** What comes in, what waits, and what lies aside, each with the way to it. */

@@ -1,7 +1,6 @@
 import { formatDuration, formatNumber } from '../../ui/format.ts'
 
 const dash = '–'
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
 /** A duration that is held against seconds: `1.3 ms`, `48 ms`, `4.21 s`; longer ones in words. */
 export function formatMs(ms: number | null): string {
@@ -9,14 +8,6 @@ export function formatMs(ms: number | null): string {
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`
   if (ms < 1_000) return `${Math.round(ms)} ms`
   return ms < 60_000 ? `${Number((ms / 1_000).toFixed(2))} s` : formatDuration(ms)
-}
-
-/** `1.5 MiB`. */
-export function formatBytes(bytes: number | null): string {
-  if (bytes === null || !Number.isFinite(bytes)) return dash
-  const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const shown = step === 0 ? bytes : Number((bytes / 1024 ** step).toPrecision(3))
-  return `${formatNumber(shown)} ${units[step]}`
 }
 
 /**

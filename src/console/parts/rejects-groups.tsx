@@ -1,12 +1,11 @@
 import { Anchor } from '@mantine/core'
 import { DataTable, type Column } from '../../ui/data-table.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatBytes, formatCount } from '../../ui/format.ts'
 import { Panel } from '../../ui/page.tsx'
 import { toVisible } from '../../ui/plain-text.tsx'
 import { Time } from '../../ui/time.tsx'
 import { queryOf } from '../api-client.ts'
 import type { RejectGroupJson } from '../contract.ts'
-import { formatBytes } from './bulk-bytes.ts'
 import { Clipped } from './bulk-text.tsx'
 import { rejectReason } from './rejects-reasons.ts'
 

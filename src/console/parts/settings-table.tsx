@@ -1,12 +1,12 @@
 import { Group, NativeSelect } from '@mantine/core'
 import { DataTable } from '../../ui/data-table.tsx'
 import { goTo, useLocation } from '../../ui/hash-router.ts'
+import { LongText } from '../../ui/long-text.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { EmptyState } from '../../ui/states.tsx'
 import { queryOf } from '../api-client.ts'
 import type { SettingsJson } from '../contract.ts'
 import { NameFilter } from './handlers-name-filter.tsx'
-import { LongText } from './overview-long-text.tsx'
 
 type Setting = SettingsJson['settings'][number]
 

@@ -1,8 +1,4 @@
-import type { ReactNode } from 'react'
-import { matchPath } from '../../ui/hash-router.ts'
-import type { NavSection } from '../../ui/shell.tsx'
-import { EmptyState } from '../../ui/states.tsx'
-import { Page } from '../../ui/page.tsx'
+import { findPage, navSections, type Route, type RoutedPage } from '../../ui/routes.tsx'
 import { AlertsPage } from './pages/alerts.tsx'
 import { ApiKeysPage } from './pages/api-keys.tsx'
 import { ClockPage } from './pages/clock.tsx'
@@ -17,12 +13,6 @@ import { TrackingPage } from './pages/tracking.tsx'
 import { WalletPage } from './pages/wallet.tsx'
 import { WalletsPage } from './pages/wallets.tsx'
 import { WebhooksPage } from './pages/webhooks.tsx'
-
-interface Route {
-  readonly pattern: string
-  readonly title: string
-  readonly element: (parameters: Readonly<Record<string, string>>) => ReactNode
-}
 
 const routes: readonly Route[] = [
   { pattern: '/', title: 'Overview', element: () => <OverviewPage /> },
@@ -53,34 +43,15 @@ const routes: readonly Route[] = [
   { pattern: '/settings/tracking', title: 'Tracking', element: () => <TrackingPage /> },
 ]
 
-function section(title: string, ...paths: readonly string[]): NavSection {
-  const links = paths.flatMap((path) => {
-    const route = routes.find(({ pattern }) => pattern === path)
-    return route === undefined ? [] : [{ label: route.title, path }]
-  })
-  return { title, links }
-}
-
 /** What the navigation leads to. */
-export const nav: readonly NavSection[] = [
-  section('Events', '/', '/events', '/deliveries', '/webhooks', '/alerts'),
-  section('World', '/tokens', '/wallets'),
-  section('Control', '/clock', '/faults'),
-  section('Settings', '/settings/api-keys', '/settings/tracking'),
-]
+export const nav = navSections(routes, [
+  ['Events', '/', '/events', '/deliveries', '/webhooks', '/alerts'],
+  ['World', '/tokens', '/wallets'],
+  ['Control', '/clock', '/faults'],
+  ['Settings', '/settings/api-keys', '/settings/tracking'],
+])
 
 /** The page at a path. */
-export function pageAt(path: string): { readonly title: string; readonly element: ReactNode } {
-  for (const { pattern, title, element } of routes) {
-    const parameters = matchPath(pattern, path)
-    if (parameters !== null) return { title, element: element(parameters) }
-  }
-  return {
-    title: 'Not found',
-    element: (
-      <Page title="Not found">
-        <EmptyState title="There is no page here">Choose one from the navigation.</EmptyState>
-      </Page>
-    ),
-  }
+export function pageAt(path: string): RoutedPage {
+  return findPage(routes, path)
 }

@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { formatCount } from '../../ui/format.ts'
-import { PlainText, toVisible } from '../../ui/plain-text.tsx'
+import { formatCount } from './format.ts'
+import { PlainText, toVisible } from './plain-text.tsx'
+import './long-text.css'
 
 const shownChars = 300
 
@@ -11,9 +12,9 @@ export function LongText({ value }: { readonly value: string | null }) {
   if (value === null || value.length <= shownChars) return <PlainText value={value} />
   const said = isOpen ? 'less' : `all ${formatCount(value.length)} characters`
   return (
-    <span className="console-long">
+    <span className="ui-long-text">
       {isOpen ? (
-        <span className="console-long-all" role="region" aria-label="All of the text" tabIndex={0}>
+        <span className="ui-long-text-all" role="region" aria-label="All of the text" tabIndex={0}>
           <PlainText value={value} />
         </span>
       ) : (
@@ -39,6 +40,6 @@ export function shortText(value: string, chars = 80): string {
 }
 
 /** Not cut within a character that takes two units. */
-function beginOf(value: string, chars = shownChars): string {
+export function beginOf(value: string, chars = shownChars): string {
   return value.slice(0, chars).replace(/[\ud800-\udbff]$/, '')
 }
