@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { hasBrowser } from '../support/browser.ts'
-import { expectAsText, withTexts } from '../support/console-pages.ts'
+import {
+  asViewer,
+  expectAsText,
+  expectForEverybody,
+  hostile,
+  setUpConsolePages,
+  withTexts,
+} from '../support/console-pages.ts'
 import { deadGroups, letterOf, letters } from '../support/console-samples/c.ts'
 import { nasty } from '../support/console-samples/nasty.ts'
-import { hostile, setUpConsole } from '../support/console-visit.ts'
 import { dialogOf } from '../support/dashboard-visits.ts'
 import { failed, ok } from '../support/fake-console-api.ts'
 import { until } from '../support/until.ts'
@@ -13,7 +19,7 @@ const drop = 'POST /dead-letters/drop'
 const [group] = deadGroups.data
 
 describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const on = setUpConsole()
+  const on = setUpConsolePages()
 
   test('they are grouped by error, a group opens its letters, and an error unfolds to its stack', async () => {
     const page = await on.visit('/dead-letters')
@@ -48,7 +54,7 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
     await card.locator('summary').click()
     const link = page.getByRole('table').locator('tbody tr').last().getByRole('link')
     expect(await link.getAttribute('href')).toBe(`#/events/${encodeURIComponent(nasty.markup)}`)
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
   })
 
   test('a text of all that is nasty does nothing in any field, and fits on a phone', async () => {
@@ -83,7 +89,7 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
     await page.getByRole('article').first().getByRole('button', { name: 'Requeue group' }).click()
     await dialogOf(page).getByText('1,204 dead letters would be requeued.').waitFor()
     const which = { filter: { handler: 'large-trades', group: group?.group } }
-    expect(on.sent()).toEqual([[requeue, { ...which, dryRun: true }]])
+    expect(on.api.asked).toEqual([{ call: requeue, body: { ...which, dryRun: true } }])
     expect(await dialogOf(page).getByLabel('Reason').count()).toBe(0)
     on.api.answer(requeue, ok({ requeued: 1_203, complete: true }))
     on.api.answer('GET /dead-letters/groups', ok({ data: [], complete: true }))
@@ -91,9 +97,9 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
     await dialogOf(page).getByRole('button', { name: 'Requeue 1,204' }).click()
     await dialogOf(page).getByText('1,203 dead letters were requeued.').waitFor()
     await dialogOf(page).getByRole('heading', { name: 'Done' }).waitFor()
-    expect(on.sent()).toEqual([
-      [requeue, { ...which, dryRun: true }],
-      [requeue, which],
+    expect(on.api.asked).toEqual([
+      { call: requeue, body: { ...which, dryRun: true } },
+      { call: requeue, body: which },
     ])
     expect(await dialogOf(page).getByRole('link', { name: 'See the audit' }).getAttribute('href')).toBe('#/audit')
     await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
@@ -126,14 +132,14 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
     await dialogOf(page).getByText('2 dead letters would be dropped.').waitFor()
     const button = dialogOf(page).getByRole('button', { name: 'Drop 2' })
     expect(await button.isDisabled()).toBe(true)
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
     on.api.answer(drop, ok({ dropped: 2, complete: true }))
     await dialogOf(page).getByLabel('Reason').fill(' came twice ')
     await page.keyboard.press('Enter')
     await dialogOf(page).getByText('2 dead letters were dropped.').waitFor()
-    expect(on.sent()).toEqual([
-      [drop, { run_ids: [2, 4], reason: 'dry run', dryRun: true }],
-      [drop, { run_ids: [2, 4], reason: 'came twice' }],
+    expect(on.api.asked).toEqual([
+      { call: drop, body: { run_ids: [2, 4], reason: 'dry run', dryRun: true } },
+      { call: drop, body: { run_ids: [2, 4], reason: 'came twice' } },
     ])
   })
 
@@ -147,9 +153,12 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
     page = await on.visit('/dead-letters?type=pump.graduation&group=TypeError')
     await page.getByRole('button', { name: 'Drop all that match' }).click()
     await dialogOf(page).getByText('1 dead letter would be dropped.').waitFor()
-    expect(on.sent()).toEqual([
-      [requeue, { all: true, dryRun: true }],
-      [drop, { filter: { type: 'pump.graduation', group: 'TypeError' }, reason: 'dry run', dryRun: true }],
+    expect(on.api.asked).toEqual([
+      { call: requeue, body: { all: true, dryRun: true } },
+      {
+        call: drop,
+        body: { filter: { type: 'pump.graduation', group: 'TypeError' }, reason: 'dry run', dryRun: true },
+      },
     ])
   })
 
@@ -189,7 +198,7 @@ describe.skipIf(!hasBrowser)('dead letters in the console (needs Chromium: set C
   })
 
   test('a viewer sees them and is offered nothing that changes them', async () => {
-    const page = await on.visit('/dead-letters', { role: 'viewer' })
+    const page = await on.visit('/dead-letters', asViewer)
     await page.getByRole('article').first().waitFor()
     await page.getByRole('table').waitFor()
     expect(await page.getByRole('button', { name: /requeue|drop/i }).count()).toBe(0)

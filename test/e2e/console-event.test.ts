@@ -253,7 +253,6 @@ describe.skipIf(!hasBrowser)('one event in the console (needs Chromium: set CHRO
     await page.getByText('Headers', { exact: true }).click()
     await page.getByRole('region', { name: 'Body' }).waitFor()
     await expectForEverybody(page)
-    await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByLabel('As bytes').check()
     await page.setViewportSize({ width: 360, height: 780 })
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)

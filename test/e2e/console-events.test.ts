@@ -12,7 +12,8 @@ import {
 } from '../support/console-pages.ts'
 import { idOf, overview, summaryOf } from '../support/console-samples/a.ts'
 import { nasty } from '../support/console-samples/nasty.ts'
-import { failed, ok, type FakeAnswerOf } from '../support/fake-console-api.ts'
+import type { FakeAnswerOf } from '../support/fake-api-server.ts'
+import { failed, ok } from '../support/fake-console-api.ts'
 import { counts } from '../counts.ts'
 
 const { scrolledRows } = counts
@@ -273,7 +274,6 @@ describe.skipIf(!hasBrowser)('the events in the console (needs Chromium: set CHR
     const page = await on.visit('/events', { 'GET /events': none })
     await page.getByText('No events yet').waitFor()
     await expectForEverybody(page)
-    await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByLabel('Status').selectOption('dead')
     await page.getByText('No event matches these filters').waitFor()
     await live(page)

@@ -18,7 +18,6 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
       .waitFor()
     expect(await page.title()).toBe('Sign in – Inbox')
     await expectForEverybody(page)
-    await page.setViewportSize({ width: 1280, height: 900 })
 
     await page.getByLabel('Token', { exact: true }).fill('  ')
     await page.keyboard.press('Enter')

@@ -10,7 +10,8 @@ import {
   withTexts,
 } from '../support/console-pages.ts'
 import { activityOf, overview, sender, warnings } from '../support/console-samples/b.ts'
-import { failed, ok, type FakeAnswerOf } from '../support/fake-console-api.ts'
+import type { FakeAnswerOf } from '../support/fake-api-server.ts'
+import { failed, ok } from '../support/fake-console-api.ts'
 import { until } from '../support/until.ts'
 
 const activity: FakeAnswerOf = (query) => ok(activityOf(query.get('window') === 'day' ? 'day' : 'hour'))

@@ -3,10 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { quarantineReasons } from '../../src/console/parts/quarantine-reasons.ts'
 import type { Unusable } from '../../src/receiver/envelope.ts'
 import { hasBrowser } from '../support/browser.ts'
-import { expectAsText, withTexts } from '../support/console-pages.ts'
+import {
+  asViewer,
+  expectAsText,
+  expectForEverybody,
+  hostile,
+  setUpConsolePages,
+  withTexts,
+} from '../support/console-pages.ts'
 import { bodyId, quarantinedDetail, samples, unusableBytes } from '../support/console-samples/c.ts'
 import { nasty } from '../support/console-samples/nasty.ts'
-import { hostile, setUpConsole } from '../support/console-visit.ts'
 import { dialogOf } from '../support/dashboard-visits.ts'
 import { failed, ok } from '../support/fake-console-api.ts'
 import { until } from '../support/until.ts'
@@ -30,7 +36,7 @@ test('every reason for which the receiver puts a body aside has words of its own
 })
 
 describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const on = setUpConsole()
+  const on = setUpConsolePages()
 
   test('bodies are grouped by reason with what it means and what to do; a reason filters the list by the address', async () => {
     const page = await on.visit('/quarantine')
@@ -39,7 +45,7 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     await card.getByText('main (3), EVIL\\u{202e}LOOC').waitFor()
     expect(await card.locator('dd').first().textContent()).toBe('4')
     await page.getByRole('article', { name: 'Another reason' }).getByText('<img src=x').waitFor()
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
     await card.getByRole('link', { name: 'Not JSON' }).click()
     await until(() => on.api.read.includes('/quarantine?reason=not_json&limit=50'), 'the list of the reason')
     expect(await page.getByRole('article').count()).toBe(1)
@@ -61,9 +67,9 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     await dialogOf(page).getByRole('button', { name: 'Try again 4' }).click()
     await dialogOf(page).getByText('3 bodies were accepted; 1 was known already.').waitFor()
     const filter = { reason: 'not_json' }
-    expect(on.sent()).toEqual([
-      [retry, { filter, dryRun: true }],
-      [retry, { filter }],
+    expect(on.api.asked).toEqual([
+      { call: retry, body: { filter, dryRun: true } },
+      { call: retry, body: { filter } },
     ])
   })
 
@@ -85,11 +91,11 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     await page.getByRole('button', { name: 'Drop all' }).click()
     await dialogOf(page).getByRole('button', { name: 'Drop 2' }).waitFor()
     const ids = ['sha256:00aa', bodyId]
-    expect(on.sent()).toEqual([
-      [drop, { ids, reason: 'dry run', dryRun: true }],
-      [drop, { ids, reason: 'a test of the sender' }],
-      [drop, { filter: { reason: 'not_utf8' }, reason: 'dry run', dryRun: true }],
-      [drop, { all: true, reason: 'dry run', dryRun: true }],
+    expect(on.api.asked).toEqual([
+      { call: drop, body: { ids, reason: 'dry run', dryRun: true } },
+      { call: drop, body: { ids, reason: 'a test of the sender' } },
+      { call: drop, body: { filter: { reason: 'not_utf8' }, reason: 'dry run', dryRun: true } },
+      { call: drop, body: { all: true, reason: 'dry run', dryRun: true } },
     ])
   })
 
@@ -102,7 +108,7 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     await body.getByText(/^00000000 {2}ff 00 7b 22 61 22 3a 20 /).waitFor()
     await page.getByLabel('Show as').selectOption('Text as it came')
     await body.getByText('\ufffd\\u{0}{"a": "').waitFor()
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download the exact bytes' }).click(),
@@ -147,14 +153,14 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     await page.keyboard.press('Escape')
     await page.getByText('It is not in quarantine any more').waitFor()
     on.forget()
-    expect(on.sent()).toEqual([
-      [drop, { ids: [bodyId], reason: 'dry run', dryRun: true }],
-      [drop, { ids: [bodyId], reason: 'seen' }],
+    expect(on.api.asked).toEqual([
+      { call: drop, body: { ids: [bodyId], reason: 'dry run', dryRun: true } },
+      { call: drop, body: { ids: [bodyId], reason: 'seen' } },
     ])
   })
 
   test('it is asked for anew when it is told to have changed; a viewer is offered no acts', async () => {
-    let page = await on.visit('/quarantine', { role: 'viewer' })
+    let page = await on.visit('/quarantine', asViewer)
     await page.getByRole('article').first().waitFor()
     await page.getByRole('table').waitFor()
     expect(await page.getByRole('button', { name: /again|drop/i }).count()).toBe(0)
@@ -164,7 +170,7 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
     on.api.answer('GET /quarantine', ok({ data: [], next_cursor: null }))
     on.api.publish('changed', { what: ['quarantine'] })
     await page.getByText('Nothing is in quarantine').waitFor()
-    page = await on.visit(one, { role: 'viewer' })
+    page = await on.visit(one, asViewer)
     await page.getByRole('button', { name: 'Download the exact bytes' }).waitFor()
     expect(await page.getByRole('button', { name: /again|drop/i }).count()).toBe(0)
   })

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { diffLines, foldRows } from '../../src/console/parts/conflicts-diff.ts'
 import { hasBrowser } from '../support/browser.ts'
-import { expectAsText, withTexts } from '../support/console-pages.ts'
+import { expectAsText, expectForEverybody, hostile, setUpConsolePages, withTexts } from '../support/console-pages.ts'
 import { conflict, conflictDetail, explanation, samples } from '../support/console-samples/c.ts'
 import { nasty } from '../support/console-samples/nasty.ts'
-import { hostile, setUpConsole } from '../support/console-visit.ts'
 import { failed, ok } from '../support/fake-console-api.ts'
 import { until } from '../support/until.ts'
 
@@ -37,7 +36,7 @@ test('lines far from every difference are folded, and so is what is too much', (
 })
 
 describe.skipIf(!hasBrowser)('rejects, conflicts and drift in the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const on = setUpConsole()
+  const on = setUpConsolePages()
 
   test('rejects are grouped by reason and source, and the page says how far they go back', async () => {
     const page = await on.visit('/rejects')
@@ -67,7 +66,7 @@ describe.skipIf(!hasBrowser)('rejects, conflicts and drift in the console (needs
     expect(await headers.textContent()).toContain(`x-note: ${nasty.markup}`)
     expect(await headers.textContent()).not.toMatch(/\p{Cf}|[^\P{Cc}\n]/u)
     expect(await page.getByRole('region', { name: 'Begin of the body' }).textContent()).toBe(nasty.markup)
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
     await page.getByRole('link', { name: 'Close' }).click()
     await page.waitForURL(/#\/rejects$/)
   })
@@ -128,7 +127,7 @@ describe.skipIf(!hasBrowser)('rejects, conflicts and drift in the console (needs
       `#/events/${conflict.event_id}`,
     )
     expect(on.api.read).toContain(`/conflicts/${conflict.event_id}?digest=${conflict.digest}`)
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
   })
 
   test('bodies that differ in white space alone, large ones, and bytes that are gone', async () => {
@@ -165,7 +164,7 @@ describe.skipIf(!hasBrowser)('rejects, conflicts and drift in the console (needs
     expect(await row.getByRole('link').getAttribute('href')).toBe('#/events/evt_00000000000000000000000007')
     await page.getByText('Handlers that compute with it may fail').waitFor()
     expect(await page.locator('main').textContent()).not.toContain('\u202e')
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
     await page.getByLabel('Kind').selectOption('Missing field')
     await page.waitForURL(/#\/drift\?kind=missing_field$/)
     await page.getByText('None of this kind').waitFor()

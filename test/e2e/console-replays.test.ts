@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { hasBrowser } from '../support/browser.ts'
-import { expectAsText, withTexts } from '../support/console-pages.ts'
+import {
+  asViewer,
+  expectAsText,
+  expectForEverybody,
+  hostile,
+  setUpConsolePages,
+  withTexts,
+} from '../support/console-pages.ts'
 import { replayOf, replays } from '../support/console-samples/c.ts'
 import { nasty } from '../support/console-samples/nasty.ts'
-import { hostile, setUpConsole } from '../support/console-visit.ts'
 import { dialogOf } from '../support/dashboard-visits.ts'
 import { failed, ok } from '../support/fake-console-api.ts'
 import { until } from '../support/until.ts'
@@ -11,7 +17,7 @@ import { until } from '../support/until.ts'
 const start = 'POST /replays'
 
 describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const on = setUpConsole()
+  const on = setUpConsolePages()
 
   test('they are listed with progress and their filter in words, whatever stands in it', async () => {
     const page = await on.visit('/replays')
@@ -29,7 +35,7 @@ describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMI
       .waitFor()
     await page.getByText('<img src=x').waitFor()
     expect(await page.locator('main').textContent()).not.toContain('\u202e')
-    await on.expectUsable()
+    await expectForEverybody(page, ['light'])
   })
 
   test('a text of all that is nasty does nothing in any field, and fits on a phone', async () => {
@@ -50,7 +56,7 @@ describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMI
     on.api.answer('GET /replays', ok({ data: [replayOf(3, { state: 'cancelled' })], next_cursor: null }))
     await dialogOf(page).getByRole('button', { name: 'Cancel the replay' }).click()
     await page.getByRole('row', { name: /^#3 cancelled/ }).waitFor()
-    expect(on.sent()).toEqual([['POST /replays/3/cancel', null]])
+    expect(on.api.asked).toEqual([{ call: 'POST /replays/3/cancel', body: null }])
     expect(await page.getByRole('button', { name: /^Cancel/ }).count()).toBe(0)
   })
 
@@ -69,8 +75,8 @@ describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMI
     await dialogOf(page).getByLabel('Runs per second').fill('0')
     await count.click()
     await dialogOf(page).getByText('expected a number above 0').waitFor()
-    await on.expectUsable()
-    expect(on.sent()).toEqual([])
+    await expectForEverybody(page, ['light'])
+    expect(on.api.asked).toEqual([])
   })
 
   test('a replay is counted first, and started with the very filter that was counted', async () => {
@@ -101,14 +107,14 @@ describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMI
       per_second: 2.5,
       new_keys: true,
     }
-    expect(on.sent()).toEqual([[start, { ...filter, dryRun: true }]])
+    expect(on.api.asked).toEqual([{ call: start, body: { ...filter, dryRun: true } }])
     on.api.answer(start, ok(replayOf(4)))
     on.api.answer('GET /replays', ok({ data: [replayOf(4), ...replays], next_cursor: null }))
     await dialog.getByRole('button', { name: 'Replay 1,234' }).click()
     await page.getByText('Replay #4 was started').waitFor()
     await page.getByRole('row', { name: /^#4/ }).waitFor()
     await page.waitForURL(/#\/replays$/)
-    expect(on.sent().at(-1)).toEqual([start, filter])
+    expect(on.api.asked.at(-1)).toEqual({ call: start, body: filter })
   })
 
   test('a change of the filter asks for another count; one that finds nothing starts nothing; a refusal is shown', async () => {
@@ -125,16 +131,16 @@ describe.skipIf(!hasBrowser)('replays in the console (needs Chromium: set CHROMI
     await dialog.getByRole('button', { name: 'Count them' }).click()
     await dialog.getByRole('alert').getByText('<img src=x').waitFor()
     on.forget()
-    expect(on.sent().every(([, body]) => (body as { dryRun?: boolean }).dryRun)).toBe(true)
+    expect(on.api.asked.every(({ body }) => (body as { dryRun?: boolean }).dryRun)).toBe(true)
   })
 
   test('a viewer sees them and can neither start nor cancel, not by the address either', async () => {
-    const page = await on.visit('/replays?start=1', { role: 'viewer' })
+    const page = await on.visit('/replays?start=1', asViewer)
     await page.getByText('42 %').waitFor()
     expect(await page.getByRole('button', { name: /start|cancel/i }).count()).toBe(0)
     expect(await dialogOf(page).count()).toBe(0)
     on.api.answer('GET /replays', ok({ data: [], next_cursor: null }))
-    await on.visit('/replays', { role: 'viewer' })
+    await on.visit('/replays', asViewer)
     await page.getByText('No replays yet').waitFor()
   })
 })

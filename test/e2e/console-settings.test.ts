@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { settingsOfRow } from '../../src/config/described.ts'
 import { hasBrowser } from '../support/browser.ts'
 import {
   axeMs,
@@ -19,23 +20,31 @@ const answers = {
   'GET /audit': ok(audit),
 }
 
+test('the settings that are shown here are called as an inbox calls them', () => {
+  expect(settings.settings.filter(({ name }) => settingsOfRow(name).length === 0)).toEqual([])
+})
+
 describe.skipIf(!hasBrowser)('settings and audit in the console (needs Chromium: set CHROMIUM_PATH)', () => {
   const console = setUpConsolePages()
 
   test('settings are told with where they were set; which are shown is in the address', async () => {
     const page = await console.visit('/settings', answers)
     const rows = page.getByRole('region', { name: 'Settings' }).locator('tbody tr')
-    await rows.nth(2).waitFor()
-    expect(await rows.first().textContent()).toBe('INBOX_PORT8080default')
-    expect(await rows.nth(2).textContent()).toBe('INBOX_ADMIN_TOKENsetenvironment')
+    await rows.nth(3).waitFor()
+    expect(await rows.allTextContents()).toEqual([
+      'webhook addresshttp://127.0.0.1:8080/webhooksdefault',
+      'webhook secretsset (labels: primary, next) from /run/secrets/webhookfile',
+      'admin tokensetenvironment',
+      'handlers/srv/inbox/handlersconfig file',
+    ])
     await page.getByLabel('Show').selectOption('set')
-    await rows.nth(2).waitFor({ state: 'detached' })
-    expect(await rows.count()).toBe(2)
-    await page.getByLabel('Name').fill('handlers')
-    await page.waitForURL(/#\/settings\?q=handlers&show=set$/)
+    await rows.nth(3).waitFor({ state: 'detached' })
+    expect(await rows.count()).toBe(3)
+    await page.getByLabel('Name').fill('Handlers')
+    await page.waitForURL(/#\/settings\?q=Handlers&show=set$/)
     await page.reload()
     await rows.first().waitFor()
-    expect(await rows.allTextContents()).toEqual(['INBOX_HANDLERS./handlersconfig file'])
+    expect(await rows.allTextContents()).toEqual(['handlers/srv/inbox/handlersconfig file'])
     await page.getByLabel('Name').fill('nothing')
     await page.getByText('No such settings').waitFor()
   })
@@ -146,8 +155,8 @@ describe.skipIf(!hasBrowser)('settings and audit in the console (needs Chromium:
     }
     const page = await console.visit('/settings', nastyAnswers)
     await page.getByRole('table').nth(2).waitFor()
-    // Three names and values, three labels, host, version and id.
-    await expectAsText(page, text, 6 + 3 + 3)
+    // Four names and values, three labels, host, version and id.
+    await expectAsText(page, text, 8 + 3 + 3)
     await page.goto(`${console.api.url}/#/audit`)
     await page.getByRole('table').waitFor()
     // Six actions, five names, handler, name and value of a member, and who did it.

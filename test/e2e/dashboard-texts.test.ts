@@ -4,7 +4,7 @@ import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { buildDashboard, type BuiltDashboard } from '../support/dashboard-build.ts'
 import { openPage } from '../support/dashboard-page.ts'
 import { nasty, sampleAnswers, sampleDelivery, sampleEvent } from '../support/dashboard-samples.ts'
-import { startFakeApi } from '../support/fake-dashboard-api.ts'
+import { failed, ok, startFakeApi } from '../support/fake-dashboard-api.ts'
 
 const token = '/tokens/ethereum/0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const wallet = '/wallets/ethereum/0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
     await using api = await startFakeApi(built.folder)
     await using opened = await openPage(browser, { url: `${api.url}/#/alerts` })
     const { page, complaints } = opened
-    api.answer('POST /alert-secret', { status: 201, data: { alertSecret: 'asec_shown_once' } })
+    api.answer('POST /alert-secret', ok({ alertSecret: 'asec_shown_once' }, 201))
     await page.getByRole('button', { name: 'Draw a new secret' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Draw' }).click()
     expect(await page.getByLabel('The alert secret').inputValue()).toBe('asec_shown_once')
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
     await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['409'] })
     const { page, complaints } = opened
     const [{ webhookId }] = sampleAnswers['/webhooks'] as [{ webhookId: string }]
-    api.answer(`DELETE /webhooks/${webhookId}`, { status: 409, error: { code: 'conflict', message: nasty.name } })
+    api.answer(`DELETE /webhooks/${webhookId}`, failed(409, 'conflict', nasty.name))
     await page.getByRole('button', { name: /^Delete/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -113,11 +113,11 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
 
   test('a list that cannot be loaded says why, and is there after another try', async () => {
     await using api = await startFakeApi(built.folder)
-    api.answer('GET /webhooks', { status: 500, error: { code: 'internal', message: 'the disk is full' } })
+    api.answer('GET /webhooks', failed(500, 'internal', 'the disk is full'))
     await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['500'] })
     const { page, complaints } = opened
     await page.getByRole('alert').getByText('the disk is full').waitFor()
-    api.answer('GET /webhooks', { status: 200, data: [] })
+    api.answer('GET /webhooks', ok([]))
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('No webhooks yet').waitFor()
     expect(complaints).toEqual([])
@@ -131,10 +131,10 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
     await page.getByText('live', { exact: true }).waitFor()
     await rows.first().waitFor()
     const before = await rows.count()
-    api.answer('GET /events', { status: 200, data: [sampleEvent(99), ...(sampleAnswers['/events'] as object[])] })
+    api.answer('GET /events', ok([sampleEvent(99), ...(sampleAnswers['/events'] as object[])]))
     api.breakStreams()
     await rows.nth(before).waitFor()
-    api.answer('GET /session', { status: 200, data: { signedIn: false, user: null, demo: null } })
+    api.answer('GET /session', ok({ signedIn: false, user: null, demo: null }))
     api.breakStreams()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(complaints).toEqual([])
@@ -143,12 +143,12 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   test('the published login of the demo is filled in; A65 otherwise nothing is', async () => {
     await using api = await startFakeApi(built.folder)
     const demo = { user: 'demo', password: 'demo-password-do-not-use' }
-    api.answer('GET /session', { status: 200, data: { signedIn: false, user: null, demo } })
+    api.answer('GET /session', ok({ signedIn: false, user: null, demo }))
     await using first = await openPage(browser, { url: api.url })
     await first.page.getByText('This is the demo').waitFor()
     expect(await first.page.getByLabel('User').inputValue()).toBe(demo.user)
     expect(await first.page.getByLabel('Password', { exact: true }).inputValue()).toBe(demo.password)
-    api.answer('GET /session', { status: 200, data: { signedIn: false, user: null, demo: null } })
+    api.answer('GET /session', ok({ signedIn: false, user: null, demo: null }))
     await using second = await openPage(browser, { url: api.url })
     await second.page.getByLabel('User').waitFor()
     expect(await second.page.getByLabel('User').inputValue()).toBe('')

@@ -1,16 +1,17 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { toVisible } from '../../src/ui/plain-text.tsx'
 import { launchBrowser } from './browser.ts'
 import { buildConsole, type BuiltConsole } from './console-build.ts'
 import { nasty } from './console-samples/nasty.ts'
 import { findBarriers, openPage, sidewaysScroll, type WatchedPage } from './dashboard-page.ts'
-import { ok, startFakeApi, type FakeAnswerOf, type FakeApi } from './fake-console-api.ts'
+import type { FakeAnswerOf, FakeApiServer } from './fake-api-server.ts'
+import { ok, startFakeApi } from './fake-console-api.ts'
 
 export interface ConsolePages {
-  /** Of the last visit. */
-  readonly api: FakeApi
-  /** The page at a place of the console, as the operator, with answers of its own beside the samples. */
+  /** Of this test alone. */
+  readonly api: FakeApiServer
+  /** Loads the console at a place, as `/dead-letters?type=x`: as the operator, with answers of its own from then on. */
   visit(path: string, answers?: Readonly<Record<string, FakeAnswerOf>>): Promise<Page>
   /** Drops what the page complained about: the test has asked for an error. */
   forget(): void
@@ -25,55 +26,53 @@ const wide = { width: 1280, height: 900 }
 const phone = { width: 360, height: 780 }
 
 /**
- * One build, one browser and one page for the tests of a file; an API for each visit. After each test nothing may have gone wrong in
- * the page: no error, no dialog, and nothing that its content policy refused.
+ * One build, one browser and one page for the tests of a file; an API for each test. After each, nothing may have gone wrong in the
+ * page: no error, nothing that its content policy refused, no dialog of the browser, and no markup from elsewhere may have become any.
  */
 export function setUpConsolePages(): ConsolePages {
   let built: BuiltConsole
   let browser: Browser
   let opened: WatchedPage
-  let api: FakeApi | undefined
-  let dialogs = 0
+  let api: FakeApiServer
+  const dialogs: string[] = []
 
   beforeAll(async () => {
-    built = await buildConsole()
-    browser = await launchBrowser()
+    ;[built, browser] = await Promise.all([buildConsole(), launchBrowser()])
     opened = await openPage(browser, { url: 'about:blank' })
     opened.page.on('dialog', (dialog) => {
-      dialogs++
+      dialogs.push(dialog.message())
       void dialog.dismiss()
     })
   }, 120_000)
   afterAll(async () => {
-    await opened[Symbol.asyncDispose]()
     await browser.close()
   })
-  afterEach(async () => {
-    const complaints = [...opened.complaints]
-    opened.forget()
-    await leave()
-    await opened.page.setViewportSize(wide)
-    await opened.page.emulateMedia({ colorScheme: 'light' })
-    expect(complaints).toEqual([])
-    expect(dialogs).toBe(0)
+  beforeEach(async () => {
+    api = await startFakeApi(built.folder)
   })
-
-  /** Before the server ends, so that the page does not look for it. */
-  async function leave(): Promise<void> {
-    await opened.page.goto('about:blank')
-    await api?.[Symbol.asyncDispose]()
-    api = undefined
-  }
+  afterEach(async () => {
+    const { page } = opened
+    const isHacked = await page.evaluate(() => 'isHacked' in globalThis)
+    const strangers = await page.locator('main :is(img, script, iframe, object)').count()
+    const found = { complaints: [...opened.complaints], dialogs: dialogs.splice(0), isHacked, strangers }
+    // Before the server ends, so that the page does not look for it.
+    await page.goto('about:blank')
+    await page.setViewportSize(wide)
+    await page.emulateMedia({ colorScheme: 'light' })
+    opened.forget()
+    await api[Symbol.asyncDispose]()
+    expect(found).toEqual({ complaints: [], dialogs: [], isHacked: false, strangers: 0 })
+  })
 
   return {
     get api() {
-      if (api === undefined) throw new Error('expected a page that was visited before')
       return api
     },
     async visit(path, answers = {}) {
-      await leave()
-      api = await startFakeApi(built.folder)
       for (const [call, answer] of Object.entries(answers)) api.answer(call, answer)
+      // From elsewhere, so that the page is loaded anew and not only moved.
+      await opened.page.goto('about:blank')
+      await opened.page.setViewportSize(wide)
       await opened.page.goto(`${api.url}/#${path}`)
       return opened.page
     },
@@ -84,7 +83,7 @@ export function setUpConsolePages(): ConsolePages {
 /** Answers of a viewer's session. */
 export const asViewer = { 'GET /session': ok({ role: 'viewer', expires_at: null }) } as const
 
-/** Whether the page is well for everybody: axe finds nothing, and there is no sideways scroll on a phone. */
+/** Whether the page is well for everybody: axe finds nothing, and there is no sideways scroll on a phone. It is wide again then. */
 export async function expectForEverybody(page: Page, schemes: readonly Scheme[] = ['light', 'dark']): Promise<void> {
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
@@ -92,6 +91,7 @@ export async function expectForEverybody(page: Page, schemes: readonly Scheme[] 
   }
   await page.setViewportSize(phone)
   expect(await sidewaysScroll(page)).toBe(0)
+  await page.setViewportSize(wide)
 }
 
 export const hostileTexts = [
@@ -100,6 +100,9 @@ export const hostileTexts = [
   ['all control characters', nasty.controls],
   ['100,000 characters', nasty.long],
 ] as const
+
+/** All that is nasty in one text. */
+export const hostile = Object.values(nasty).join('')
 
 /** What is no free text: names of states and such, and moments. */
 const fixedKeys = new Set(['level', 'state', 'kind', 'order', 'on_dead', 'source', 'window'])

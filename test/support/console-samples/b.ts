@@ -239,9 +239,15 @@ export const secrets: Pick<SettingsJson, 'secrets'>['secrets'] = [
 
 export const settings: SettingsJson = {
   settings: [
-    { name: 'INBOX_PORT', value: '8080', source: 'default', secret: false },
-    { name: 'INBOX_HANDLERS', value: './handlers', source: 'config', secret: false },
-    { name: 'INBOX_ADMIN_TOKEN', value: 'set', source: 'environment', secret: true },
+    { name: 'webhook address', value: 'http://127.0.0.1:8080/webhooks', source: 'default', secret: false },
+    {
+      name: 'webhook secrets',
+      value: 'set (labels: primary, next) from /run/secrets/webhook',
+      source: 'file',
+      secret: true,
+    },
+    { name: 'admin token', value: 'set', source: 'environment', secret: true },
+    { name: 'handlers', value: '/srv/inbox/handlers', source: 'config', secret: false },
   ],
   secrets,
 }
