@@ -12,10 +12,10 @@ const [packed] = JSON.parse(run('npm', ['pack', '--dry-run', '--json']))
 
 /** What, how much, how much at most, in which unit. To raise a limit is a decision: say in the changelog what it buys. */
 const rows = [
-  ['the tarball', packed.size / 1024, 1800, 'KiB'],
-  ['its content', packed.unpackedSize / 1024, 6000, 'KiB'],
-  ['its files', packed.entryCount, 1700, ''],
-  ['packages of an installation', Object.keys(installedLock().packages).length, 140, ''],
+  ['the tarball', packed.size / 1024, 2000, 'KiB'],
+  ['its content', packed.unpackedSize / 1024, 6500, 'KiB'],
+  ['its files', packed.entryCount, 1900, ''],
+  ['packages of an installation', Object.keys(installedLock().packages).length, 150, ''],
   // For people to look at: how long something takes depends on what else the machine does.
   ['the console, as it is sent', gzippedBytes('dist/src/console/assets') / 1024, 300, 'KiB gzipped'],
   ["import of 'onchain-inbox'", importMs('./dist/src/index.js'), Infinity, 'ms'],

@@ -10,6 +10,7 @@ import { sourcesOf } from './dispatch/sources.ts'
 import { freeBytesOf } from './health/free-bytes.ts'
 import { createMeter } from './health/meter.ts'
 import { observeWith } from './health/observer.ts'
+import { followCluster } from './follow-cluster.ts'
 import { createReconciler } from './health/reconcile.ts'
 import { createHealthWatch } from './health/watch.ts'
 import { startHttpServer } from './http-server.ts'
@@ -85,7 +86,12 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
-  const { inbox, workPort } = await openInbox({ database: config.database, clock, log })
+  const { inbox, workPort, cluster } = await openInbox({
+    database: config.database,
+    migrate: config.migrate,
+    clock,
+    log,
+  })
   opened.defer(() => inbox.close())
   // Once the inbox has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
   let hasFailed = false
@@ -144,6 +150,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
   secrets.onChange(() => runner.refreshSecrets())
+  if (cluster !== undefined) followCluster(cluster, runner)
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
 
@@ -198,6 +205,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     secretLabels,
     paces: () => paces.current(),
     startedAt: clock.now(),
+    cluster,
   })
 
   const registration = registrationOf(options, inbox, secrets)

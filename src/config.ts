@@ -8,6 +8,7 @@ import { loadSinks, type ConfiguredSink } from './config/sinks/load.ts'
 import { isOwnPattern } from './config/sinks/notify.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './config/subscribe.ts'
 import { describeBytes, type DatabaseSetting } from './config/values.ts'
+import { describeDatabase } from './database-url.ts'
 import { InboxError } from './errors.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -29,6 +30,8 @@ export interface Config {
     readonly viewerToken?: string
   }
   readonly database: DatabaseSetting
+  /** What to do about a PostgreSQL database of an older version. */
+  readonly migrate: SettingValues['INBOX_MIGRATE']
   /** Null: there is none, and none was asked for. */
   readonly handlersDir: string | null
   /** Sinks of the settings, INBOX_FORWARD_URL among them. */
@@ -144,6 +147,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(viewerToken === undefined ? {} : { viewerToken }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
+    migrate: values.INBOX_MIGRATE,
     handlersDir: handlersDirOf(values, given.values, sinks, at),
     sinks,
     ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
@@ -195,10 +199,12 @@ function findConflicts(values: SettingValues, given: GivenSettings['values']): s
       `INBOX_ADMIN_HOST: ${adminHost} can be reached from other machines, expected INBOX_ADMIN_TOKEN or ` +
         'INBOX_ADMIN_TOKEN_FILE with it, or a loopback address, for example INBOX_ADMIN_HOST=127.0.0.1',
     )
-  } else if (values.INBOX_DATABASE_URL.kind === 'memory' && !hasToken) {
+  } else if (values.INBOX_DATABASE_URL.kind !== 'sqlite' && !hasToken) {
     const { expected, example } = settings.INBOX_ADMIN_TOKEN
+    const { kind } = values.INBOX_DATABASE_URL
+    const database = kind === 'memory' ? 'memory:' : 'PostgreSQL all replicas are to have the same, and'
     problems.push(
-      `INBOX_ADMIN_TOKEN: with memory: there is no file to keep a token beside; expected ${expected}, for example ` +
+      `INBOX_ADMIN_TOKEN: with ${database} there is no file to keep a token beside; expected ${expected}, for example ` +
         `INBOX_ADMIN_TOKEN=${example}`,
     )
   }
@@ -239,7 +245,7 @@ function invalid(problems: readonly string[], warnings: readonly string[]): Inbo
 
 /** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */
 export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
-  const { admin, database, secretsSource, tls } = config
+  const { admin, secretsSource, tls } = config
   const labels = `set (labels: ${secretsSource.secrets.map(({ label }) => label).join(', ')})`
   const orNone = (values: readonly string[]) => values.join(', ') || 'none'
   return [
@@ -251,7 +257,7 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['admin host names', orNone(admin.hosts)],
     ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
     ['viewer token', admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set'],
-    ['database', database.kind === 'sqlite' ? `SQLite file ${database.file}` : 'memory (lost when the process ends)'],
+    ['database', describeDatabaseSetting(config)],
     ['handlers', config.handlersDir ?? 'none'],
     ...(config.sinks.length === 0 ? [['sinks', 'none'] as const] : config.sinks.map(describeSink)),
     ['console address', config.consoleUrl ?? 'not set (warnings come without links)'],
@@ -269,6 +275,19 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['trusted proxies', orNone(config.trustedProxies)],
     ['log level', config.logLevel],
   ]
+}
+
+function describeDatabaseSetting({ database, migrate }: Config): string {
+  switch (database.kind) {
+    case 'sqlite':
+      return `SQLite file ${database.file}`
+    case 'postgres': {
+      const older = migrate === 'auto' ? 'brought up to date at start' : 'refused'
+      return `PostgreSQL ${describeDatabase(database.url)} (an older schema is ${older})`
+    }
+    case 'memory':
+      return 'memory (lost when the process ends)'
+  }
 }
 
 function describeRetention({ retention: { days, maxBytes } }: Config): string {

@@ -32,6 +32,7 @@ export const errorCatalogue = {
   port_unavailable: { status: 500, exitCode: 1 },
   database_in_use: { status: 503, exitCode: 75 },
   database_newer: { status: 500, exitCode: 1 },
+  database_older: { status: 500, exitCode: 1 },
   database_corrupt: { status: 500, exitCode: 1 },
   not_durable: { status: 500, exitCode: 1 },
   admin_unreachable: { status: 503, exitCode: 75 },

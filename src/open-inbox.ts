@@ -1,9 +1,12 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from './clock.ts'
 import type { DatabaseSetting } from './config/values.ts'
+import { describeDatabase } from './database-url.ts'
 import { InboxError, messageOf } from './errors.ts'
+import type { ClusterPort } from './inbox/cluster-port.ts'
 import { createMemoryInbox } from './inbox/memory.ts'
 import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './inbox/port.ts'
+import type { MigrateSetting } from './inbox/postgres/migrate.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
 import { createSqliteInbox, type SqliteInbox } from './inbox/sqlite/inbox.ts'
 import { createLogLimit } from './log-limit.ts'
@@ -28,6 +31,8 @@ export async function reportWaiting(
 
 export interface OpenInboxOptions {
   readonly database: DatabaseSetting
+  /** Of PostgreSQL; default `refuse`. */
+  readonly migrate?: MigrateSetting
   readonly clock: Clock
   readonly log: Logger
 }
@@ -36,14 +41,29 @@ export interface OpenedInbox {
   readonly inbox: Inbox
   /** A port for `connectWork`, to hand to another thread. */
   readonly workPort: () => Promise<MessagePort>
+  /** Where several processes share the inbox. */
+  readonly cluster?: ClusterPort
 }
 
 /** Opens the inbox that a setting names, and says aloud what was found in it. */
-export async function openInbox({ database, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
+export async function openInbox({ database, migrate, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
       const inbox = createMemoryInbox({ clock })
       return { inbox, workPort: async () => openWorkPort(inbox) }
+    }
+    case 'postgres': {
+      const { url } = database
+      // Loaded by those who use it only.
+      const { createPostgresInbox } = await import('./inbox/postgres/inbox.ts')
+      const inbox = await createPostgresInbox({
+        url,
+        clock,
+        ...(migrate !== undefined && { migrate }),
+        onWarning: (text) => log.warn(text),
+      })
+      log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')
+      return { inbox, workPort: async () => openWorkPort(inbox), cluster: inbox }
     }
     case 'sqlite': {
       const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text) })

@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts'
 
 /** Lets so many things happen per second on average, and after a pause up to one second's worth of them at once. */
 export class TokenBucket {
-  readonly #perSecond: number
-  readonly #capacity: number
+  #perSecond: number
+  #capacity: number
   readonly #clock: Clock
   #tokens: number
   #at: number
@@ -14,6 +14,14 @@ export class TokenBucket {
     this.#clock = clock
     this.#tokens = this.#capacity
     this.#at = clock.now()
+  }
+
+  /** From now on it lets so many things happen; what has gathered stays, up to one second's worth. */
+  setRate(perSecond: number): void {
+    this.#refill()
+    this.#perSecond = perSecond
+    this.#capacity = Math.max(1, perSecond)
+    this.#tokens = Math.min(this.#capacity, this.#tokens)
   }
 
   /** Takes a token if there is one. */

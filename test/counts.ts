@@ -38,6 +38,10 @@ export const counts = {
   /** How long faults take turns, and how long it rests between two. */
   soakMs: long ? 3_600_000 : 20_000,
   soakRestMs: long ? 3_000 : 0,
+  /** Random walks through the port, on PostgreSQL. */
+  postgresWalks: long ? 200 : 15,
+  /** Events that three replicas take while they and their database are killed, stopped and cut off. */
+  clusterEvents: long ? 100_000 : 5_000,
   /** Items that wait for a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 20_000,
   /** Requests of the client that nobody has thought of. */

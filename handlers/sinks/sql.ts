@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import type { SqlOptions } from '../../src/config/sinks/sql.ts'
 import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
 import { createConnection } from './common/connection.ts'
-import { requirePeers } from './common/peer.ts'
 import { checkPlace } from './common/place.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { toRow } from './common/sql-row.ts'
@@ -24,7 +23,7 @@ export default function createSql(
   const tables = createTables(tablePrefix)
   const store = createConnection<SqlStore>({
     open() {
-      const common = { sink: name, tables: tables.all, statementTimeoutMs, connections }
+      const common = { tables: tables.all, statementTimeoutMs, connections }
       const file = sqliteFileOf(options.url)
       if (file === undefined) return openPostgresStore({ ...common, url: options.url })
       return openSqliteStore({ ...common, url: resolve(baseDir, file) })
@@ -46,14 +45,13 @@ export default function createSql(
   })
 }
 
-/** Whether the package for Postgres is installed, or the file of SQLite can be made. */
+/** Whether the file of SQLite can be made. */
 export async function check(
   { name, options }: SinkSetup<SqlOptions>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Promise<void> {
   const file = sqliteFileOf(options.url)
-  if (file === undefined) requirePeers(name, ['pg'])
-  else await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
+  if (file !== undefined) await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
 }
 
 function sqliteFileOf(url: string): string | undefined {

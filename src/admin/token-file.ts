@@ -24,7 +24,7 @@ export function adminTokenFile(databaseFile: string): string {
  */
 export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin' | 'database'>): Promise<string> {
   if (admin.token !== undefined) return admin.token
-  if (!isLoopback(admin.host) || database.kind === 'memory') {
+  if (!isLoopback(admin.host) || database.kind !== 'sqlite') {
     throw new InboxError('config_invalid', 'the admin side needs a token: set INBOX_ADMIN_TOKEN')
   }
   const file = adminTokenFile(database.file)

@@ -104,6 +104,12 @@ async function databaseFile({ config }: BackupOptions): Promise<string> {
   const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
   if (problems.length > 0) throw new InboxError('config_invalid', problems.join('\n  '))
   const { INBOX_DATABASE_URL: database } = values
+  if (database.kind === 'postgres') {
+    throw new InboxError(
+      'usage',
+      'a PostgreSQL database is backed up and restored by its own tools, such as pg_dump and pg_restore',
+    )
+  }
   if (database.kind !== 'sqlite') throw new InboxError('usage', 'memory: has no file that could be backed up')
   return resolve(cwd, database.file)
 }

@@ -19,6 +19,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     },
     serve: async () => (await import('./serve.ts')).addServeCommand,
     doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+    plan: async () => (await import('./plan.ts')).addPlanCommand,
   },
   'Events and handlers:': {
     events: async () => (await import('./events.ts')).addEventsCommand,
@@ -32,6 +33,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
     backup: async () => (await import('./backup.ts')).addBackupCommand,
     restore: async () => (await import('./backup.ts')).addRestoreCommand,
+    move: async () => (await import('./move.ts')).addMoveCommand,
     prune: async () => (await import('./prune.ts')).addPruneCommand,
   },
   'Service:': {

@@ -4,7 +4,10 @@ import { resolve } from 'node:path'
 import { processEnvironment } from '../config.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings } from '../config/sources.ts'
+import type { DatabaseSetting } from '../config/values.ts'
+import { describeDatabase } from '../database-url.ts'
 import { InboxError } from '../errors.ts'
+import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
 import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/look.ts'
 import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 
@@ -13,10 +16,16 @@ interface MigrateOptions extends OutputOptions {
 }
 
 /** What `migrate` did; `from` and `backup` as in `Upgrade`. */
-interface Migrated extends Upgrade {
+interface MigratedFile extends Upgrade {
   readonly file: string
   /** `missing`: there is no database yet, and none was made. */
   readonly result: 'missing' | 'current' | 'migrated'
+}
+
+interface MigratedServer extends SchemaChange {
+  /** Without its password. */
+  readonly database: string
+  readonly result: 'current' | 'migrated'
 }
 
 /** `onchain-inbox migrate`: brings the database to the schema of this version, without starting anything. */
@@ -24,7 +33,7 @@ export function addMigrateCommand(program: Command): void {
   const migrateCommand = program
     .command('migrate')
     .description(
-      'bring the database to the schema of this version, after a copy beside it; `serve` does the same at its start',
+      'bring the database to the schema of this version; a file is copied first, and `serve` does it to a file by itself',
     )
     .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox migrate')
@@ -32,20 +41,27 @@ export function addMigrateCommand(program: Command): void {
     // The copy holds every event: it is for its own user only.
     process.umask(0o077)
     try {
-      printResult(await migrate(await databaseFile(options)), options, render)
+      const database = await databaseSetting(options)
+      if (database.kind === 'postgres') printResult(await migrateServer(database.url), options, renderServer)
+      else printResult(await migrateFile(database.file), options, renderFile)
     } catch (error) {
       process.exitCode = printError(error, options)
     }
   })
 }
 
-async function migrate(file: string): Promise<Migrated> {
+async function migrateServer(url: string): Promise<MigratedServer> {
+  const change = await migrateSchema(url)
+  return { database: describeDatabase(url), result: change.from === change.to ? 'current' : 'migrated', ...change }
+}
+
+async function migrateFile(file: string): Promise<MigratedFile> {
   if (!existsSync(file)) return { file, result: 'missing', from: null, to: newestSchema, backup: null }
   const upgrade = await upgradeDatabase(file)
   return { file, result: upgrade.from === upgrade.to ? 'current' : 'migrated', ...upgrade }
 }
 
-async function databaseFile({ config }: MigrateOptions): Promise<string> {
+async function databaseSetting({ config }: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {
   const cwd = process.cwd()
   const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
   const given = await collectSettings(sources)
@@ -54,7 +70,8 @@ async function databaseFile({ config }: MigrateOptions): Promise<string> {
   const all = [...given.problems, ...problems]
   if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
   const { INBOX_DATABASE_URL: database } = values
-  if (database.kind === 'sqlite') return resolve(cwd, database.file)
+  if (database.kind === 'postgres') return database
+  if (database.kind === 'sqlite') return { kind: 'sqlite', file: resolve(cwd, database.file) }
   throw new InboxError(
     'usage',
     'memory: begins anew at each start, so there is nothing to migrate; expected a file in INBOX_DATABASE_URL, such as ' +
@@ -62,7 +79,12 @@ async function databaseFile({ config }: MigrateOptions): Promise<string> {
   )
 }
 
-function render({ file, result, from, to, backup }: Migrated): string {
+function renderServer({ database, result, from, to }: MigratedServer): string {
+  if (result === 'current') return `nothing to do: ${database} has the schema ${to}`
+  return from === null ? `gave ${database} the schema ${to}` : `migrated ${database} from ${from} to ${to}`
+}
+
+function renderFile({ file, result, from, to, backup }: MigratedFile): string {
   switch (result) {
     case 'missing':
       return `there is no database at ${file} yet: \`onchain-inbox serve\` makes it, with the schema ${to}`

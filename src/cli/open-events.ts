@@ -127,7 +127,8 @@ async function readMadeToken(database: DatabaseSetting): Promise<string> {
 function unreachable(url: string, database: DatabaseSetting): InboxError {
   const find = 'give its address by --admin-url, or try again when it is up'
   if (database.kind !== 'sqlite') {
-    const message = `no sidecar answers at ${url}, and events in memory can be seen through it only: ${find}`
+    const where = database.kind === 'memory' ? 'memory' : 'PostgreSQL'
+    const message = `no sidecar answers at ${url}, and events in ${where} can be seen through one only: ${find}`
     return new InboxError('admin_unreachable', message)
   }
   return new InboxError(

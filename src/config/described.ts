@@ -21,7 +21,7 @@ const settingsOf: Readonly<Record<string, readonly SettingName[]>> = {
   'admin host names': ['INBOX_ADMIN_HOSTS'],
   'admin token': ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
   'viewer token': ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
-  database: ['INBOX_DATABASE_URL'],
+  database: ['INBOX_DATABASE_URL', 'INBOX_MIGRATE'],
   handlers: ['INBOX_HANDLERS'],
   'console address': ['INBOX_CONSOLE_URL'],
   'registered for': ['INBOX_SUBSCRIBE'],

@@ -95,9 +95,10 @@ export const settings = {
   ),
   INBOX_DATABASE_URL: secretSetting(
     databaseUrl.prefault('sqlite:./data/inbox.db'),
-    'sqlite:<path of a file> or memory:',
+    'sqlite:<path of a file>, postgres://user:password@host:5432/name or memory:',
     'sqlite:./data/inbox.db',
   ),
+  INBOX_MIGRATE: setting(z.enum(['auto', 'refuse']).prefault('refuse'), 'auto or refuse', 'auto'),
   INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
   INBOX_FORWARD_URL: secretSetting(
     httpUrl.optional(),

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { adminTokenPattern } from '../admin-token.ts'
 import { parseApiUrl } from '../api-url.ts'
+import { parseDatabaseUrl } from '../database-url.ts'
 import { InboxError } from '../errors.ts'
 import { withoutBrackets } from '../loopback.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
@@ -124,13 +125,17 @@ export const filePath = z
 
 export const token = z.string().regex(adminTokenPattern)
 
-export type DatabaseSetting = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' }
+export type DatabaseSetting =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  /** The URL may hold a password: `describeDatabase` says what may be shown of it. */
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'memory' }
 
-/** `sqlite:<path>` or `memory:`. What is wrong is said without the value, which may hold a password. */
+/** `sqlite:<path>`, `postgres://…` or `memory:`. What is wrong is said without the value, which may hold a password. */
 export const databaseUrl = z.string().transform((value, context): DatabaseSetting => {
   if (value === 'memory:') return { kind: 'memory' }
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):([^]*)$/i.exec(value) ?? []
-  if (/^postgres(ql)?$/i.test(scheme)) return fail(context, 'PostgreSQL is not in this release')
+  if (/^postgres(ql)?$/i.test(scheme)) return postgresSetting(value, context)
   if (scheme.toLowerCase() !== 'sqlite') return fail(context, 'that is no database URL of a known kind')
   if (/^\/\/[^/]/.test(rest))
     return fail(context, 'after sqlite:// comes an absolute path; a relative one is sqlite:./path')
@@ -138,6 +143,15 @@ export const databaseUrl = z.string().transform((value, context): DatabaseSettin
     return fail(context, 'sqlite: needs the path of a file')
   return { kind: 'sqlite', file: rest.replace(/^\/\/\//, '/') }
 })
+
+function postgresSetting(value: string, context: z.RefinementCtx): DatabaseSetting {
+  try {
+    return { kind: 'postgres', url: parseDatabaseUrl(value).href }
+  } catch (error) {
+    if (error instanceof InboxError) return fail(context, error.message)
+    throw error
+  }
+}
 
 /** A URL that requests can be sent to. What is wrong is said without the value, which may hold a token. */
 export const httpUrl = z.string().transform((value, context) => {

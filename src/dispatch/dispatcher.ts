@@ -122,6 +122,20 @@ export class Dispatcher {
     }
   }
 
+  /** From now on so many processes share what handlers may do per second. */
+  shareRates(processes: number): void {
+    for (const lane of this.#lanes) {
+      const [own] = lane.handlers.values()
+      if (lane.bucket === undefined || own?.rate === undefined) continue
+      lane.rate = own.rate / processes
+      lane.bucket.setRate(lane.rate)
+      lane.tokenTimer?.cancel()
+      lane.tokenTimer = undefined
+      this.#fillSlots(lane)
+      this.#pull(lane)
+    }
+  }
+
   /**
    * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it may not be what
    * is to run any more. What may still be run is claimed again.

@@ -189,6 +189,11 @@ export class HandlerThread {
     this.#post({ kind: 'concurrency', handler, concurrency })
   }
 
+  /** From now on so many processes share what handlers may do per second. */
+  shareRates(processes: number): void {
+    this.#post({ kind: 'share', processes })
+  }
+
   /** Gives back what it has not started, of one handler or, with null, of all. */
   recall(handler: string | null): void {
     this.#post({ kind: 'recall', handler })

@@ -13,7 +13,7 @@ export interface Lane {
   readonly priority: number
   /** Absent: as fast as it goes. */
   readonly bucket: TokenBucket | undefined
-  readonly rate: number
+  rate: number
   /** Whether many of its runs may need no token, because they are looked at only. */
   readonly isSelective: boolean
   /** Armed while runs wait for nothing but a token. */

@@ -112,6 +112,8 @@ export interface Leftovers {
 export interface StartOrders {
   /** How many runs of a handler may run at once, where somebody set that. */
   readonly concurrencies: Readonly<Record<string, number>>
+  /** How many processes share what handlers may do per second. */
+  readonly processes: number
   /** All there are, whichever thread they are in. */
   readonly sinks: readonly SinkInfo[]
 }
@@ -122,4 +124,5 @@ export type ToRunner =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
+  | { readonly kind: 'share'; readonly processes: number }
   | { readonly kind: 'recall'; readonly handler: string | null }

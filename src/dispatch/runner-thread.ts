@@ -88,6 +88,7 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
       case 'start':
         dispatcher.useSinks(message.sinks)
         for (const [handler, set] of Object.entries(message.concurrencies)) dispatcher.setConcurrency(handler, set)
+        dispatcher.shareRates(message.processes)
         dispatcher.start()
         break
       case 'sinks':
@@ -98,6 +99,9 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
         break
       case 'concurrency':
         dispatcher.setConcurrency(message.handler, message.concurrency)
+        break
+      case 'share':
+        dispatcher.shareRates(message.processes)
         break
       case 'recall':
         void dispatcher.recall(message.handler)

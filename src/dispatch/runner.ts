@@ -26,11 +26,15 @@ export interface Runner {
   readonly shut: ReadonlyMap<string, Shut>
   /** From now on so many runs of a handler may run at once; null: as it says itself. */
   setConcurrency(handler: string, concurrency: number | null): void
+  /** From now on so many processes share what handlers may do per second. */
+  shareRates(processes: number): void
   /**
    * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it was paused or its
    * replay cancelled.
    */
   recall(handler: string | null): void
+  /** To be called when there may be runs that were in flight when another process died. */
+  lookForSuspects(): void
   /** To be called when the secrets have changed. */
   refreshSecrets(): void
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
@@ -51,6 +55,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   /** What has been replaced and finishes its runs, oldest first. */
   const draining: (readonly ThreadGroup[])[] = []
   let started = 0
+  let processes = 1
   /** Files that have changed since the handlers were last loaded; undefined: no reload is wanted. */
   let wanted: readonly string[] | undefined
   let reloading: Promise<void> | undefined
@@ -124,7 +129,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   async function register(handlers: readonly HandlerInfo[]): Promise<StartOrders> {
     handlers.forEach((handler, index) => refuseSameName(handlers.slice(0, index), handler))
     const concurrencies = await inbox.register(handlers.map(toRoute))
-    return { concurrencies, sinks: sinksOf(handlers) }
+    return { concurrencies, processes, sinks: sinksOf(handlers) }
   }
 
   /** A thread that was lost has been loaded anew, maybe from files that are not what they were. */
@@ -234,9 +239,14 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     setConcurrency(handler, concurrency) {
       for (const group of groups) group.setConcurrency(handler, concurrency)
     },
+    shareRates(count) {
+      processes = count
+      for (const group of groups) group.shareRates(count)
+    },
     recall(handler) {
       for (const group of groups) group.recall(handler)
     },
+    lookForSuspects,
     refreshSecrets() {
       for (const group of groups) group.useSecrets(options.secrets?.() ?? [])
     },

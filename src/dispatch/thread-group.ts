@@ -160,6 +160,11 @@ export class ThreadGroup {
     for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
   }
 
+  /** From now on so many processes share what handlers may do per second. */
+  shareRates(processes: number): void {
+    for (const thread of this.#threads) thread.shareRates(processes)
+  }
+
   /** Gives back what has not started, of one handler or, with null, of all. */
   recall(handler: string | null): void {
     for (const thread of this.#threads) thread.recall(handler)
@@ -281,7 +286,7 @@ export class ThreadGroup {
     const { timing, log } = this.#options
     try {
       const thread = await this.#open('suspects')
-      thread.start({ concurrencies: {}, sinks: this.#sinks })
+      thread.start({ concurrencies: {}, processes: 1, sinks: this.#sinks })
       const spent = await thread.spent
       if (this.#isStopping) return
       if (spent.kind !== 'idle') this.#tellReplaced(spent)

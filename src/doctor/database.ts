@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import type { DatabaseSetting } from '../config/values.ts'
+import { describeDatabase } from '../database-url.ts'
 import { messageOf } from '../errors.ts'
+import { lookAtSchema } from '../inbox/postgres/migrate.ts'
 import { isInUse, lookAtDatabase, newestSchema } from '../inbox/sqlite/look.ts'
 import { roughBytes } from './disk.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -16,9 +18,10 @@ export interface ExaminedDatabase {
 /** What is read through in a second or so. */
 const checkedBytes = 256 * 1024 ** 2
 
-/** The database file, without a change to it: its schema, its structure if it is small, who works on it. */
-export function examineDatabase(database: DatabaseSetting): ExaminedDatabase {
+/** The database, without a change to it: its schema; of a file also its structure if it is small, and who works on it. */
+export async function examineDatabase(database: DatabaseSetting): Promise<ExaminedDatabase> {
   const none = { isHeld: null, isReadable: false }
+  if (database.kind === 'postgres') return { ...none, finding: await examinePostgres(database.url) }
   if (database.kind !== 'sqlite') {
     const advice = 'set INBOX_DATABASE_URL=sqlite:/path/inbox.db, unless this is a trial'
     return { ...none, finding: warn('database', 'in memory: the end of the process loses all events', advice) }
@@ -36,6 +39,23 @@ export function examineDatabase(database: DatabaseSetting): ExaminedDatabase {
     return { isHeld, isReadable, finding: judge(look, { file, size, isChecked, isHeld }) }
   } catch (error) {
     return { ...none, finding: fail('database', messageOf(error), 'name another one in INBOX_DATABASE_URL') }
+  }
+}
+
+async function examinePostgres(url: string): Promise<Finding> {
+  const name = describeDatabase(url)
+  try {
+    const { server, schema, isOlder } = await lookAtSchema(url)
+    const found = `${name} is PostgreSQL ${server}`
+    if (schema === null) return ok('database', `${found}, and empty: \`serve\` gives it its schema`)
+    if (!isOlder) return ok('database', `${found} and has the schema ${schema}`)
+    return warn(
+      'database',
+      `${found} and has the schema ${schema}: this version needs a newer one`,
+      'onchain-inbox migrate, once for all replicas; or INBOX_MIGRATE=auto',
+    )
+  } catch (error) {
+    return fail('database', messageOf(error), 'mend INBOX_DATABASE_URL, or the database')
   }
 }
 

@@ -29,7 +29,7 @@ export interface Examination {
 export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
   const settings = await examineSettings(sources)
   const { values, credentials, folder, handlers } = settings
-  const database = examineDatabase(settings.database)
+  const database = await examineDatabase(settings.database)
   const loaded = handlers === null ? null : await examineHandlers(handlers)
   const findings = [
     ...settings.findings,

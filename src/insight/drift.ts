@@ -131,5 +131,5 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 function safe(text: string): string {
   const start = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text
   const escaped = start.replace(unsafe, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
-  return escaped.length > longestText ? `${escaped.slice(0, longestText - 1)}…` : escaped
+  return escaped.length > longestText ? `${escaped.slice(0, longestText - 1).toWellFormed()}…` : escaped
 }

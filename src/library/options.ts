@@ -23,8 +23,13 @@ export interface EmbeddedInboxOptions {
   readonly secretsFile?: string | undefined
   /** What `defineHandler` and `defineSink` give, each with a `name`. */
   readonly handlers: readonly Definition[]
-  /** `sqlite:<path of a file>`, or `memory:`, which keeps nothing. Default `sqlite:./data/inbox.db`. */
+  /**
+   * `sqlite:<path of a file>`; `postgres://user:password@host:5432/name`, which many processes may share; or `memory:`, which keeps
+   * nothing. Default `sqlite:./data/inbox.db`.
+   */
   readonly database?: string
+  /** What to do about a PostgreSQL database of an older version: `auto` brings it up to date. Default `refuse`. */
+  readonly migrate?: 'auto' | 'refuse'
   /** Runs at once, all handlers. Default 16. */
   readonly concurrency?: number
   /** The largest body that is taken: bytes, or text such as `1mb`. Default `1mb`. */
@@ -60,6 +65,7 @@ export interface EmbeddedInboxSettings {
   readonly secrets: () => Promise<SecretsOrigin>
   readonly handlers: readonly ResolvedHandler[]
   readonly database: DatabaseSetting
+  readonly migrate: SettingValues['INBOX_MIGRATE']
   readonly concurrency: number
   readonly bodyLimitBytes: number
   readonly ackTimeoutMs: number
@@ -81,6 +87,7 @@ const settingOf = {
   secrets: 'INBOX_SECRETS',
   secretsFile: 'INBOX_SECRETS_FILE',
   database: 'INBOX_DATABASE_URL',
+  migrate: 'INBOX_MIGRATE',
   concurrency: 'INBOX_CONCURRENCY',
   bodyLimit: 'INBOX_BODY_LIMIT',
   ackTimeoutMs: 'INBOX_ACK_TIMEOUT_MS',

@@ -241,9 +241,9 @@ export function describeActs(harness: ConformanceHarness): void {
         for (const rounds of [1, 2]) {
           const before = await left(stage)
           const notedBefore = (await notes(stage)).length
+          const step = await stage.gate()
           act().catch(() => {})
-          // Each is answered with a step of the act, or after it.
-          for (let round = 0; round < rounds; round += 1) await stage.done()
+          for (let round = 0; round < rounds; round += 1) await step()
           await stage.crash(name === 'prune' ? [] : [ordered])
           const done = before - (await left(stage))
           expect(done).toBeGreaterThan(0)

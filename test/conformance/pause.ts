@@ -15,7 +15,11 @@ export function describePause(harness: ConformanceHarness): void {
       await stage.clock.advance(1_000)
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
       expect(await stage.inbox.setPaused('ordered', false)).toBe(true)
-      expect((await Promise.all(claims)).map(idsOf)).toEqual([['suspect'], expect.arrayContaining(['new', 'retried'])])
+      const [suspects = [], others = []] = await Promise.all(claims)
+      expect(idsOf(suspects)).toEqual(['suspect'])
+      // One that was on its way when the clock was moved may not know yet that the other one is due.
+      const more = others.length < 2 ? await stage.claim() : []
+      expect(idsOf([...others, ...more]).toSorted()).toEqual(['new', 'retried'])
     })
 
     test('keeps what it holds: verdicts are taken, what waits behind them is not handed out', async () => {

@@ -122,7 +122,7 @@ export function describePrune(harness: ConformanceHarness): void {
       const late = { ...ordered, name: 'late', from: 'beginning' } as const
       await stage.inbox.register([ordered, late])
       await stage.inbox.setPaused('late', true)
-      for (let n = 0; n < 100; n += 1) await stage.clock.advance(20)
+      await stage.until(async () => (await stage.stats('late')).ready >= 1_000)
       await stage.accept(anEvent('live', { receivedAt: stage.clock.now() }))
       await stage.done(await stage.claimOne())
       await stage.clock.advance(1_000)
@@ -144,7 +144,7 @@ export function describePrune(harness: ConformanceHarness): void {
       await stage.done(...(await stage.claim({ max: 2_000 })))
       const late = { ...ordered, name: 'late', from: 'beginning' } as const
       await stage.inbox.register([ordered, late])
-      for (let n = 0; (await stage.stats('late')).ready < 1_000 && n < 100; n += 1) await stage.clock.advance(20)
+      await stage.until(async () => (await stage.stats('late')).ready >= 1_000)
       await stage.inbox.register([ordered])
       await stage.done(...(await stage.claim({ handlers: ['late'], max: 2_000 })))
       await stage.clock.advance(2 * dayMs)

@@ -27,6 +27,13 @@ export interface ConformanceHarness {
    * asked of the dead one afterwards; calls that were under way may stay unanswered. Without it crashes are not tested.
    */
   crash?(live: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
+  /**
+   * Keeps acts that go step by step waiting, where nothing else would: each `step` lets the next one through, and resolves when it is
+   * over. A crash ends it.
+   */
+  gate?(live: Inbox): Promise<{ step(): Promise<void> }>
+  /** How many random walks it is taken on. Default 200. */
+  readonly walks?: number
 }
 
 /** Keeps order, takes every type. */
@@ -115,6 +122,12 @@ export class Stage implements AsyncDisposable {
     await this.inbox.register(routes)
   }
 
+  /** Steps of acts that begin after this are let through one by one. Without a gate, each is over when a later call is answered. */
+  async gate(): Promise<() => Promise<unknown>> {
+    const gate = await this.#harness.gate?.(this.inbox)
+    return () => (gate === undefined ? this.done() : gate.step())
+  }
+
   /** Accepts arrivals that are all new. */
   async accept(...arrivals: readonly Arrival[]): Promise<void> {
     const results = await this.inbox.accept(arrivals)
@@ -186,6 +199,15 @@ export class Stage implements AsyncDisposable {
       return true
     }
     return Promise.race([claim.then(() => false), later()])
+  }
+
+  /** Moves the clock by 20 ms until it is so, and throws if that does not help: for jobs that go on by a timer. */
+  async until(isSo: () => Promise<boolean>): Promise<void> {
+    for (let n = 0; n < 500; n += 1) {
+      if (await isSo()) return
+      await this.clock.advance(20)
+    }
+    throw new Error('it did not come about in 10 s of the test clock')
   }
 
   async detail(id: string): Promise<EventDetail> {

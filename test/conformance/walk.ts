@@ -147,7 +147,7 @@ export function describeWalk(harness: ConformanceHarness): void {
         await walker.drain()
         await walker.compare()
       }
-      await fc.assert(fc.asyncProperty(steps, walk), { numRuns: 200, timeout: 10_000 })
+      await fc.assert(fc.asyncProperty(steps, walk), { numRuns: harness.walks ?? 200, timeout: 20_000 })
     },
   )
 }

@@ -155,8 +155,8 @@ describe.skipIf(!hasBrowser)('settings and audit in the console (needs Chromium:
     }
     const page = await console.visit('/settings', nastyAnswers)
     await page.getByRole('table').nth(2).waitFor()
-    // Four names and values, three labels, host, version and id.
-    await expectAsText(page, text, 8 + 3 + 3)
+    // Four names and values, three labels, version and id.
+    await expectAsText(page, text, 8 + 3 + 2)
     await page.goto(`${console.api.url}/#/audit`)
     await page.getByRole('table').waitFor()
     // Six actions, five names, handler, name and value of a member, and who did it.

@@ -62,5 +62,7 @@ test('what the app refuses and what is set shows in its admin API, without a sec
     secret: true,
   })
   const { data: replicas } = await ask('replicas')
-  expect(replicas).toMatchObject([{ pid: process.pid, version }])
+  expect(replicas).toMatchObject([
+    { id: expect.stringMatching(`-${process.pid}$`), version, alive: true, self: true, leader: true },
+  ])
 })

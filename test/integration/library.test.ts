@@ -216,7 +216,7 @@ describe('options', () => {
     }
     const problems = [
       /^secrets: (?!.*too short).*; expected secrets of at least 16 characters/,
-      /^database: .*; expected sqlite:<path of a file> or memory:$/,
+      /^database: .*; expected sqlite:<path of a file>, postgres:.* or memory:$/,
       /^concurrency: got 0; expected a whole number from 1 to 10000$/,
       /^bodyLimit: got "1tb"; expected a size/,
       /^handlers\[1\]: handlers\[0\] is called h as well; give one of them another `name`$/,

@@ -6,10 +6,9 @@ import { expect, test } from 'vitest'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const packages = ['@nats-io', '@platformatic', '@redis', 'nodemailer', 'pg']
+const packages = ['@nats-io', '@platformatic', '@redis', 'nodemailer']
 const sinks = {
   mail: { kind: 'email', url: 'smtp://127.0.0.1', from: 'a@example.com', to: 'b@example.com', types: '*' },
-  table: { kind: 'sql', url: 'postgres://127.0.0.1/events', types: '*' },
   nats: { kind: 'nats', servers: '127.0.0.1:4222', types: '*' },
   cache: { kind: 'redis', url: 'redis://127.0.0.1', types: '*' },
   log: { kind: 'kafka', brokers: '127.0.0.1:9092', types: '*' },
@@ -40,7 +39,6 @@ test('check and serve refuse sinks whose package is not installed, and of a mist
   }
   const missing = Object.entries({
     mail: 'nodemailer',
-    table: 'pg',
     nats: '@nats-io/transport-node',
     cache: '@redis/client',
     log: '@platformatic/kafka',

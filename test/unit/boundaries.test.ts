@@ -18,7 +18,17 @@ interface Rule {
 
 const leaves = ['errors', 'log', 'clock', 'leaf', 'format-values']
 const inboxParts = ['inbox/port', 'inbox/bridge', 'inbox']
-const parts = ['config', 'secrets', 'signature', 'schema', ...inboxParts, 'inbox/sqlite', 'http', 'node:*']
+const parts = [
+  'config',
+  'secrets',
+  'signature',
+  'schema',
+  ...inboxParts,
+  'inbox/sqlite',
+  'inbox/postgres',
+  'http',
+  'node:*',
+]
 
 /** Who may import whom: design.md, and what the tree has beyond it. The first rule that names a file is its rule. */
 const rules: readonly Rule[] = [
@@ -59,6 +69,7 @@ const rules: readonly Rule[] = [
       'src/admin-token.ts',
       'src/api-url.ts',
       'src/batcher.ts',
+      'src/database-url.ts',
       'src/demo-credentials.ts',
       'src/durations.ts',
       'src/edit-distance.ts',
@@ -101,6 +112,7 @@ const rules: readonly Rule[] = [
       'src/inbox/view-port.ts',
       'src/inbox/subscription-port.ts',
       'src/inbox/index-port.ts',
+      'src/inbox/cluster-port.ts',
       'src/inbox/error-group.ts',
       'src/inbox/state-keys.ts',
     ],
@@ -113,6 +125,11 @@ const rules: readonly Rule[] = [
     area: 'inbox/sqlite',
     files: ['src/inbox/sqlite/'],
     may: [...leaves, ...inboxParts, 'insight', 'better-sqlite3', 'kysely', 'kysely/migration', 'node:*'],
+  },
+  {
+    area: 'inbox/postgres',
+    files: ['src/inbox/postgres/'],
+    may: [...leaves, ...inboxParts, 'insight', 'pg', 'kysely', 'kysely/migration', 'node:*'],
   },
   {
     area: 'inbox/bridge',
@@ -165,7 +182,11 @@ const rules: readonly Rule[] = [
     // The last three stand in the text of the files that it writes.
     may: ['errors', 'node:*', 'onchain-inbox', 'onchain-inbox/testing', 'src/handlers/large-trades.ts'],
   },
-  { area: 'doctor', files: ['src/doctor/'], may: [...leaves, 'config', 'dispatch', 'inbox/sqlite', 'node:*'] },
+  {
+    area: 'doctor',
+    files: ['src/doctor/'],
+    may: [...leaves, 'config', 'dispatch', 'inbox/sqlite', 'inbox/postgres', 'node:*'],
+  },
   // Pages: built apart, for browsers.
   {
     area: 'ui',
@@ -234,7 +255,7 @@ const rules: readonly Rule[] = [
   { area: 'open-inbox', files: ['src/open-inbox.ts'], may: [...leaves, ...parts] },
   {
     area: 'app',
-    files: ['src/app.ts', 'src/service-access.ts', 'src/start-admin.ts'],
+    files: ['src/app.ts', 'src/follow-cluster.ts', 'src/service-access.ts', 'src/start-admin.ts'],
     may: [
       ...leaves,
       ...parts,
@@ -253,6 +274,14 @@ const rules: readonly Rule[] = [
     area: 'library',
     files: ['src/library/'],
     may: [...leaves, ...parts, 'tracing', 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'client'],
+  },
+  // Pure: what so many events need.
+  { area: 'plan', files: ['src/plan/'], may: ['errors', 'leaf'] },
+  // From one store to another: it knows the tables of both.
+  {
+    area: 'move',
+    files: ['src/move/'],
+    may: [...leaves, ...inboxParts, 'inbox/sqlite', 'inbox/postgres', 'node:*'],
   },
   // A handler of the demo's own, which lets things go wrong.
   { area: 'demo', files: ['src/demo/'], may: ['dispatch', 'errors'] },
@@ -278,6 +307,8 @@ const rules: readonly Rule[] = [
       'doctor',
       'emulator',
       'conformance',
+      'plan',
+      'move',
       'testing',
       'commander',
     ],
@@ -290,8 +321,8 @@ const strangers: readonly (readonly [string, string])[] = [
   ['dispatch', 'receiver'],
 ]
 /** The only ones that know a database. */
-const driverAreas = ['inbox/sqlite', 'emulator/data', 'handlers']
-const drivers = ['better-sqlite3', 'kysely', 'kysely/migration']
+const driverAreas = ['inbox/sqlite', 'inbox/postgres', 'emulator/data', 'handlers']
+const drivers = ['better-sqlite3', 'kysely', 'kysely/migration', 'pg']
 
 function ruleOf(file: string): Rule | undefined {
   return rules.find(({ files }) => files.some((own) => (own.endsWith('/') ? file.startsWith(own) : file === own)))

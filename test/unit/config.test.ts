@@ -47,6 +47,7 @@ describe('defaults and values', () => {
       path: '/webhooks',
       admin: { host: '127.0.0.1', port: 8081, hosts: [] },
       database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
+      migrate: 'refuse',
       handlersDir: join(cwd, 'handlers'),
       sinks: [],
       baseDir: cwd,
@@ -147,6 +148,18 @@ describe('defaults and values', () => {
     expect((await load({ INBOX_ADMIN_TOKEN: '' })).admin).not.toHaveProperty('token')
   })
 
+  test('postgres:// is a database, of which no more than its place is shown', async () => {
+    const config = await load({
+      INBOX_DATABASE_URL: 'postgresql://inbox:pa55word@db.example:6432/events?sslmode=require&password=pa55word',
+      INBOX_MIGRATE: 'auto',
+      INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
+    })
+    expect(config).toMatchObject({ database: { kind: 'postgres' }, migrate: 'auto' })
+    const shown = 'PostgreSQL postgres://inbox@db.example:6432/events (an older schema is brought up to date at start)'
+    expect(describeConfig(config)).toContainEqual(['database', shown])
+    expect(JSON.stringify([describeConfig(config), config.warnings])).not.toContain('pa55word')
+  })
+
   test('the result is frozen through and through', async () => {
     const config = await load({ INBOX_ADMIN_HOSTS: 'a.example' })
     for (const part of [
@@ -200,8 +213,8 @@ describe('mistakes', () => {
   })
 
   test.each([
-    ['postgres://user:pa55word@db/inbox', 'PostgreSQL is not in this release'],
-    ['postgresql://user:pa55word@db/inbox', 'PostgreSQL is not in this release'],
+    ['postgres://user:pa55word@[db/inbox', 'that is no URL of a PostgreSQL database'],
+    ['postgresql://user:pa55word#more@db/inbox', 'with characters such as @ : / # % in the password written as %40'],
     ['mysql://user:pa55word@db/inbox', 'no database URL of a known kind'],
     ['./pa55word.db', 'no database URL of a known kind'],
     ['sqlite:', 'needs the path of a file'],
@@ -256,6 +269,9 @@ describe('mistakes', () => {
 
   test('an admin side without a database file beside which a token could be kept needs one', async () => {
     expect(await problemsOf(load({ INBOX_DATABASE_URL: 'memory:' }))).toContain('INBOX_ADMIN_TOKEN: with memory:')
+    expect(await problemsOf(load({ INBOX_DATABASE_URL: 'postgres://db/inbox' }))).toContain(
+      'INBOX_ADMIN_TOKEN: with PostgreSQL',
+    )
   })
 
   test.each(['127.0.0.1', '127.8.8.8', '::1', '[::1]', 'localhost'])('one on %s needs none', async (host) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPace } from '../../src/inbox/sqlite/index/pace.ts'
+import { createPace } from '../../src/inbox/index-pace.ts'
 
 /** Milliseconds of work, and how much came, in so long a time with so many events a second. */
 function share(perSecond: number, seconds = 20, workMs = 10): number {

@@ -1,5 +1,4 @@
 import type { Pool, PoolClient } from 'pg'
-import { loadPeer } from './peer.ts'
 import { lastOfEach, toBareRow, type Row } from './sql-row.ts'
 import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
 import type { ColumnKind, Table } from './sql-table.ts'
@@ -21,7 +20,7 @@ const rowsAtOnce = 500
 
 /** Tables in a Postgres database. What is missing of them is created when it is opened. */
 export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { default: pg } = await loadPeer(options.sink, 'pg', () => import('pg'))
+  const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections,

@@ -2,8 +2,6 @@ import type { Row } from './sql-row.ts'
 import type { Table } from './sql-table.ts'
 
 export interface SqlStoreOptions {
-  /** Name of the sink, for messages. */
-  readonly sink: string
   readonly url: string
   readonly tables: readonly Table[]
   readonly statementTimeoutMs: number

@@ -210,11 +210,13 @@ export const auditList = listOf(audit)
 
 export const replica = z.object({
   id: z.string(),
-  host: z.string(),
-  pid: z.int(),
   version: z.string(),
   started_at: time,
   seen_at: time,
+  alive: z.boolean().describe('whether it has said lately that it is there'),
+  self: z.boolean().describe('whether it is the process that answers'),
+  leader: z.boolean().describe('whether it does what one has to do: replays, backfills, the index'),
+  load: z.record(z.string(), z.number()).describe('what it says of its load, by name'),
 })
 export const replicaList = z.object({ data: z.array(replica) })
 

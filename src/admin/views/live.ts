@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import type { ClusterPort, Replica } from '../../inbox/cluster-port.ts'
 import { InboxError } from '../../errors.ts'
 import { openRunsOf, ownLabel } from '../../inbox/port.ts'
 import type { RejectExplanation, RejectGroup, Rejects } from '../../receiver/rejects.ts'
@@ -7,6 +8,7 @@ import type {
   ActivityJson,
   DriftListJson,
   OverviewJson,
+  ReplicaJson,
   ReplicaListJson,
   SecretListJson,
   SecretUseJson,
@@ -26,7 +28,7 @@ export interface LiveViews {
   showActivity(query: Query): Promise<ActivityJson>
   listDrift(): Promise<DriftListJson>
   listSecrets(): Promise<SecretListJson>
-  listReplicas(): ReplicaListJson
+  listReplicas(): Promise<ReplicaListJson>
   showSettings(): Promise<SettingsJson>
   listRejects(): RejectListJson
   explainReject(id: string): RejectExplanationJson
@@ -42,10 +44,12 @@ export interface LiveSources extends HealthSources {
   readonly secretLabels?: () => readonly string[]
   /** When this process began: milliseconds since 1970. */
   readonly startedAt?: number
+  /** Where several processes share the inbox. */
+  readonly cluster?: Pick<ClusterPort, 'replicas'> | undefined
 }
 
 export function createLiveViews(sources: LiveSources): LiveViews {
-  const { inbox, now, meter, watch, rejects, settings, secretLabels, startedAt = now() } = sources
+  const { inbox, now, meter, watch, rejects, settings, secretLabels, startedAt = now(), cluster } = sources
 
   /** Those that are configured, in their order, then those that are gone, the last used first. */
   async function secretUses(): Promise<SecretUseJson[]> {
@@ -95,10 +99,10 @@ export function createLiveViews(sources: LiveSources): LiveViews {
     },
     listDrift: async () => ({ data: (await inbox.drift()).map(toDriftJson) }),
     listSecrets: async () => ({ data: await secretUses() }),
-    listReplicas() {
-      const host = hostname()
-      const self = { host, pid: process.pid, version, started_at: isoTime(startedAt), seen_at: isoTime(now()) }
-      return { data: [{ id: `${host}:${process.pid}`, ...self }] }
+    async listReplicas() {
+      const alone = { startedAt, beatAt: now(), isAlive: true, isSelf: true, isLeader: true, load: {} }
+      const found = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
+      return { data: found.map(toReplicaJson) }
     },
     showSettings: async () => ({ settings: [...(settings?.() ?? [])], secrets: await secretUses() }),
     listRejects() {
@@ -137,4 +141,9 @@ function toRejectJson(group: RejectGroup): RejectGroupJson {
 function toExplanationJson(id: string, explanation: RejectExplanation): RejectExplanationJson {
   const { code, matchedLabel, message, headers, preview } = explanation
   return { id, code, matched_label: matchedLabel, message, headers: { ...headers }, preview }
+}
+
+function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {
+  const times = { started_at: isoTime(startedAt), seen_at: isoTime(beatAt) }
+  return { id, version: of, ...times, alive: isAlive, self: isSelf, leader: isLeader, load: { ...load } }
 }

@@ -1,4 +1,5 @@
 import { DataTable } from '../../ui/data-table.tsx'
+import { formatNumber } from '../../ui/format.ts'
 import { LongText } from '../../ui/long-text.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../ui/states.tsx'
@@ -50,10 +51,21 @@ export function SettingsPage() {
 }
 
 const columns = [
-  { header: 'Host', isName: true, cell: ({ host }: ReplicaJson) => <LongText value={host} /> },
-  { header: 'Process', isNumber: true, cell: ({ pid }: ReplicaJson) => pid },
+  { header: 'Replica', isName: true, cell: ({ id }: ReplicaJson) => <LongText value={id} /> },
+  { header: 'What it is', cell: (replica: ReplicaJson) => <LongText value={wordsOf(replica)} /> },
   { header: 'Version', cell: ({ version }: ReplicaJson) => <LongText value={version} /> },
-  { header: 'Id', cell: ({ id }: ReplicaJson) => <LongText value={id} /> },
   { header: 'Started (UTC)', cell: ({ started_at: at }: ReplicaJson) => <Time at={at} /> },
   { header: 'Seen (UTC)', cell: ({ seen_at: at }: ReplicaJson) => <Time at={at} /> },
+  { header: 'Load', cell: ({ load }: ReplicaJson) => <LongText value={loadInWords(load)} /> },
 ]
+
+function wordsOf({ alive, self, leader }: ReplicaJson): string {
+  if (!alive) return 'silent'
+  return [self ? 'this one' : 'alive', ...(leader ? ['leads'] : [])].join(', ')
+}
+
+function loadInWords(load: ReplicaJson['load']): string {
+  return Object.entries(load)
+    .map(([name, value]) => `${name} ${formatNumber(value)}`)
+    .join(', ')
+}

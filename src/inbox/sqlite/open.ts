@@ -4,6 +4,7 @@ import { openWriterConnection, readSynchronous, type WriterConnectionOptions } f
 import { toOpenError } from './failure.ts'
 import { openHighWaterMark, type HighWaterMark } from './high-water.ts'
 import { lockDatabase } from './lock.ts'
+import { refuseMoved } from './moved.ts'
 import { createSqliteStore, type SqliteStore } from './store.ts'
 
 /** What was found at start that speaks for or against completeness. */
@@ -61,6 +62,7 @@ export async function openFileStore(
 
   try {
     db = await openWriterConnection(lock.file, options)
+    refuseMoved(db, lock.file)
     mark = openHighWaterMark(lock.file)
     return openedStore(db, mark, options.clock, closeAll)
   } catch (error) {

@@ -253,7 +253,18 @@ export const settings: SettingsJson = {
 }
 
 export const replicas: { readonly data: readonly ReplicaJson[] } = {
-  data: [{ id: 'r_1', host: 'inbox-0', pid: 17, version: '0.1.0', started_at: at(-hourMs), seen_at: at(-1_000) }],
+  data: [
+    {
+      id: 'inbox-0-1a2b3c',
+      version: '0.1.0',
+      started_at: at(-hourMs),
+      seen_at: at(-1_000),
+      alive: true,
+      self: true,
+      leader: true,
+      load: { cpu: 0.25, memory_bytes: 188_743_680 },
+    },
+  ],
 }
 
 const acts: readonly (readonly [action: string, detail: AuditJson['detail']])[] = [

@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import { readForIndex } from '../../../insight/read.ts'
-import type { IndexStatus } from '../../index-port.ts'
+import type { CountedEvent } from '../../index-counting.ts'
+import type { Progress } from '../../index-status.ts'
 import { partsOfKey } from '../../replay-filter.ts'
 import { readMeta } from './file.ts'
-import { createLedger, type CountedEvent } from './ledger.ts'
+import { createLedger } from './ledger.ts'
 import { createIndexPruning } from './pruning.ts'
 import { createShards } from './shards.ts'
 import { textOf } from './terms.ts'
@@ -22,12 +23,6 @@ interface EventToIndex {
   readonly secretLabel: string
   /** Null where it was pruned. */
   readonly raw: Buffer | null
-}
-
-/** How far an index is, and how far behind. */
-export type Progress = Pick<IndexStatus, 'indexedSeq' | 'behind' | 'sizeBytes'> & {
-  /** When the oldest event was received that is not in it; null: all are in it. */
-  readonly waitingSince: number | null
 }
 
 export type Indexer = ReturnType<typeof createIndexer>

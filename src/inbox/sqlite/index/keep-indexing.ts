@@ -4,8 +4,8 @@ import { messageOf } from '../../../errors.ts'
 import type { IndexStatus } from '../../index-port.ts'
 import { classifyFailure } from '../failure.ts'
 import { createIndexer, type Indexer } from './indexer.ts'
-import { createPace } from './pace.ts'
-import { statusOf } from './status.ts'
+import { createPace } from '../../index-pace.ts'
+import { statusOf } from '../../index-status.ts'
 
 export interface KeepIndexingOptions {
   readonly clock: Clock

@@ -4,7 +4,7 @@ import type { IndexStatus } from '../../index-port.ts'
 import { openMemoryIndex } from './file.ts'
 import { localIndexHandle, type IndexHandle } from './handle.ts'
 import { createIndexer } from './indexer.ts'
-import { statusOf } from './status.ts'
+import { statusOf } from '../../index-status.ts'
 
 /** An index without a thread and without a file: each read brings it up to what is stored. */
 export function createLocalIndex(db: Database, clock: Pick<Clock, 'now'>) {

@@ -5,7 +5,7 @@ import type { IndexStatus } from '../../index-port.ts'
 import { Caller, type Packed } from '../../rpc.ts'
 import { indexFileOf } from './file.ts'
 import type { IndexerThreadData } from './indexer-thread.ts'
-import { indexOff } from './status.ts'
+import { indexOff } from '../../index-status.ts'
 
 /** The thread of the index as the main thread sees it. */
 export interface RemoteIndexer {

@@ -1,9 +1,14 @@
-import type { IndexStatus } from '../../index-port.ts'
-import type { Progress } from './indexer.ts'
+import type { IndexStatus } from './index-port.ts'
 
 /** Up to here an index is as good as complete. */
 const currentLagMs = 5_000
 const currentBehind = 5_000
+
+/** How far an index is, and how far behind. */
+export type Progress = Pick<IndexStatus, 'indexedSeq' | 'behind' | 'sizeBytes'> & {
+  /** When the oldest event was received that is not in it; null: all are in it. */
+  readonly waitingSince: number | null
+}
 
 /**
  * What is told of an index that has come so far, or of none. `since`: when it was opened, or begun anew; before that nothing waited

@@ -1,0 +1,20 @@
+import type { ClusterPort } from './inbox/cluster-port.ts'
+import type { Runner } from './dispatch/runner.ts'
+
+/** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
+export function followCluster(
+  cluster: Pick<ClusterPort, 'onState'>,
+  runner: Pick<Runner, 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
+): void {
+  cluster.onState((now, before) => {
+    if (now.replicas !== (before?.replicas ?? 1)) runner.shareRates(now.replicas)
+    for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
+      const concurrency = now.concurrencies.get(handler) ?? null
+      if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
+        runner.setConcurrency(handler, concurrency)
+    }
+    if (now.isAllPaused && before?.isAllPaused === false) runner.recall(null)
+    for (const handler of now.paused) if (before?.paused.has(handler) === false) runner.recall(handler)
+    if (now.hasSuspects) runner.lookForSuspects()
+  })
+}

@@ -1,0 +1,165 @@
+import type { Clock } from '../../clock.ts'
+import type { AcceptResult, AuditRecord, NewEvent, ViewPort } from '../port.ts'
+import type { Database, Rows } from './database.ts'
+import { createNotes } from './notes.ts'
+import { createPruning } from './prune.ts'
+import type { Replays } from './replays.ts'
+import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-acts.ts'
+import { createSteps, type Noting } from './steps.ts'
+import { toStored } from './text.ts'
+
+/** What an operator does, each with a note in the audit. */
+export type Acts = Pick<
+  ViewPort,
+  | 'setPaused'
+  | 'setConcurrency'
+  | 'requeueDead'
+  | 'dropDead'
+  | 'dropOpenRuns'
+  | 'retryQuarantined'
+  | 'dropQuarantined'
+  | 'prune'
+  | 'note'
+>
+
+export interface ActsOptions {
+  readonly db: Database
+  readonly clock: Clock
+  readonly accept: { acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> }
+  readonly replays: Pick<Replays, 'endBackfill' | 'firstBackfill'>
+  /** There may be something to claim. */
+  readonly wake: () => void
+  readonly heed: () => Promise<void>
+}
+
+/** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
+const batchSize = 500
+/** The audit has so many of the run ids of an act at the most, and how many there were. */
+const mostNotedRuns = 1_000
+
+export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptions): Acts {
+  const notes = createNotes(clock)
+  const eachStep = createSteps(db, notes)
+  const pruning = createPruning({ db, clock, firstBackfill: (rows) => replays.firstBackfill(rows) })
+
+  /** One transaction, with a note if it changed anything. */
+  async function act<T>(
+    action: AuditRecord['action'],
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (trx: Rows) => Promise<T>,
+  ): Promise<T> {
+    await heed()
+    const result = await db.alone(async (trx) => {
+      const given = await work(trx)
+      if (given !== false && given !== null && given !== 0) await notes.note(trx, action, detail, by)
+      return given
+    })
+    wake()
+    return result
+  }
+
+  /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
+  async function eachDead(
+    which: 'all' | readonly number[],
+    action: 'dead.requeue' | 'dead.drop',
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (trx: Rows, runIds: readonly number[]) => Promise<number>,
+  ): Promise<number> {
+    const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
+    if (which !== 'all' && runIds.length <= batchSize) {
+      return act(action, { ...detail, runs: runIds }, by, (trx) => work(trx, runIds))
+    }
+    await heed()
+    const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
+    const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
+    const { total } = await eachStep(noting, async (from) => async (trx) => {
+      if (which !== 'all') {
+        const next = from + batchSize
+        return { done: await work(trx, runIds.slice(from, next)), after: next < runIds.length ? next : null }
+      }
+      // Those that die again meanwhile keep their run id, which lies behind.
+      const batch = await deadAfter(trx, from, batchSize)
+      return { done: await work(trx, batch), after: batch.at(-1) ?? null }
+    })
+    wake()
+    return total
+  }
+
+  async function dropOpenRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
+    await heed()
+    const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [handler])
+    if (known === undefined) return null
+    const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+    const { total } = await eachStep(noting, async () => async (trx) => {
+      await replays.endBackfill(trx, known.id)
+      const dropped = await dropOpen(trx, known.id, batchSize, reason, clock.now())
+      return { done: dropped, after: dropped === batchSize ? 0 : null }
+    })
+    wake()
+    return total
+  }
+
+  return {
+    note: (action, detail, by) => db.alone(async (trx) => void (await notes.note(trx, action, detail, by))),
+    setPaused: (handler, paused, by) =>
+      act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, async (trx) => {
+        const isDone = handler === null ? await pauseAll(trx, paused) : await pauseOne(trx, handler, paused)
+        if (isDone) await wakeAll(trx)
+        return isDone
+      }),
+    setConcurrency: (handler, concurrency, by) =>
+      act('handler.set', { handler, concurrency }, by, async (trx) => {
+        const set = await trx.query(`UPDATE inbox.handler SET concurrency = $1 WHERE name = $2 RETURNING id`, [
+          concurrency,
+          handler,
+        ])
+        return set.length === 1
+      }),
+    requeueDead: (which, by) =>
+      eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => requeueDead(trx, runIds, clock.now())),
+    dropDead: (which, reason, by) =>
+      eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => dropDead(trx, runIds, reason, clock.now())),
+    dropOpenRuns: (handler, reason, by) => dropOpenRuns(handler, reason, by),
+    async prune(limits, isNoted, by) {
+      const noting = (detail: (count: number) => { readonly events: number; readonly quarantined: number }) =>
+        isNoted === undefined
+          ? null
+          : { action: 'prune' as const, detail: (count: number) => ({ ...limits, ...detail(count) }), by }
+      const { pruneEvents, pruneQuarantined, isTooLarge } = await pruning(limits)
+      const ofEvents = noting((count) => ({ events: count, quarantined: 0 }))
+      const { total: events, noted: id } = await eachStep(ofEvents, pruneEvents)
+      const ofQuarantine = noting((count) => ({ events, quarantined: count }))
+      const { total: quarantined, noted } = await eachStep(ofQuarantine, pruneQuarantined, id)
+      if (isNoted !== undefined && noted === null) {
+        await db.alone((trx) => notes.note(trx, 'prune', { ...limits, events, quarantined }, by))
+      }
+      return { events, quarantined, isTooLarge: isTooLarge() }
+    },
+    retryQuarantined: (id, event, by) =>
+      act('quarantine.retry', { id, event: event.id }, by, async (trx) =>
+        (await takeQuarantined(trx, id)) ? accept.acceptIn(trx, event) : null,
+      ),
+    dropQuarantined: (id, reason, by) => act('quarantine.drop', { id, reason }, by, (trx) => takeQuarantined(trx, id)),
+  }
+}
+
+async function pauseAll(trx: Rows, paused: boolean): Promise<boolean> {
+  await trx.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ('paused', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [paused ? 1 : 0],
+  )
+  return true
+}
+
+/** False if no handler of that name was ever registered. */
+async function pauseOne(trx: Rows, handler: string, paused: boolean): Promise<boolean> {
+  const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [paused, handler])
+  return set.length === 1
+}
+
+/** Takes a body out of the quarantine; false if it is not there. */
+async function takeQuarantined(trx: Rows, id: string): Promise<boolean> {
+  return (await trx.query(`DELETE FROM inbox.quarantine WHERE id = $1 RETURNING seq`, [toStored(id)])).length === 1
+}

@@ -1,0 +1,170 @@
+import pg from 'pg'
+import { InboxError } from '../../errors.ts'
+import { actLock } from './locks.ts'
+import { type ConnectionOptions, type Sockets, cancelStatement, connectionConfig, createSockets } from './connection.ts'
+import { classifyFailure, toStoreError } from './failure.ts'
+import { type Health, startPulse } from './pulse.ts'
+
+/** Statements with parameters `$1`, `$2` …; whole numbers of 64 bits come as numbers, `bytea` as buffers. */
+export interface Rows {
+  query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>
+}
+
+export interface Database extends Rows {
+  /**
+   * One statement by itself. It is tried again where it certainly did nothing (deadlock, serialization, a lock that was not had in time).
+   * Throws `store_unavailable` or `store_full`; then it may have been done. While the database is known to be away, it throws at once.
+   * `limitMs`: after so long it is given up, with `store_unavailable`; by default `statementMs`.
+   */
+  query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], limitMs?: number): Promise<R[]>
+  /**
+   * One transaction, alone: nobody else accepts, claims, settles or acts meanwhile. For acts of people and steps of jobs, of a bounded
+   * size: acknowledgements wait. `work` may be called more than once. Fails as `query` does.
+   */
+  alone<T>(work: (trx: Rows) => Promise<T>): Promise<T>
+  /** Whether the database answers and takes writes, as of a moment ago. */
+  health(): Health
+  /** Waits for what is under way, then closes its connections. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions extends ConnectionOptions {
+  readonly connections?: number
+  /** Milliseconds for one statement. */
+  readonly statementMs?: number
+}
+
+const mostTries = 5
+
+/** The connections of a time in which the database was there: when it goes away, none of them is used again. */
+interface Era {
+  readonly pool: pg.Pool
+  readonly sockets: Sockets
+  /** Gives up what waits for an answer. */
+  readonly giveUp: Set<(reason: Error) => void>
+}
+
+/** A pool of connections to the database that a URL names. Only the pulse connects before the first statement. */
+export function createDatabase(options: DatabaseOptions): Database {
+  const { connections = 10, statementMs = 10_000 } = options
+  const config = connectionConfig(options)
+  let answeredAt = -Infinity
+  let era = openEra()
+  let closing: Promise<void> | undefined
+  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: endEra })
+
+  function openEra(): Era {
+    const sockets = createSockets()
+    const pool = new pg.Pool({ ...config, stream: sockets.open, max: connections, idleTimeoutMillis: 30_000 })
+    // A connection that ends while nobody uses it is replaced when one is needed.
+    pool.on('error', () => {})
+    return { pool, sockets, giveUp: new Set() }
+  }
+
+  function endEra(reason: string): void {
+    const { pool, sockets, giveUp } = era
+    if (closing === undefined) era = openEra()
+    for (const reject of giveUp) reject(new InboxError('store_unavailable', reason))
+    sockets.destroy()
+    pool.end().catch(() => {})
+  }
+
+  async function attempt<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    await pulse.begun
+    for (let tries = 1; ; tries++) {
+      if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
+      const health = pulse.health()
+      if (!health.ok) throw new InboxError('store_unavailable', health.reason)
+      try {
+        return await unlessGivenUp(era, work)
+      } catch (error) {
+        const failure = classifyFailure(error)
+        if (failure === 'again' && tries < mostTries) continue
+        if (failure === 'gone') pulse.poke()
+        throw toStoreError(error)
+      }
+    }
+  }
+
+  function unlessGivenUp<T>(of: Era, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      of.giveUp.add(reject)
+      withClient(of.pool, work)
+        .then(resolve, reject)
+        .finally(() => of.giveUp.delete(reject))
+    })
+  }
+
+  async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    // The statement under way fails as well; without this, one that ends between two statements would end the process.
+    const onError = (error: Error) => (broken = error)
+    client.on('error', onError)
+    try {
+      const result = await work(client)
+      answeredAt = performance.now()
+      return result
+    } catch (error) {
+      if (classifyFailure(error) === 'gone') broken ??= error as Error
+      else answeredAt = performance.now()
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  async function transact<T>(client: pg.PoolClient, work: (trx: Rows) => Promise<T>): Promise<T> {
+    try {
+      // In one message: what begins a transaction is not to be left without its limits. A client that stops holds nobody up for long.
+      await client.query(
+        `BEGIN; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
+        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`,
+      )
+      const result = await work({ query: (text, values) => ask(client, text, values, statementMs + networkMs) })
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      if (classifyFailure(error) !== 'gone') await client.query('ROLLBACK')
+      throw error
+    }
+  }
+
+  async function closeAll(): Promise<void> {
+    const { pool, sockets } = era
+    await pool.end()
+    await pulse.stop()
+    await sockets.ended()
+  }
+
+  return {
+    query: (text, values, limitMs = statementMs) => attempt((client) => ask(client, text, values, limitMs)),
+    alone: (work) => attempt((client) => transact(client, work)),
+    health: () => pulse.health(),
+    close: () => (closing ??= closeAll()),
+  }
+}
+
+/** Room for the answer, beyond what the statement may take. */
+const networkMs = 2_000
+
+/**
+ * No session has a limit of its own, for behind a PgBouncer it would be anybody's: what takes too long is cancelled from here, and what
+ * does not even answer that is left. Its connection is not used again.
+ */
+async function ask<R>(
+  client: pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+  limitMs: number,
+): Promise<R[]> {
+  const timer = setTimeout(() => cancelStatement(client), limitMs)
+  try {
+    // `values` is copied, for the driver wants one of its own.
+    const statement = { text, values: [...values], query_timeout: limitMs + networkMs }
+    return (await client.query(statement)).rows as R[]
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { ladderMs, outlookAfter, type Span } from '../../ladder.ts'
+import type { Acknowledged, GapRecord } from '../port.ts'
+import type { Database, Rows } from './database.ts'
+import { createNotes } from './notes.ts'
+import { beginServing, endServing, lastTaken, sayServing } from './serving.ts'
+
+export interface GapsOptions {
+  readonly db: Database
+  readonly clock: Clock
+  /** Is told of a time in which no replica took deliveries, though some were there. */
+  readonly onWarning: (text: string) => void
+}
+
+/** The times in which no replica took deliveries, and what came later of the events that were created then. */
+export interface Gaps {
+  /** An event is new, and stored: it may be one that was awaited. */
+  arrived(createdAt: string): void
+  /** This replica takes deliveries from now on: if none did, what lies between the last time that one did and now is a gap. */
+  start(): Promise<void>
+  /** It still does; to be called every few seconds. */
+  beat(): Promise<void>
+  /** It does not any more. */
+  end(): Promise<void>
+  /** The last ones, and all with lost events that nobody has acknowledged; the newest first. */
+  list(): Promise<readonly GapRecord[]>
+  /** What is lost was seen to. The accept sequence of a cluster has no gaps. */
+  acknowledge(by?: string): Promise<Acknowledged>
+}
+
+/** A process is replaced in less. */
+const shortestGapMs = 1_000
+/** A replica that is at work says so more often by far. */
+const longestSilenceMs = 60_000
+const mostKept = 1_000
+const mostListed = 20
+/** So many of the last gaps, not longer ago than this, are watched for events that come after all; those with lost ones first. */
+const mostWatched = 20
+const watchedMs = 30 * 24 * 3_600_000
+
+interface WatchedGap extends Span {
+  readonly id: number
+  readonly lostFrom: number | null
+  readonly lostTo: number | null
+  arrived: number
+  arrivedLost: number
+}
+
+export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
+  const id = randomUUID()
+  const notes = createNotes(clock)
+  let watched: WatchedGap[] = []
+  let isServing = false
+  let lastBeat = 0
+
+  async function watch(trx: Rows): Promise<WatchedGap[]> {
+    const found = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
+      `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
+       WHERE to_at > $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
+      [clock.now() - watchedMs, mostWatched],
+    )
+    return found.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
+  }
+
+  /** Stores what was counted since the last time. What cannot be stored now is with the next time. */
+  async function flush(): Promise<void> {
+    for (const gap of watched) {
+      const { arrived, arrivedLost } = gap
+      if (arrived === 0) continue
+      gap.arrived = 0
+      gap.arrivedLost = 0
+      try {
+        await db.query(
+          `UPDATE inbox.gap SET arrived = arrived + $1, arrived_lost = arrived_lost + $2, last_arrival_at = $3 WHERE id = $4`,
+          [arrived, arrivedLost, clock.now(), gap.id],
+        )
+      } catch (error) {
+        gap.arrived += arrived
+        gap.arrivedLost += arrivedLost
+        throw error
+      }
+    }
+  }
+
+  /** Gives the gap, if this replica stood still together with all others. */
+  async function resume(now: number): Promise<Span | null> {
+    const { gap, next } = await db.alone(async (trx) => {
+      const last = await lastTaken(trx, now, id)
+      const silence = last !== null && now - last.at > longestSilenceMs ? { from: last.at, to: now } : null
+      if (silence !== null) await record(trx, silence, 'stood_still')
+      await sayServing(trx, now, id)
+      return { gap: silence, next: await watch(trx) }
+    })
+    watched = next
+    return gap
+  }
+
+  return {
+    arrived(createdAt) {
+      if (watched.length === 0) return
+      const at = Date.parse(createdAt)
+      for (const gap of watched) {
+        const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo
+        if (isLost) gap.arrivedLost++
+        if (isLost || (at >= gap.from && at < gap.to)) gap.arrived++
+      }
+    },
+    async start() {
+      await flush()
+      const now = clock.now()
+      watched = await db.alone(async (trx) => {
+        const last = await lastTaken(trx, now, id)
+        if (last !== null && !last.goesOn && now - last.at >= shortestGapMs) {
+          await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
+        }
+        await beginServing(trx, now, id)
+        return watch(trx)
+      })
+      isServing = true
+      lastBeat = now
+    },
+    async beat() {
+      await flush()
+      if (!isServing) return
+      const now = clock.now()
+      if (now - lastBeat <= longestSilenceMs) await sayServing(db, now, id)
+      else {
+        const gap = await resume(now)
+        if (gap !== null) onWarning(describeStandstill(gap))
+      }
+      lastBeat = now
+    },
+    async end() {
+      await flush()
+      if (!isServing) return
+      isServing = false
+      await db.alone((trx) => endServing(trx, clock.now(), id))
+    },
+    async list() {
+      await flush()
+      const rows = await db.query<Omit<GapRecord, 'lost'> & { lostFrom: number | null; lostTo: number | null }>(
+        `SELECT from_at AS "from", to_at AS "to", kind, retried_until AS "retriedUntil", lost_from AS "lostFrom", lost_to AS "lostTo",
+           arrived, arrived_lost AS "arrivedLost", last_arrival_at AS "lastArrivalAt", acknowledged_at AS "acknowledgedAt"
+         FROM inbox.gap WHERE id IN (SELECT id FROM inbox.gap ORDER BY id DESC LIMIT $1) OR (lost_to IS NOT NULL AND acknowledged_at IS NULL)
+         ORDER BY id DESC`,
+        [mostListed],
+      )
+      return rows.map(({ lostFrom, lostTo, ...gap }) => {
+        return { ...gap, lost: lostFrom === null || lostTo === null ? null : { from: lostFrom, to: lostTo } }
+      })
+    },
+    acknowledge: (by) =>
+      db.alone(async (trx) => {
+        const seen = await trx.query(
+          `UPDATE inbox.gap SET acknowledged_at = $1 WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
+          [clock.now()],
+        )
+        const [missing] = await trx.query<{ value: number }>(
+          `DELETE FROM inbox.meta WHERE name = 'missing_seqs' RETURNING value`,
+        )
+        const seenTo = { missingSeqs: missing?.value ?? 0, gaps: seen.length }
+        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) await notes.note(trx, 'gaps.acknowledge', seenTo, by)
+        return seenTo
+      }),
+  }
+}
+
+async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): Promise<void> {
+  const outages = await trx.query<Span>(
+    `SELECT from_at AS "from", to_at AS "to" FROM inbox.gap WHERE to_at > $1 AND kind <> 'restored' ORDER BY id`,
+    [from - ladderMs],
+  )
+  const { retriedUntil, lost } = outlookAfter({ from, to }, outages)
+  await trx.query(
+    `INSERT INTO inbox.gap (from_at, to_at, kind, retried_until, lost_from, lost_to) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [from, to, kind, retriedUntil, lost?.from ?? null, lost?.to ?? null],
+  )
+  await trx.query(
+    `DELETE FROM inbox.gap WHERE id <= (SELECT max(id) FROM inbox.gap) - $1::bigint AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
+    [mostKept],
+  )
+}
+
+function describeStandstill({ from, to }: Span): string {
+  const [since, until] = [from, to].map((ms) => new Date(ms).toISOString())
+  return `no replica took anything from ${since} to ${until}: they stood still, could not write, or their clocks were set forward; onchain-inbox doctor says what it costs`
+}

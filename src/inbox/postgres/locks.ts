@@ -1,0 +1,17 @@
+/**
+ * What keeps transactions of many replicas from each other's way. Whoever takes several takes them in this order:
+ *
+ *   the act lock   shared by accept, claim, settle, release and reap; an act of people or a step of a job has it alone
+ *   the counter    one row, of accept: so the accept sequence has no gaps, and its order is the order of commits
+ *   handlers       rows of those whose state a settle reads or writes, by id
+ *   lanes          rows of what a key may fall on, by id: who has them decides which run of a key is first
+ *   runs           rows, by id
+ */
+const classOfLocks = 7217
+
+/** Alone in the database. */
+export const actLock = `pg_advisory_xact_lock(${classOfLocks}, 1)`
+/** Beside others of its kind, but not beside an act. */
+export const workLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
+/** Held while the schema is made or changed. */
+export const migrationLock = `pg_advisory_xact_lock(${classOfLocks}, 2)`

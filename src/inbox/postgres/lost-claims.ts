@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.ts'
+import { bigintArray, textArray } from './arrays.ts'
+import type { Rows } from './database.ts'
+import type { KnownClaim } from './leases.ts'
+import { toStored } from './text.ts'
+
+/** A backend whose client is gone ends what it was doing, so that what a claim took may show up later: no longer than this. */
+const lateMs = 30_000
+/** How often they are looked for meanwhile. */
+const lookMs = 1_000
+
+/** Claims whose runs, if they got any, belong to nobody: they are given back, uncharged. */
+export interface LostClaims {
+  /** The answer did not come, so the claim may still be under way in the database. */
+  lose(claims: readonly KnownClaim[]): void
+  /** The answer came, but nobody is there any more to take it. */
+  refuse(claims: readonly KnownClaim[]): void
+  readonly areAny: boolean
+  /** Gives back what there is, unless that was done just now. Throws `store_unavailable`. */
+  giveBack(): Promise<void>
+}
+
+export function createLostClaims(rows: Rows, clock: Clock): LostClaims {
+  const lost = new Map<KnownClaim, number>()
+  let nextLookAt = -Infinity
+
+  function add(claims: readonly KnownClaim[], until: number): void {
+    for (const claim of claims) lost.set(claim, until)
+    nextLookAt = -Infinity
+  }
+
+  return {
+    lose: (claims) => add(claims, clock.now() + lateMs),
+    refuse: (claims) => add(claims, -Infinity),
+    get areAny() {
+      return lost.size > 0
+    },
+    async giveBack() {
+      const now = clock.now()
+      // Also where the clock was set back.
+      if (lost.size === 0 || (now < nextLookAt && now > nextLookAt - lookMs)) return
+      const given = [...lost]
+      await rows.query('SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint)', [
+        textArray(given.map(([{ owner }]) => toStored(owner))),
+        bigintArray(given.map(([{ id }]) => id)),
+        now,
+      ])
+      nextLookAt = now + lookMs
+      for (const [claim, until] of given) if (now >= until) lost.delete(claim)
+    },
+  }
+}

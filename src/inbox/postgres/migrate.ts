@@ -1,0 +1,183 @@
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Migrator, type Migration } from 'kysely/migration'
+import pg from 'pg'
+import { InboxError, messageOf } from '../../errors.ts'
+import { connectionConfig } from './connection.ts'
+import { toStartError } from './failure.ts'
+import { migrationLock } from './locks.ts'
+import { initial } from './migrations/0001-initial.ts'
+import { describeDatabase } from '../../database-url.ts'
+
+/** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
+export interface NumberedMigration {
+  readonly name: string
+  readonly oldest: number
+  readonly migration: Migration
+}
+
+export const migrations: readonly NumberedMigration[] = [{ name: '0001-initial', oldest: 1, migration: initial }]
+
+/** What to do about a database that an older version made: refuse to open it, or bring it up to date. */
+export type MigrateSetting = 'refuse' | 'auto'
+
+/** What became of a schema: `from` is null where there was none. */
+export interface SchemaChange {
+  readonly from: string | null
+  readonly to: string
+}
+
+/** Of PostgreSQL, as in `server_version_num`. */
+const oldestServer = 14
+
+/** For the schema lock: somebody else may be at work, on tables that are large. */
+const lockMs = 120_000
+
+/**
+ * Makes sure that a database can be served: gives an empty one its schema, and brings an older one up to date if it is to. Safe for many
+ * replicas that start at once. Throws `database_older` or `database_newer`; `config_invalid` for a database that no waiting will make
+ * right (password, name, rights, version, encoding); `store_unavailable` if it cannot be reached.
+ */
+export async function openSchema(url: string, setting: MigrateSetting, known = migrations): Promise<void> {
+  await withConnection(url, async (db, name) => {
+    const applied = await lookAt(db, name, known)
+    const pending = pendingOf(applied, known)
+    if (pending.length === 0) return
+    if (applied.length > 0 && setting === 'refuse') {
+      throw new InboxError(
+        'database_older',
+        `${name} was made by an older version: it has the schema ${applied.at(-1)}, this program needs ${known.at(-1)?.name}. ` +
+          'Run `onchain-inbox migrate`, once for all replicas; or set INBOX_MIGRATE=auto, so that the first one that starts does it.',
+      )
+    }
+    await bringUp(db, name, known)
+  })
+}
+
+/** Gives a database the newest schema that is known. Fails as `openSchema` does. */
+export async function migrateSchema(url: string, known = migrations): Promise<SchemaChange> {
+  return withConnection(url, async (db, name) => {
+    await lookAt(db, name, known)
+    return bringUp(db, name, known)
+  })
+}
+
+/** What a database is, without a change to it. */
+export interface SchemaLook {
+  /** Of PostgreSQL, such as 16. */
+  readonly server: number
+  /** The name of its newest migration; null: it has none yet. */
+  readonly schema: string | null
+  /** Whether this program needs a newer one. */
+  readonly isOlder: boolean
+}
+
+/** Looks whether a database can be served. Fails as `openSchema` does, but for an older schema. */
+export async function lookAtSchema(url: string, known = migrations): Promise<SchemaLook> {
+  return withConnection(url, async (db, name) => {
+    const applied = await lookAt(db, name, known)
+    const { rows } = await sql<{
+      version: number
+    }>`SELECT current_setting('server_version_num')::integer AS version`.execute(db)
+    const isOlder = applied.length > 0 && pendingOf(applied, known).length > 0
+    return { server: majorOf(rows[0]?.version ?? 0), schema: applied.at(-1) ?? null, isOlder }
+  })
+}
+
+/** One connection of its own, whose statements may take as long as they need. */
+async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: string) => Promise<T>): Promise<T> {
+  const name = describeDatabase(url)
+  const pool = new pg.Pool({ ...connectionConfig({ url, applicationName: 'onchain-inbox schema' }), max: 1 })
+  // The statement under way fails as well, and says it.
+  pool.on('error', () => {})
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    return await work(db, name)
+  } catch (error) {
+    throw toStartError(error, name)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** The migrations that a database has, once it is clear that it can be served. */
+async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<string[]> {
+  const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean }>`
+    SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+      pg_is_in_recovery() AS standby, to_regclass('inbox.kysely_migration') IS NOT NULL AS made`.execute(db)
+  const [server] = rows
+  if (server === undefined) throw new InboxError('store_unavailable', `${name} answers nothing`)
+  const version = majorOf(server.version)
+  if (version < oldestServer) {
+    throw new InboxError('config_invalid', `${name} is PostgreSQL ${version}: expected ${oldestServer} or newer`)
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new InboxError(
+      'config_invalid',
+      `${name} has the encoding ${server.encoding}: expected UTF8; make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+    )
+  }
+  if (server.standby)
+    throw new InboxError('store_unavailable', `${name} is a standby, which takes no writes: name the primary`)
+  return server.made ? appliedTo(db, name, known) : []
+}
+
+function majorOf(version: number): number {
+  return Math.floor(version / 10_000)
+}
+
+/** Throws `database_newer` where a migration is not known and leaves this program no room. */
+async function appliedTo(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<string[]> {
+  const { rows } = await sql<{
+    name: string
+  }>`SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"`.execute(db)
+  const applied = rows.map((row) => row.name)
+  const unknown = applied.filter((one) => !known.some((migration) => migration.name === one))
+  if (unknown.length === 0) return applied
+  const { rows: marks } = await sql<{
+    value: string
+  }>`SELECT value FROM inbox.meta WHERE name = 'oldest_program'`.execute(db)
+  // While replicas are replaced one by one, those of the version before serve a schema that its makers say they can.
+  if (Number(marks[0]?.value ?? Infinity) <= known.length) return applied
+  throw new InboxError(
+    'database_newer',
+    `${name} was changed by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
+      `${known.at(-1)?.name}. Run the newer version, or restore the backup that was made before it.`,
+  )
+}
+
+function pendingOf(applied: readonly string[], known: readonly NumberedMigration[]): readonly NumberedMigration[] {
+  return known.filter(({ name }) => !applied.includes(name))
+}
+
+/** In one transaction: it is all done, or nothing is. Whoever comes second finds it done. */
+async function bringUp(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<SchemaChange> {
+  return db.transaction().execute(async (trx) => {
+    await sql.raw(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}`).execute(trx)
+    await sql.raw(`SELECT ${migrationLock}`).execute(trx)
+    const applied = await lookAt(trx, name, known)
+    const change = { from: applied.at(-1) ?? null, to: known.at(-1)?.name ?? '' }
+    if (pendingOf(applied, known).length === 0) return { ...change, to: change.from ?? change.to }
+    // Somebody with more rights may have made it, for a user who may make none.
+    const { rows } = await sql<{ made: boolean }>`SELECT to_regnamespace('inbox') IS NOT NULL AS made`.execute(trx)
+    if (rows[0]?.made !== true) await sql`CREATE SCHEMA inbox`.execute(trx)
+    const migrator = new Migrator({
+      db: trx,
+      provider: { getMigrations: async () => Object.fromEntries(known.map((m) => [m.name, m.migration])) },
+      migrationTableSchema: 'inbox',
+      allowUnorderedMigrations: false,
+    })
+    const { error } = await migrator.migrateToLatest()
+    if (error !== undefined) throw failed(error, name)
+    await sql`INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', ${Math.max(...known.map((m) => m.oldest))})
+      ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`.execute(trx)
+    return change
+  })
+}
+
+function failed(error: unknown, name: string): Error {
+  const told = toStartError(error, name)
+  if (told instanceof InboxError) return told
+  return new InboxError('database_corrupt', `migrating ${name} failed: ${messageOf(error)}; it was left as it was`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,78 @@
+import type { Rows } from './database.ts'
+import { wakeAll } from './run-acts.ts'
+import { state } from './progress.ts'
+import { toStoredOrNull } from './text.ts'
+
+/** A run to be created of an event that is stored already. */
+export interface NewRun {
+  readonly seq: number
+  readonly handler: string
+  readonly key: string | null
+  /** Whether it supersedes those of its key that are not running; only of live ones. */
+  readonly latest: boolean
+}
+
+export interface CreatedRuns {
+  readonly created: number
+  /** Events that got none, because their bodies are gone. */
+  readonly gone: number
+}
+
+/**
+ * Creates runs of a generation in the order in which they stand, each behind the open ones of its key; to be called in a transaction
+ * that is alone in the database. `replayId` 0: live ones.
+ */
+export async function createRuns(
+  trx: Rows,
+  replayId: number,
+  runs: readonly NewRun[],
+  now: number,
+): Promise<CreatedRuns> {
+  const seqs = [...new Set(runs.map(({ seq }) => seq))]
+  if (seqs.length === 0) return { created: 0, gone: 0 }
+  const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
+  const kept = new Set(bodies.map(({ seq }) => seq))
+  const wanted = runs.filter(({ seq }) => kept.has(seq)).map((run) => ({ ...run, key: toStoredOrNull(run.key) }))
+  const gone = seqs.length - kept.size
+  if (wanted.length === 0) return { created: 0, gone }
+  const json = JSON.stringify(wanted)
+  if (wanted.some(({ latest }) => latest)) await trx.query(supersede, [json, now])
+  const [row] = await trx.query<{ count: number }>(insert, [json, replayId, now])
+  await wakeAll(trx)
+  return { created: row?.count ?? 0, gone }
+}
+
+const rowType = `(seq bigint, handler text, key text, latest boolean)`
+
+const supersede = `
+  SELECT inbox.supersede(h.id, w.key, $2::bigint) FROM (
+    SELECT DISTINCT r.handler, r.key FROM json_to_recordset($1::json) AS r${rowType} WHERE r.latest AND r.key IS NOT NULL
+  ) w JOIN inbox.handler h ON h.name = w.handler`
+
+const insert = `
+  WITH wanted AS MATERIALIZED (
+    SELECT h.id AS handler, g.seq, g.key, g.latest, g.place,
+      row_number() OVER (PARTITION BY h.id, g.key ORDER BY g.place) AS nth,
+      row_number() OVER (PARTITION BY h.id, g.key ORDER BY g.place DESC) AS from_end
+    FROM (SELECT r.*, row_number() OVER () AS place FROM json_to_recordset($1::json) AS r${rowType}) g
+    JOIN inbox.handler h ON h.name = g.handler
+  ), placed AS MATERIALIZED (
+    SELECT w.*, CASE
+        WHEN w.key IS NULL THEN ${state.ready}
+        WHEN w.latest AND w.from_end > 1 THEN ${state.superseded}
+        WHEN o.open IS NULL AND (w.nth = 1 OR w.latest) THEN ${state.ready}
+        ELSE ${state.waiting} END AS state
+    FROM wanted w LEFT JOIN LATERAL (
+      SELECT 1 AS open FROM inbox.run p WHERE p.handler_id = w.handler AND p.replay_id = $2 AND p.key = w.key AND p.state < 5 LIMIT 1
+    ) o ON true
+  ), counted AS (
+    UPDATE inbox.handler h SET superseded = h.superseded + s.count
+    FROM (SELECT p.handler, count(*) AS count FROM placed p WHERE p.state = ${state.superseded} GROUP BY p.handler) s
+    WHERE h.id = s.handler
+  ), inserted AS (
+    INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, ended_at)
+    SELECT nextval('inbox.run_id'), p.seq, p.handler, $2, p.key, p.state, $3::bigint,
+      CASE WHEN p.state = ${state.superseded} THEN $3::bigint END
+    FROM (SELECT * FROM placed ORDER BY place) p RETURNING 1
+  )
+  SELECT count(*) AS count FROM inserted`

@@ -1,0 +1,46 @@
+import { runStates, type EventStatus, type RunState } from '../port.ts'
+import { deriveEventStatus, type RunProgress } from '../status.ts'
+import type { Rows } from './database.ts'
+
+/** The numbers that `run.state` holds. */
+export const state = Object.fromEntries(runStates.map((name, index) => [name, index])) as Readonly<
+  Record<RunState, number>
+>
+
+/** What became of an event, by its runs. */
+export interface EventProgress {
+  readonly status: EventStatus
+  /** Whether any of its runs has not ended, or is a dead letter. */
+  readonly isOpen: boolean
+  readonly runIds: readonly number[]
+}
+
+interface ProgressRow {
+  readonly id: number
+  readonly seq: number
+  readonly state: number
+  readonly attempt: number
+  readonly replayId: number
+}
+
+/** Of each of these events, by its place in the accept sequence. Of one that was pruned it says nothing of use. */
+export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMap<number, EventProgress>> {
+  const found = await rows.query<ProgressRow>(
+    `SELECT r.id, u.seq, r.state, r.attempt, r.replay_id AS "replayId" FROM unnest($1::bigint[]) u(seq) CROSS JOIN LATERAL (
+       SELECT o.id, o.state, o.attempt, o.replay_id FROM inbox.run o WHERE o.event_seq = u.seq OFFSET 0
+     ) r ORDER BY r.id`,
+    [seqs],
+  )
+  const bySeq = Map.groupBy(found, ({ seq }) => seq)
+  return new Map(
+    seqs.map((seq) => {
+      const runs = bySeq.get(seq) ?? []
+      const isOpen = runs.some((run) => run.state <= state.dead)
+      return [seq, { status: deriveEventStatus(runs.map(toProgress)), isOpen, runIds: runs.map(({ id }) => id) }]
+    }),
+  )
+}
+
+function toProgress({ state: code, attempt, replayId }: ProgressRow): RunProgress {
+  return { state: runStates[code] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
+}

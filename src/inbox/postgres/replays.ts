@@ -1,0 +1,217 @@
+import type { Clock } from '../../clock.ts'
+import { mostAhead, type JobSource, type StepResult } from '../jobs.ts'
+import type { HandlerRoute, NewReplay, ReplayFilter, ReplayRecord } from '../port.ts'
+import { checkReplayFilter } from '../replay-filter.ts'
+import { createMatcher, createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
+import { createBackfills } from './backfills.ts'
+import type { Database, Rows } from './database.ts'
+import { planStep } from './job-plan.ts'
+import { createRuns } from './new-runs.ts'
+import { createNotes } from './notes.ts'
+import { dropWaiting } from './run-acts.ts'
+import { scan } from './scan.ts'
+import { replayCodes, type ReplayRow, openRunsOf, replayColumns, toReplayRecord } from './replay-row.ts'
+import { toStored } from './text.ts'
+
+export interface ReplaysOptions {
+  readonly db: Database
+  readonly clock: Clock
+  /** Of the handlers that are registered; undefined before any are. */
+  readonly routes: () => readonly HandlerRoute[] | undefined
+  /** Only one replica creates runs. */
+  readonly isLeader: () => boolean
+  /** There may be something to claim. */
+  readonly wake: () => void
+}
+
+/** Replays and backfills: runs of events that are stored already, created step by step by the leader. */
+export interface Replays {
+  /** Throws `bad_request` or `not_found` where the filter says nothing, or names a handler that is not there. */
+  start(replay: NewReplay, by?: string): Promise<ReplayRecord>
+  cancel(id: number, by?: string): Promise<boolean>
+  /** How many events a filter finds, of the types that are named, and how many of these have no body any more. */
+  count(
+    filter: ReplayFilter,
+    patterns: readonly string[],
+  ): Promise<{ readonly events: number; readonly skipped: number }>
+  /** A handler gets no more of what was stored before it. */
+  endBackfill(trx: Rows, handlerId: number): Promise<void>
+  /** From there on in the accept sequence a new handler is still to get what is stored; Infinity: none is. */
+  firstBackfill(rows: Rows): Promise<number>
+  /** Reads which replays run and which handlers get what was stored before them, for `jobs`. */
+  refresh(): Promise<void>
+  readonly jobs: JobSource
+}
+
+const countedPerPart = 20_000
+
+export function createReplays({ db, clock, routes, isLeader, wake }: ReplaysOptions): Replays {
+  const notes = createNotes(clock)
+  const tableOf = createTables()
+  const backfills = createBackfills({
+    db,
+    clock,
+    routes,
+    takes: (route, type) => tableOf(routes())(type).includes(route),
+    wake,
+  })
+  /** As they were read last, or have changed here since. */
+  const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
+
+  async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
+    checkReplayFilter(filter)
+    patternsOf(filter.handler, routes())
+    const row = await db.alone(async (trx) => {
+      const [begun] = await trx.query<ReplayRow>(
+        `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
+         SELECT $1, $2, $3, ${replayCodes.running}, $4, 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
+        [toStored(JSON.stringify(filter)), perSecond, newKeys, clock.now()],
+      )
+      if (begun === undefined)
+        throw new Error('the counter of the inbox is not there: inbox.counter has to have one row')
+      await notes.note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
+      return begun
+    })
+    running.set(row.id, { id: row.id, perSecond })
+    return toReplayRecord(row, 0)
+  }
+
+  async function cancel(id: number, by?: string): Promise<boolean> {
+    const isCancelled = await db.alone(async (trx) => {
+      const ended = await trx.query(
+        `UPDATE inbox.replay SET state = ${replayCodes.cancelled}, ended_at = $2
+         WHERE id = $1 AND state = ${replayCodes.running} RETURNING id`,
+        [id, clock.now()],
+      )
+      if (ended.length === 0) return false
+      await dropWaiting(trx, id, clock.now())
+      await notes.note(trx, 'replay.cancel', { replay: id }, by)
+      return true
+    })
+    running.delete(id)
+    if (isCancelled) wake()
+    return isCancelled
+  }
+
+  /** Creates up to `most` runs of a replay. What it looks at before holds nobody up: up to where it goes is settled at its start. */
+  async function step(id: number, most: number): Promise<StepResult> {
+    const [row] = await db.query<ReplayRow & { readonly open: number }>(
+      `SELECT ${replayColumns}, ${openRunsOf('p.id')} AS open FROM inbox.replay p WHERE p.id = $1`,
+      [id],
+    )
+    if (row === undefined || row.state !== replayCodes.running) return ended(id)
+    const { nextSeq: fromSeq, lastSeq, open } = row
+    if (fromSeq > lastSeq) return open > 0 ? { created: 0, next: 'waits' } : finish(id)
+    const room = Math.min(most, mostAhead - open)
+    if (room <= 0) return { created: 0, next: 'waits' }
+
+    const { filter } = toReplayRecord(row, open)
+    const routesFor = (type: string) => routesOf(filter, type)
+    const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room, isLive: false })
+    const move = async (rows: Rows, created: number, gone: number) => {
+      const moved = await rows.query(
+        `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
+         WHERE id = $1 AND state = ${replayCodes.running} AND next_seq = $2 RETURNING id`,
+        [id, fromSeq, plan.nextSeq, plan.events, created, plan.skipped + gone],
+      )
+      return moved.length === 1
+    }
+    if (plan.runs.length === 0) {
+      await move(db, 0, 0)
+      return { created: 0, next: 'more' }
+    }
+    const created = await db.alone(async (trx) => {
+      // Another one may have gone on with it, or cancelled it.
+      if (!(await isAt(trx, id, fromSeq))) return 0
+      const { created: count, gone } = await createRuns(trx, id, plan.runs, clock.now())
+      await move(trx, count, gone)
+      return count
+    })
+    wake()
+    return { created, next: 'more' }
+  }
+
+  async function isAt(trx: Rows, id: number, seq: number): Promise<boolean> {
+    const found = await trx.query(
+      `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayCodes.running} AND next_seq = $2`,
+      [id, seq],
+    )
+    return found.length === 1
+  }
+
+  async function finish(id: number): Promise<StepResult> {
+    await db.query(
+      `UPDATE inbox.replay SET state = ${replayCodes.done}, ended_at = $2 WHERE id = $1 AND state = ${replayCodes.running}`,
+      [id, clock.now()],
+    )
+    return ended(id)
+  }
+
+  function ended(id: number): StepResult {
+    running.delete(id)
+    return { created: 0, next: 'ended' }
+  }
+
+  /** The handlers that are to handle an event; null where it is not one of the handler that was asked for. */
+  function routesOf({ handler }: ReplayFilter, type: string): readonly HandlerRoute[] | null {
+    const all = tableOf(routes())(type)
+    if (handler === undefined) return all
+    const found = all.filter(({ name }) => name === handler)
+    return found.length === 0 ? null : found
+  }
+
+  async function count(filter: ReplayFilter, patterns: readonly string[]) {
+    checkReplayFilter(filter)
+    const isTaken = createMatcher(patterns)
+    const [counter] = await db.query<{ lastSeq: number }>(`SELECT last_seq AS "lastSeq" FROM inbox.counter`)
+    const lastSeq = counter?.lastSeq ?? 0
+    let [events, skipped] = [0, 0]
+    for (let fromSeq = 1; fromSeq <= lastSeq;) {
+      const { found, nextSeq } = await scan(db, filter, { fromSeq, size: countedPerPart, lastSeq })
+      for (const { type, hasBody } of found) {
+        if (!isTaken(type)) continue
+        events += 1
+        if (!hasBody) skipped += 1
+      }
+      fromSeq = nextSeq
+    }
+    return { events, skipped }
+  }
+
+  async function refresh(): Promise<void> {
+    const rows = await db.query<{ id: number; perSecond: number | null }>(
+      `SELECT id, per_second AS "perSecond" FROM inbox.replay WHERE state = ${replayCodes.running} ORDER BY id`,
+    )
+    running.clear()
+    for (const row of rows) running.set(row.id, row)
+    await backfills.refresh()
+  }
+
+  const isAtWork = () => isLeader() && routes() !== undefined
+  return {
+    start,
+    cancel,
+    count,
+    endBackfill: backfills.end,
+    firstBackfill: backfills.first,
+    refresh,
+    jobs: {
+      backfilling: () => (isAtWork() ? backfills.going() : []),
+      running: () => (isAtWork() ? [...running.values()] : []),
+      backfill: backfills.step,
+      step,
+    },
+  }
+}
+
+/** The routes by type, made anew where others were registered. */
+function createTables(): (routes: readonly HandlerRoute[] | undefined) => RouteTable {
+  let of: readonly HandlerRoute[] | undefined
+  let table: RouteTable = () => []
+  return (routes) => {
+    if (routes === of) return table
+    of = routes
+    table = createRouteTable(routes ?? [])
+    return table
+  }
+}

@@ -1,0 +1,127 @@
+import type { Rows } from './database.ts'
+import { state } from './progress.ts'
+import { toStored } from './text.ts'
+
+/**
+ * What people do to runs: each to be called in a transaction that is alone in the database, for at most some hundreds of runs. None
+ * touches a run that is running. Here and elsewhere LATERAL with a LIMIT or OFFSET 0 makes the planner look things up one by one: without
+ * statistics, as of a table that has just been filled, it would read all of it.
+ */
+
+/** Dead letters with run ids above `after`, in order. */
+export async function deadAfter(trx: Rows, after: number, limit: number): Promise<number[]> {
+  const rows = await trx.query<{ id: number }>(
+    `SELECT id FROM inbox.run WHERE state >= ${state.held} AND state <= ${state.dead} AND id > $1 ORDER BY id LIMIT $2`,
+    [after, limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Makes those that are dead letters claimable again; gives how many. One goes behind what is open of its key; of several of a key the
+ * oldest comes first.
+ */
+export async function requeueDead(trx: Rows, runIds: readonly number[], now: number): Promise<number> {
+  const requeued = await trx.query<{ id: number }>(
+    `UPDATE inbox.run SET state = CASE WHEN key IS NULL THEN ${state.ready} ELSE ${state.waiting} END, run_at = $2,
+       attempt = 0, failed = 0, crashed = 0, ended_at = NULL
+     WHERE id = ANY ($1::bigint[]) AND state + 0 BETWEEN ${state.held} AND ${state.dead} RETURNING id`,
+    [runIds, now],
+  )
+  await promote(trx, requeued)
+  return requeued.length
+}
+
+/** Ends those that are dead letters for good, with a reason; gives how many. */
+export async function dropDead(trx: Rows, runIds: readonly number[], reason: string, now: number): Promise<number> {
+  return drop(trx, runIds, { from: state.held, to: state.dead, reason, now })
+}
+
+/** Ends up to `limit` runs of a handler that nobody works on; gives how many. */
+export async function dropOpen(
+  trx: Rows,
+  handlerId: number,
+  limit: number,
+  reason: string,
+  now: number,
+): Promise<number> {
+  const rows = await trx.query<{ id: number }>(
+    `SELECT id FROM inbox.run WHERE handler_id = $1 AND state < ${state.dead} AND state <> ${state.running}
+     ORDER BY handler_id, replay_id, key, id LIMIT $2`,
+    [handlerId, limit],
+  )
+  const ids = rows.map(({ id }) => id)
+  return drop(trx, ids, { from: state.waiting, to: state.held, reason, now })
+}
+
+/** Ends the runs of a replay that wait, but for what others left in the outbox: that belongs to what is done. */
+export async function dropWaiting(trx: Rows, replayId: number, now: number): Promise<void> {
+  const rows = await trx.query<{ id: number }>(
+    `SELECT r.id FROM inbox.handler h CROSS JOIN LATERAL (
+       SELECT o.id FROM inbox.run o
+       WHERE o.handler_id = h.id AND o.replay_id = $1 AND o.state < ${state.dead} AND o.state < ${state.running} OFFSET 0
+     ) r LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.item i WHERE i.run_id = r.id LIMIT 1) item ON true
+     WHERE item.is_there IS NULL`,
+    [replayId],
+  )
+  const ids = rows.map(({ id }) => id)
+  await drop(trx, ids, { from: state.waiting, to: state.suspect, reason: null, now })
+}
+
+interface Drop {
+  /** Only runs in these states, but for `running`. */
+  readonly from: number
+  readonly to: number
+  /** Null: nothing is said of it. */
+  readonly reason: string | null
+  readonly now: number
+}
+
+async function drop(trx: Rows, runIds: readonly number[], { from, to, reason, now }: Drop): Promise<number> {
+  const dropped = await trx.query<{ id: number }>(
+    `WITH dropped AS (
+       UPDATE inbox.run SET state = ${state.dropped}, crashed = 0, ended_at = $2
+       WHERE id = ANY ($1::bigint[]) AND state + 0 BETWEEN $3 AND $4 AND state + 0 <> ${state.running} RETURNING id, attempt
+     ), noted AS (
+       INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message)
+       SELECT id, attempt, $2, $2, 'dropped', 'dropped', $5::text FROM dropped WHERE $5::text IS NOT NULL
+     )
+     SELECT id FROM dropped`,
+    [runIds, now, from, to, reason === null ? null : toStored(reason.slice(0, longestReason))],
+  )
+  await promote(trx, dropped)
+  return dropped.length
+}
+
+/** As of any error of an attempt. */
+const longestReason = 2_000
+
+/**
+ * Of the keys of these runs, whose states were changed: the oldest run that waits becomes ready where no other one stands at the head.
+ * What sleeps is woken.
+ */
+async function promote(trx: Rows, changed: readonly { readonly id: number }[]): Promise<void> {
+  if (changed.length === 0) return
+  await trx.query(
+    `UPDATE inbox.run r SET state = ${state.ready} FROM (
+       SELECT n.id FROM (
+         SELECT DISTINCT e.handler_id, e.replay_id, e.key FROM inbox.run e WHERE e.id = ANY ($1::bigint[]) AND e.key IS NOT NULL
+       ) p CROSS JOIN LATERAL (
+         SELECT o.id, o.state FROM inbox.run o
+         WHERE o.handler_id = p.handler_id AND o.replay_id = p.replay_id AND o.key = p.key AND o.state < 5
+         ORDER BY o.handler_id, o.replay_id, o.key, o.id LIMIT 1
+       ) n LEFT JOIN LATERAL (
+         SELECT true AS is_there FROM inbox.run z
+         WHERE z.handler_id = p.handler_id AND z.replay_id = p.replay_id AND z.key = p.key AND z.state >= 1 AND z.state <= 4 LIMIT 1
+       ) head ON true
+       WHERE n.state = ${state.waiting} AND head.is_there IS NULL
+     ) x WHERE r.id = x.id`,
+    [changed.map(({ id }) => id)],
+  )
+  await wakeAll(trx)
+}
+
+/** Tells every replica, once this transaction is committed, that there may be something to claim. */
+export async function wakeAll(trx: Rows): Promise<void> {
+  await trx.query(`SELECT pg_notify('inbox_wake', '')`)
+}

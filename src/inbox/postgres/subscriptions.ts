@@ -1,0 +1,61 @@
+import type { Clock } from '../../clock.ts'
+import {
+  subscriptionStates,
+  type Subscription,
+  type SubscriptionPort,
+  type SubscriptionState,
+} from '../subscription-port.ts'
+import type { Database, Rows } from './database.ts'
+import { createNotes } from './notes.ts'
+import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.ts'
+
+interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
+  readonly events: string
+  readonly state: number
+}
+
+/** Registrations with the service, for all replicas. Each begin and each end is noted in the audit. */
+export function createSubscriptions({ db, clock }: { readonly db: Database; readonly clock: Clock }): SubscriptionPort {
+  const notes = createNotes(clock)
+  return {
+    subscription: () => newest(db),
+    beginSubscription: (next, replaces, by) =>
+      db.alone(async (trx) => {
+        if (((await newest(trx))?.id ?? null) !== replaces) return null
+        const events = JSON.stringify(next.events)
+        await trx.query(
+          `INSERT INTO inbox.subscription (digest, url, events, secret_label, state, at) VALUES ($1, $2, $3, $4, 0, $5)`,
+          [...[next.digest, next.url, events, next.secretLabel].map(toStored), next.at],
+        )
+        const begun = await newest(trx)
+        if (begun !== null) await notes.note(trx, 'subscription.begin', { subscription: begun.id, replaces }, by)
+        return begun
+      }),
+    endSubscription: (id, { state, answer }, by) =>
+      db.alone(async (trx) => {
+        const ended = await trx.query(
+          `UPDATE inbox.subscription SET state = $1, answer = $2 WHERE id = $3 AND state = 0 RETURNING id`,
+          [subscriptionStates.indexOf(state), toStoredOrNull(answer), id],
+        )
+        if (ended.length > 0) await notes.note(trx, 'subscription.register', { subscription: id, state }, by)
+      }),
+  }
+}
+
+/** That has not failed. */
+async function newest(rows: Rows): Promise<Subscription | null> {
+  const [row] = await rows.query<SubscriptionRow>(
+    `SELECT id, digest, url, events, secret_label AS "secretLabel", state, at, answer FROM inbox.subscription
+     WHERE state < 2 ORDER BY id DESC LIMIT 1`,
+  )
+  if (row === undefined) return null
+  return {
+    ...row,
+    digest: fromStored(row.digest),
+    url: fromStored(row.url),
+    events: JSON.parse(fromStored(row.events)) as readonly string[],
+    secretLabel: fromStored(row.secretLabel),
+    state: subscriptionStates[row.state] as SubscriptionState,
+    answer: fromStoredOrNull(row.answer),
+  }
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createRandomStream } from '../../src/emulator/random.ts'
+import { counts } from '../counts.ts'
+import { testSecret } from '../support/app.ts'
+import { startBalancer } from '../support/balancer.ts'
+import { readCluster, ledgerHandler, checkLedger } from '../support/cluster-ledger.ts'
+import { checkHistory } from '../support/checks.ts'
+import { RecordingClient } from '../support/history.ts'
+import { Load } from '../support/load.ts'
+import { ask, startPostgres } from '../support/postgres.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
+import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { until } from '../support/until.ts'
+
+const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+const replicaCount = 3
+/** Longer than a replica may be silent. */
+const stoppedMs = 12_000
+
+test(`three replicas lose, reorder and repeat nothing, whatever happens to them and to PostgreSQL (SEED=${seed})`, async () => {
+  console.log(`SEED=${seed}`)
+  const random = createRandomStream(seed, 'cluster')
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase('cluster')
+  await using proxy = await startStallingProxy(postgres.port)
+  await using stack = new AsyncDisposableStack()
+  const replicas: Sidecar[] = []
+  for (let n = 0; n < replicaCount; n++) {
+    // One of them reaches the database through a proxy that can stall.
+    const own = n === 0 ? url.replace(`:${postgres.port}/`, `:${proxy.port}/`) : url
+    const env = { INBOX_DATABASE_URL: own }
+    replicas.push(stack.use(await Sidecar.create({ handlers: { 'ledger.mjs': ledgerHandler }, env })))
+  }
+  // All at once: one of them makes the schema.
+  await Promise.all(replicas.map((replica) => replica.start()))
+  const up = new Set(replicas)
+  await using balancer = await startBalancer(() => [...up].map(({ url: own }) => Number(new URL(own).port)))
+  using client = new RecordingClient({ url: () => balancer.url })
+  const load = new Load({ client, workers: 24, keys: 300, random: () => random.uniform() })
+
+  const pick = () => replicas[random.integer(0, replicaCount - 1)] as Sidecar
+  const disasters: Readonly<Record<string, () => Promise<void>>> = {
+    async kill() {
+      const victim = pick()
+      up.delete(victim)
+      await victim.kill()
+      await victim.start()
+      up.add(victim)
+    },
+    async stop() {
+      const victim = pick()
+      victim.signal('SIGSTOP')
+      up.delete(victim)
+      await wait(random.uniform() < 0.5 ? 500 : stoppedMs)
+      victim.signal('SIGCONT')
+      up.add(victim)
+    },
+    crash: () => postgres.crash(random.integer(0, 1_000)),
+    async terminate() {
+      await ask(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`,
+      )
+    },
+    async stall() {
+      proxy.stall()
+      await wait(random.integer(500, 3_000))
+      proxy.resume()
+    },
+  }
+  const names = Object.keys(disasters)
+
+  for (let round = 0; load.events < counts.clusterEvents || round < names.length; round++) {
+    const name = names[round % names.length] ?? 'kill'
+    const acknowledged = load.acknowledgements(random.integer(1, 400))
+    let isOver = false
+    // A worker ends at the first connection that breaks: here others go on.
+    const sending = (async () => {
+      while (!isOver) await load.run()
+    })()
+    await acknowledged
+    await disasters[name]?.()
+    isOver = true
+    load.stop()
+    await sending
+  }
+
+  await load.heal()
+  const [first] = replicas as [Sidecar]
+  await first.drained()
+  for (const replica of replicas) expect(await replica.stop()).toEqual({ code: 0, signal: null })
+
+  const found = await readCluster(url)
+  expect(found.openRuns).toBe(0)
+  expect(checkLedger(client.requests, found)).toEqual([])
+  const evidence = {
+    requests: client.requests,
+    stored: found.stored,
+    effects: found.effects,
+    lives: replicas.flatMap(({ lives }) => lives),
+    output: replicas.map(({ output }) => output.text).join(''),
+    secrets: [testSecret, testToken, 'of-the-test'],
+  }
+  // While the database is away, and behind a proxy that stalls, requests are refused; what is late or lost is told by the other properties.
+  expect(checkHistory(evidence)).toEqual([])
+})
+
+test('requests are refused within a second while the database is away, and taken within 5 s of its return', async () => {
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase('cluster')
+  await using replica = await Sidecar.start({
+    handlers: { 'ledger.mjs': ledgerHandler },
+    env: { INBOX_DATABASE_URL: url },
+  })
+  using client = new RecordingClient({ url: () => replica.url })
+  const load = new Load({ client, workers: 4, keys: 10, random: Math.random })
+  const acknowledged = load.acknowledgements(20)
+  const sending = load.run()
+  await acknowledged
+  const downAt = performance.now()
+  const back = postgres.crash(3_000)
+  await back
+  const backAt = performance.now()
+  await load.acknowledgements(20)
+  const resumedMs = performance.now() - backAt
+  load.stop()
+  await sending
+  const refused = client.requests.filter(({ answer, startedAt }) => answer === 503 && startedAt > downAt)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(Math.max(...refused.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(1_500)
+  expect(resumedMs).toBeLessThan(5_000)
+  await until(async () => (await fetch(new URL('/readyz', replica.url))).status === 200, 'the replica is ready again')
+})

@@ -1,0 +1,488 @@
+import Sqlite from 'better-sqlite3'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock, systemClock } from '../../src/clock.ts'
+import type { Inbox, Lease } from '../../src/inbox/port.ts'
+import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
+import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
+import { refuseMoving } from '../../src/inbox/postgres/moving.ts'
+import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
+import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
+import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
+import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { moveInbox, type MoveOptions } from '../../src/move/move.ts'
+import { tables } from '../../src/move/tables.ts'
+import { anEvent } from '../conformance/stage.ts'
+import { inTerminal, runCli, startCli } from '../support/cli.ts'
+import { fullRoutes, makeFullStore } from '../support/full-store.ts'
+import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
+import { ask } from '../support/postgres.ts'
+import { createTempDir, type TempDir } from '../support/temp-dir.ts'
+import { has } from '../support/tools.ts'
+import { until } from '../support/until.ts'
+
+const bulk = 2_500
+/** For tests that start several processes, on a machine that is busy. */
+const processesMs = 120_000
+
+let postgres: PostgresInboxes
+let made: TempDir
+let full: string
+
+beforeAll(async () => {
+  ;[postgres, made] = [await startPostgresInboxes(), await createTempDir()]
+  full = join(made.path, 'full.db')
+  await makeFullStore(full, bulk)
+}, processesMs)
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]()
+  await made[Symbol.asyncDispose]()
+}, processesMs)
+
+/** A copy of the full store, in a folder of its own. */
+async function aStore() {
+  const dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  copyFileSync(full, file)
+  return { file, cwd: dir.path, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
+}
+
+const move = (from: string, to: string, given: Partial<MoveOptions> = {}) =>
+  moveInbox({ from, to, clock: systemClock, isVerifyOnly: false, onProgress() {}, ...given })
+
+function fileValue<T>(file: string, sql: string): T {
+  const db = new Sqlite(file, { readonly: true })
+  try {
+    return db.prepare<[], T>(sql).pluck().get() as T
+  } finally {
+    db.close()
+  }
+}
+
+const number = async (url: string, sql: string) => Number((await ask<{ n: string }>(url, `SELECT (${sql}) AS n`))[0]?.n)
+
+describe('a move', () => {
+  test(
+    'takes every row of every table along, has the counters go on, and leaves a file that is not served',
+    async () => {
+      await using store = await aStore()
+      const { file, cwd } = store
+      for (const { name } of tables) {
+        expect(fileValue(file, `SELECT count(*) FROM "${name}"`), `rows of ${name} to be moved`).toBeGreaterThan(0)
+      }
+      const url = await postgres.createBare()
+      const running = fileValue<number>(file, 'SELECT count(*) FROM run WHERE state = 3')
+      expect(running).toBeGreaterThan(1)
+      const crashedBefore = fileValue<number>(file, `SELECT count(*) FROM attempt WHERE outcome = 'crashed'`)
+
+      const moved = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
+        cwd,
+        env: { TO: url },
+      })
+      expect(moved).toMatchObject({ code: 0, errors: '' })
+      expect(moved.out).not.toContain(new URL(url).password)
+      const report = JSON.parse(moved.out) as { tables: { table: string; rows: number }[] }
+      expect(report).toMatchObject({ result: 'moved', from: file, resumed: false })
+      for (const { name } of tables) {
+        const rows = fileValue<number>(file, `SELECT count(*) FROM "${name}"`)
+        expect(report.tables.find(({ table }) => table === name)?.rows, name).toBe(rows)
+        expect(await number(url, `SELECT count(*) FROM inbox."${name}"`), name).toBe(rows)
+      }
+      // What was under way counts as crashed, as at any start, and nothing is running.
+      expect(await number(url, `SELECT count(*) FROM inbox.attempt WHERE outcome = 'crashed'`)).toBe(
+        crashedBefore + running,
+      )
+      expect(await number(url, 'SELECT count(*) FROM inbox.run WHERE state = 3')).toBe(0)
+
+      const lastSeq = fileValue<number>(file, 'SELECT max(seq) FROM event')
+      expect(await number(url, 'SELECT last_seq FROM inbox.counter')).toBe(lastSeq)
+      expect(await number(url, 'SELECT body_bytes FROM inbox.counter')).toBe(
+        fileValue(file, 'SELECT max(total) FROM body'),
+      )
+      expect(await number(url, `SELECT nextval('inbox.run_id')`)).toBe(
+        fileValue<number>(file, 'SELECT max(id) FROM run') + 1,
+      )
+      for (const { name, identity } of tables) {
+        if (identity === undefined) continue
+        const highest = await number(url, `SELECT max("${identity}") FROM inbox."${name}"`)
+        expect(await number(url, `SELECT nextval(pg_get_serial_sequence('inbox.${name}', '${identity}'))`), name).toBe(
+          highest + 1,
+        )
+      }
+      expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
+
+      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({ code: 'config_invalid' })
+      const served = await runCli(['serve'], {
+        cwd,
+        env: {
+          INBOX_DATABASE_URL: 'sqlite:./inbox.db',
+          INBOX_SECRETS: 'whsec_of_the_test_only',
+          INBOX_FORWARD_URL: 'http://127.0.0.1:1/',
+        },
+      })
+      expect(served).toMatchObject({ code: 1 })
+      expect(served.errors + served.out).toMatch(/was moved to PostgreSQL at 20.*move --undo/s)
+
+      // Called again, it has nothing to do; to another database it is refused.
+      expect(await move(file, url)).toMatchObject({ result: 'finished' })
+      await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
+    },
+    processesMs,
+  )
+
+  test(
+    'goes on where it was killed, whichever row it had come to',
+    async () => {
+      await using store = await aStore()
+      const { file, cwd } = store
+      const url = await postgres.createDatabase()
+      await using stops = await createStops(url)
+      const middle = (table: string) => fileValue<number>(file, `SELECT max(rowid) / 2 FROM "${table}"`)
+      const points: readonly [string, string][] = [
+        ['meta', `NEW.name = 'moving_at'`],
+        ['event', 'NEW.seq = 1300'],
+        ['run', `NEW.id = ${middle('run')}`],
+        ['state', `NEW.handler_id > 0`],
+        ['meta', `NEW.name = 'served_at'`],
+        ['meta', `NEW.name = 'moved_at'`],
+      ]
+      for (const [table, when] of points) {
+        await stops.at(table, when)
+        using child = startCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO'], { cwd, env: { TO: url } })
+        await Promise.race([
+          stops.reached(),
+          child.ended.then(({ errors }) => Promise.reject(new Error(`ended before ${table} ${when}: ${errors}`))),
+        ])
+        child.child.kill('SIGKILL')
+        await child.ended
+        // Whatever it was at, the file is not served meanwhile.
+        await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
+        await stops.letGo()
+      }
+      const last = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
+        cwd,
+        env: { TO: url },
+      })
+      expect(last).toMatchObject({ code: 0, errors: '' })
+      expect(JSON.parse(last.out)).toMatchObject({ result: 'moved', resumed: true })
+      await expect(move(file, url, { isVerifyOnly: true })).resolves.toMatchObject({ result: 'verified' })
+    },
+    processesMs,
+  )
+
+  test('that was killed after all was done there only marks the file', async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    await move(store.file, url)
+    const db = await openWriterConnection(store.file)
+    db.exec(`DELETE FROM meta WHERE name = 'moved_at'; INSERT INTO meta (name, value) VALUES ('moving_at', 1)`)
+    db.close()
+    // Replicas may be at work by then.
+    await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
+    expect(await move(store.file, url)).toMatchObject({ result: 'finished' })
+    expect(fileValue(store.file, `SELECT count(*) FROM meta WHERE name = 'moved_at'`)).toBe(1)
+  })
+})
+
+test('the moved inbox shows what the file did, gives out the same work, and counts on', async () => {
+  await using store = await aStore()
+  const clock = createTestClock(Date.UTC(2026, 5, 1))
+  // What was under way crashes on the way in: once, for both.
+  const once = await openFileStore(store.file, { clock })
+  once.close()
+  const reference = join(store.cwd, 'reference.db')
+  copyFileSync(store.file, reference)
+  const url = await postgres.createDatabase()
+  await move(store.file, url, { clock })
+
+  const before = createLocalSqliteInbox(await openFileStore(reference, { clock }), { clock })
+  const after = await createPostgresInbox({ url, clock })
+  try {
+    for (const inbox of [before, after]) await inbox.register(fullRoutes)
+    expect(await everythingOf(after)).toEqual(await everythingOf(before))
+
+    let given = 0
+    for (const { handler, paused, ready, suspect } of (await before.stats()).handlers) {
+      for (const [suspects, max] of [
+        [true, suspect],
+        [false, ready],
+      ] as const) {
+        if (paused || max === 0) continue
+        const request = { handlers: [handler], max, owner: 'late', suspects }
+        const [ours, theirs] = [withoutTokens(await before.claim(request)), withoutTokens(await after.claim(request))]
+        expect(ours).toHaveLength(max)
+        expect(theirs, handler).toEqual(ours)
+        given += max
+      }
+    }
+    expect(given).toBeGreaterThan(50)
+    expect(await after.accept([anEvent('after'), anEvent('empty', { raw: new Uint8Array() })])).toEqual([
+      'accepted',
+      'duplicate',
+    ])
+    const seqs = (await after.events({ limit: 2 })).data.map(({ id }) => id)
+    expect(seqs[0]).toBe('after')
+  } finally {
+    await before.close()
+    await after.close()
+  }
+})
+
+const withoutTokens = (leases: readonly Lease[]) => leases.map((lease) => ({ ...lease, token: 0 }))
+
+/** All that the views of an inbox show. */
+async function everythingOf(inbox: Inbox) {
+  const events = await pagesOf((cursor) => inbox.events({ limit: 100, ...(cursor !== null && { cursor }) }))
+  const dead = await pagesOf((cursor) => inbox.deadLetters({ limit: 100, ...(cursor !== null && { cursor }) }))
+  const conflicts = await pagesOf((cursor) => inbox.conflicts({ limit: 100, ...(cursor !== null && { cursor }) }))
+  const bodies = await pagesOf((cursor) => inbox.quarantine({ limit: 100, ...(cursor !== null && { cursor }) }))
+  const details = []
+  // The plain ones are all alike.
+  for (const { id } of events.filter((event, at) => event.type !== 'plain' || at % 100 === 0))
+    details.push(await inbox.event(id))
+  const states = []
+  for (const { name } of fullRoutes) states.push(await inbox.readState(name, { prefix: '', after: null, limit: 100 }))
+  const stats = await inbox.stats()
+  return {
+    events,
+    details,
+    dead,
+    conflicts,
+    bodies,
+    states,
+    deadDetails: await Promise.all(dead.map(({ runId }) => inbox.deadLetter(runId))),
+    conflictDetails: await Promise.all(conflicts.map(({ eventId, digest }) => inbox.conflict(eventId, digest))),
+    quarantined: await Promise.all(bodies.map(({ id }) => inbox.quarantined(id))),
+    deadGroups: await inbox.deadGroups({}),
+    quarantineGroups: await inbox.quarantineGroups(),
+    replays: await inbox.replays({ limit: 10 }),
+    gaps: await inbox.gaps(),
+    audit: await inbox.audit({ limit: 100 }),
+    subscription: await inbox.subscription(),
+    stats: { ...stats, sizeBytes: null },
+  }
+}
+
+async function pagesOf<T>(
+  read: (cursor: string | null) => Promise<{ data: readonly T[]; nextCursor: string | null }>,
+): Promise<T[]> {
+  const all: T[] = []
+  let cursor: string | null = null
+  do {
+    const page = await read(cursor)
+    all.push(...page.data)
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  return all
+}
+
+describe('the comparison', () => {
+  test('finds each row that is another, is missing, or that nobody stored', async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    await move(store.file, url)
+    await expect(move(store.file, url, { isVerifyOnly: true })).resolves.toMatchObject({ result: 'verified' })
+
+    const lastRun = await number(url, 'SELECT max(id) FROM inbox.run')
+    const found: readonly [string, string][] = [
+      ['UPDATE inbox.body SET raw = set_byte(raw, 0, 7) WHERE seq = 1000', 'body: the row with seq 1000 is another'],
+      [`DELETE FROM inbox.run WHERE id = ${lastRun}`, `run: the row with id ${lastRun} is missing`],
+      [
+        'DELETE FROM inbox.event WHERE seq = 900',
+        'event: where the row with seq 900 is expected, there is one with seq 901',
+      ],
+      ['INSERT INTO inbox.redelivery VALUES (1000000, 1, 1)', 'redelivery: the file has no row with event_seq 1000000'],
+      [
+        `UPDATE inbox.state SET value = '1 ' WHERE value = '1'`,
+        'state: the row with handler_id 1, key "\\u0000" is another',
+      ],
+      [`UPDATE inbox.attempt SET run_id = run_id + 1 WHERE seq = 1`, 'attempt: the row with seq 1 is another'],
+      [`UPDATE inbox.item SET payload = chr(1) || chr(2) || payload`, 'item: the row with'],
+      ['UPDATE inbox.handler SET paused = NOT paused WHERE id = 2', 'handler: the row with id 2 is another'],
+      ['UPDATE inbox.replay SET per_second = per_second + 1e-12', 'replay: the row with id 1 is another'],
+      ['UPDATE inbox.counter SET last_seq = last_seq - 1', 'counters: expected'],
+      [`UPDATE inbox.meta SET value = 1 WHERE name = 'served_at'`, 'meta: expected'],
+    ]
+    for (const [sql] of found) await ask(url, sql)
+    const result = await runCli(['move', '--from', `sqlite:${store.file}`, '--to', 'env:TO', '--verify-only'], {
+      cwd: store.cwd,
+      env: { TO: url },
+    })
+    expect(result.code).toBe(1)
+    expect(result.errors).toContain('database_corrupt: ')
+    for (const [, text] of found) expect(result.errors).toContain(`\n  ${text}`)
+    expect(result.errors.trim().split('\n')).toHaveLength(found.length + 1)
+  })
+
+  test('that fails at the end of a move leaves a database that is not served, and a file that can be moved again', async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    await ask(
+      url,
+      `CREATE FUNCTION public.damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.type := 'damaged'; RETURN NEW; END $$;
+       CREATE TRIGGER damage BEFORE INSERT ON inbox.event FOR EACH ROW WHEN (NEW.seq = 77) EXECUTE FUNCTION public.damage()`,
+    )
+    await expect(move(store.file, url)).rejects.toThrow('event: the row with seq 77 is another')
+    await expect(withDatabase(url, refuseMoving)).rejects.toMatchObject({ code: 'store_unavailable' })
+    // The same again: nothing is copied twice, and it is not found well.
+    await expect(move(store.file, url)).rejects.toThrow('event: the row with seq 77 is another')
+
+    await ask(url, 'DROP SCHEMA inbox CASCADE')
+    await expect(move(store.file, url)).resolves.toMatchObject({ result: 'moved', resumed: false })
+    await withDatabase(url, refuseMoving)
+  })
+})
+
+describe('a move is refused, with both sides as they were,', () => {
+  const isMarked = (file: string) => fileValue<number>(file, `SELECT count(*) FROM meta WHERE name LIKE 'mov%'`) > 0
+
+  test('while a process serves the file, and while a replica serves the database', async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    const lock = lockDatabase(store.file)
+    const inUse = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
+      cwd: store.cwd,
+      env: { TO: url },
+    })
+    lock.release()
+    expect(inUse.code).toBe(75)
+    expect(JSON.parse(inUse.errors)).toMatchObject({ error: { code: 'database_in_use' } })
+
+    await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
+    await expect(move(store.file, url)).rejects.toMatchObject({ code: 'database_in_use' })
+    await ask(url, `UPDATE inbox.replica SET beat_at = now() - interval '1 hour'`)
+    expect(isMarked(store.file)).toBe(false)
+    expect(await move(store.file, url)).toMatchObject({ result: 'moved' })
+  })
+
+  test('of a file that an older version made, and of what is no file of this program', async () => {
+    await using dir = await createTempDir()
+    const url = await postgres.createDatabase()
+    const old = join(dir.path, 'old.db')
+    const db = await openWriterConnection(old, { known: migrations.slice(0, 1) })
+    db.close()
+    await expect(move(old, url)).rejects.toThrow('run `onchain-inbox migrate`')
+    await expect(move(old, url)).rejects.toMatchObject({ code: 'database_older' })
+    const none = join(dir.path, 'none.db')
+    await expect(move(none, url)).rejects.toMatchObject({ code: 'not_found' })
+    writeFileSync(none, 'no database at all, but text')
+    await expect(move(none, url)).rejects.toMatchObject({ code: 'database_corrupt' })
+  })
+
+  test('to a database with rows of something else, or of another file', async () => {
+    await using store = await aStore()
+    await using other = await aStore()
+    const url = await postgres.createDatabase()
+    await ask(url, `INSERT INTO inbox.handler (name) VALUES ('somebody')`)
+    await expect(move(store.file, url)).rejects.toThrow('it holds rows of its own (handler)')
+    await ask(url, 'DELETE FROM inbox.handler')
+    await move(other.file, url)
+    await expect(move(store.file, url)).rejects.toThrow('another file was moved there')
+    await expect(move(store.file, url, { isVerifyOnly: true })).rejects.toMatchObject({ code: 'usage' })
+    expect(isMarked(store.file)).toBe(false)
+  })
+})
+
+test('a move that is undone lets the file be served again, and the database takes it no more', async () => {
+  await using store = await aStore()
+  const url = await postgres.createDatabase()
+  const undo = () => runCli(['move', '--from', 'sqlite:./inbox.db', '--undo', '--table'], { cwd: store.cwd })
+  expect(await undo()).toMatchObject({ code: 1, errors: expect.stringContaining('was not moved') as string })
+  await move(store.file, url)
+  expect(await undo()).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('is served again') as string })
+  const opened = await openFileStore(store.file, { clock: createTestClock() })
+  opened.close()
+  await expect(move(store.file, url)).rejects.toThrow('before its move was undone')
+})
+
+test(
+  'the password of a URL is never printed, and does not stand on the command line',
+  async () => {
+    await using store = await aStore()
+    const { cwd } = store
+    const url = await postgres.createDatabase()
+    const { password } = new URL(url)
+    const literal = await runCli(
+      ['move', '--from', 'sqlite:./inbox.db', '--to', `postgres://u:${password}@db.example.test/x`],
+      { cwd },
+    )
+    expect(literal).toMatchObject({ code: 1, errors: expect.stringMatching(/^usage: .*env:NAME/) as string })
+    writeFileSync(join(cwd, 'bad'), `postgres//u:${password}@x`)
+    const bad = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@bad'], { cwd })
+    expect(bad).toMatchObject({ code: 1, errors: expect.stringMatching(/^config_invalid: that is no URL/) as string })
+    writeFileSync(join(cwd, 'wrong'), url.replace(password, `${password}-wrong`))
+    const wrong = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@wrong'], { cwd })
+    expect(wrong.code).toBe(1)
+    writeFileSync(join(cwd, 'right'), `${url}\n`)
+    const right = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@right', '--table'], { cwd })
+    expect(right).toMatchObject({ code: 0, errors: '' })
+    expect(right.out).toMatch(/^moved .*inbox\.db to postgres:\/\/\w+@127\.0\.0\.1:\d+\/\w+; every row was compared\n/)
+    for (const { out, errors } of [literal, bad, wrong, right]) expect(out + errors).not.toContain(password)
+  },
+  processesMs,
+)
+
+test.skipIf(process.platform !== 'linux' || !has('script'))(
+  'a terminal is shown how far it came (needs script)',
+  async () => {
+    await using store = await aStore()
+    const url = await postgres.createDatabase()
+    const [program = '', ...args] = inTerminal(['move', '--from', `sqlite:${store.file}`, '--to', 'env:TO'], 120)
+    const child = spawn(program, args, {
+      env: { PATH: process.env['PATH'], TERM: 'xterm', TO: url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let shown = ''
+    child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+    await once(child, 'close')
+    expect(shown).toMatch(/█+░+ +\d+ % {2}copying/)
+    expect(shown).toMatch(/█{24} 100 % {2}comparing/)
+    expect(shown).toContain('every row was compared')
+  },
+)
+
+/** Has a move stop where it is about to store a certain row. */
+async function createStops(url: string) {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(
+    `CREATE FUNCTION public.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(77, 1); RETURN NEW; END $$`,
+  )
+  const moves = async (more: string) => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'onchain-inbox move' ${more}`
+    return (await client.query(sql)).rowCount ?? 0
+  }
+  return {
+    async at(table: string, when: string) {
+      await client.query('SELECT pg_advisory_lock(77, 1)')
+      await client.query(
+        `CREATE TRIGGER stop BEFORE INSERT ON inbox."${table}" FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION public.stop()`,
+      )
+    },
+    reached: () => until(async () => (await moves(`AND wait_event = 'advisory'`)) > 0, 'the move stops', 60_000),
+    /** What the server still has of it ends by itself: the next move waits for that. */
+    async letGo() {
+      await client.query('SELECT pg_advisory_unlock(77, 1)')
+      await client.query(
+        `DO $$ DECLARE t regclass; BEGIN
+           FOR t IN SELECT tgrelid FROM pg_trigger WHERE tgname = 'stop' LOOP EXECUTE format('DROP TRIGGER stop ON %s', t); END LOOP;
+         END $$`,
+      )
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+async function withDatabase<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = createDatabase({ url, connections: 1 })
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}

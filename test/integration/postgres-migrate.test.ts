@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrateSchema, migrations, type NumberedMigration, openSchema } from '../../src/inbox/postgres/migrate.ts'
+import { ask } from '../support/postgres.ts'
+import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { freePort } from '../support/stream-sinks.ts'
+
+let server: PostgresInboxes
+beforeAll(async () => {
+  server = await startPostgresInboxes()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** What a later version might bring. */
+function withNext(oldest: number, statement = 'CREATE TABLE inbox.next (id integer)'): readonly NumberedMigration[] {
+  return [
+    ...migrations,
+    { name: '9999-next', oldest, migration: { up: async (db) => void (await sql.raw(statement).execute(db)) } },
+  ]
+}
+
+const newest = migrations.at(-1)!.name
+const appliedTo = async (url: string) =>
+  (await ask<{ name: string }>(url, `SELECT name FROM inbox.kysely_migration ORDER BY name`)).map(({ name }) => name)
+
+function changed(url: string, change: Partial<Pick<URL, 'password' | 'username' | 'pathname' | 'port'>>): string {
+  return Object.assign(new URL(url), change).href
+}
+
+test('ten replicas that start at once on an empty database give it one schema', async () => {
+  const url = await server.createBare()
+  await Promise.all(Array.from({ length: 10 }, () => openSchema(url, 'refuse')))
+  expect(await appliedTo(url)).toEqual([newest])
+  expect(await ask(url, `SELECT count(*)::int AS n FROM inbox.lane`)).toEqual([{ n: 65536 }])
+})
+
+test('the command says what it did, and does it once', async () => {
+  const url = await server.createBare()
+  expect(await migrateSchema(url)).toEqual({ from: null, to: newest })
+  expect(await migrateSchema(url)).toEqual({ from: newest, to: newest })
+  expect(await migrateSchema(url, withNext(1))).toEqual({ from: newest, to: '9999-next' })
+})
+
+test('an older schema is refused until somebody says that it may be changed', async () => {
+  const url = await server.createDatabase()
+  const refused = openSchema(url, 'refuse', withNext(1))
+  await expect(refused).rejects.toMatchObject({
+    code: 'database_older',
+    message: expect.stringContaining('onchain-inbox migrate') as string,
+  })
+  expect(await appliedTo(url)).toEqual([newest])
+  await Promise.all(Array.from({ length: 10 }, () => openSchema(url, 'auto', withNext(1))))
+  expect(await appliedTo(url)).toEqual([newest, '9999-next'])
+  await openSchema(url, 'refuse', withNext(1))
+})
+
+test('a newer schema is refused, unless its makers say that this version may serve it', async () => {
+  const breaking = await server.createDatabase()
+  await openSchema(breaking, 'auto', withNext(2))
+  for (const open of [() => openSchema(breaking, 'auto'), () => migrateSchema(breaking)]) {
+    await expect(open()).rejects.toMatchObject({
+      code: 'database_newer',
+      message: expect.stringContaining('9999-next') as string,
+    })
+  }
+  const kind = await server.createDatabase()
+  await openSchema(kind, 'auto', withNext(1))
+  await openSchema(kind, 'refuse')
+  expect(await migrateSchema(kind)).toEqual({ from: '9999-next', to: '9999-next' })
+  expect(await appliedTo(kind)).toEqual([newest, '9999-next'])
+})
+
+test('a migration that fails leaves everything as it was', async () => {
+  const url = await server.createDatabase()
+  const failing = migrateSchema(url, withNext(2, 'CREATE TABLE inbox.half (id integer); SELECT 1 / 0'))
+  await expect(failing).rejects.toMatchObject({
+    code: 'database_corrupt',
+    message: expect.stringContaining('left as it was') as string,
+  })
+  expect(await appliedTo(url)).toEqual([newest])
+  expect(await ask(url, `SELECT to_regclass('inbox.half') AS half`)).toEqual([{ half: null }])
+  await openSchema(url, 'refuse')
+})
+
+test('a database of another encoding is refused', async () => {
+  const url = await server.createBare()
+  await ask(
+    url,
+    `CREATE DATABASE ${new URL(url).pathname.slice(1)}_latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`,
+  )
+  const latin = `${url}_latin`
+  try {
+    await expect(openSchema(latin, 'refuse')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('has the encoding LATIN1: expected UTF8') as string,
+    })
+  } finally {
+    await ask(url, `DROP DATABASE ${new URL(latin).pathname.slice(1)} WITH (FORCE)`)
+  }
+})
+
+test('what keeps it from the database is said without the password', async () => {
+  const url = await server.createBare()
+  const cases: readonly [string, string, RegExp][] = [
+    [
+      changed(url, { password: 's3cr3t' }),
+      'config_invalid',
+      /password authentication failed.*the user and the password/,
+    ],
+    [
+      changed(url, { pathname: '/not_there', password: new URL(url).password }),
+      'config_invalid',
+      /does not exist; make it with CREATE DATABASE/,
+    ],
+    [changed(url, { password: 's3cr3t', port: String(await freePort()) }), 'store_unavailable', /ECONNREFUSED/],
+    ['postgres://user:s3cr3t@[half/db', 'config_invalid', /that is no URL of a PostgreSQL database/],
+    ['https://user:s3cr3t@host/db', 'config_invalid', /that is no URL of a PostgreSQL database/],
+  ]
+  for (const [wrong, code, message] of cases) {
+    const error: unknown = await openSchema(wrong, 'auto').then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) as string })
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String((error as Error).cause)).not.toContain(
+      's3cr3t',
+    )
+  }
+})
+
+test('a user who may make no schema is told so, and can use one that somebody made', async () => {
+  const url = await server.createBare()
+  const user = `${new URL(url).pathname.slice(1)}_small`
+  await ask(url, `CREATE ROLE ${user} LOGIN PASSWORD 'small'`)
+  try {
+    await expect(openSchema(changed(url, { username: user, password: 'small' }), 'auto')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('the user needs the right to make a schema') as string,
+    })
+    await ask(url, `CREATE SCHEMA inbox AUTHORIZATION ${user}`)
+    await openSchema(changed(url, { username: user, password: 'small' }), 'auto')
+    expect(await appliedTo(url)).toEqual([newest])
+  } finally {
+    await ask(url, `DROP OWNED BY ${user}; DROP ROLE ${user}`)
+  }
+})

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { createTestClock } from '../../src/clock.ts'
+import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
+import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
+import { version } from '../../src/version.ts'
+import { ask } from '../support/postgres.ts'
+import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { until } from '../support/until.ts'
+
+const silentMs = 500
+
+let server: PostgresInboxes
+beforeAll(async () => {
+  server = await startPostgresInboxes()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+let url: string
+beforeEach(async () => {
+  url = await server.createDatabase()
+  await ask(url, `INSERT INTO inbox.handler (name) VALUES ('h')`)
+})
+
+interface Joined extends Cluster {
+  readonly db: Database
+  readonly warnings: string[]
+  reaped: number
+}
+
+async function join(to = url, id = newReplicaId()): Promise<Joined> {
+  const db = createDatabase({ url: to })
+  onTestFinished(() => db.close())
+  const warnings: string[] = []
+  const onReaped = () => void joined.reaped++
+  const onWarning = (text: string) => void warnings.push(text)
+  const cluster = await joinCluster({ db, clock: createTestClock(), id, silentMs, onWarning, onReaped })
+  const joined = { ...cluster, db, warnings, reaped: 0 }
+  onTestFinished(() => cluster.leave().catch(() => {}))
+  return joined
+}
+
+/** A run that is under way, of an owner. */
+async function giveRun(run: number, owner: string): Promise<void> {
+  const event = [run, `event ${run}`]
+  await ask(
+    url,
+    `INSERT INTO inbox.event (seq, id, type, created_at, received_at, secret_label) VALUES ($1, $2, 't', '', 0, '')`,
+    event,
+  )
+  await ask(
+    url,
+    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, owner) SELECT $1, $1, id, 0, $2, 3, 0, $3 FROM inbox.handler`,
+    [run, `key ${run}`, owner],
+  )
+}
+
+const running = 3
+const suspect = 2
+
+async function stateOf(run: number): Promise<number | undefined> {
+  const [row] = await ask<{ state: number }>(url, `SELECT state FROM inbox.run WHERE id = $1`, [run])
+  return row?.state
+}
+
+const untilReaped = (run: number) => until(async () => (await stateOf(run)) === suspect, `run ${run} is reaped`)
+
+test('replicas see one another, with version and load, and the one that started first leads', async () => {
+  const first = await join()
+  first.tellLoad(() => ({ running: 7 }))
+  const second = await join()
+  expect([first.isLeader(), second.isLeader(), second.alive()]).toEqual([true, false, 2])
+  await until(async () => (await second.replicas())[0]?.load['running'] === 7, 'the load is told')
+  const anyLoad = expect.objectContaining({ cpu: expect.any(Number), memory_bytes: expect.any(Number) }) as object
+  const [one, two, ...others] = await second.replicas()
+  expect(one).toMatchObject({ id: first.id, version, isAlive: true, isSelf: false, isLeader: true, load: anyLoad })
+  expect(two).toMatchObject({ id: second.id, version, isAlive: true, isSelf: true, isLeader: false, load: anyLoad })
+  expect(others).toEqual([])
+  expect(Math.abs(one!.beatAt - Date.now())).toBeLessThan(60_000)
+  expect(one!.startedAt).toBeLessThanOrEqual(two!.startedAt)
+})
+
+test('the next one leads when the leader has left', async () => {
+  const first = await join()
+  const second = await join()
+  await first.leave()
+  await until(() => second.isLeader(), 'the second leads')
+  expect((await second.replicas()).map(({ id }) => id)).toEqual([second.id])
+  expect(second.alive()).toBe(1)
+})
+
+test('runs of a replica that is silent, or that nobody knows, are taken from it; those of one that is not stay', async () => {
+  const [one, other] = await Promise.all([join(), join()])
+  await giveRun(1, `${other.id} 1`)
+  await giveRun(2, `${one.id} 1`)
+  // By the database's clock this one is there for ever: but nobody hears of it any more.
+  await ask(url, `INSERT INTO inbox.replica VALUES ('silent', '0', now(), now() + interval '1 day', '{}')`)
+  const begunAt = performance.now()
+  await giveRun(3, 'silent a b')
+  await giveRun(4, 'unknown 1')
+  await giveRun(5, 'unknown 2')
+  await Promise.all([3, 4, 5].map(untilReaped))
+  expect(performance.now() - begunAt).toBeGreaterThanOrEqual(silentMs * 0.7)
+  expect([await stateOf(1), await stateOf(2)]).toEqual([running, running])
+  expect(one.reaped + other.reaped).toBe(3)
+  expect([...one.warnings, ...other.warnings].sort()).toEqual([
+    'the replica silent is gone: 1 run was taken from it',
+    'the replica unknown is gone: 1 run was taken from it',
+    'the replica unknown is gone: 1 run was taken from it',
+  ])
+})
+
+test('what a dead replica was given late is taken as well', async () => {
+  const one = await join()
+  await giveRun(1, 'dead 1')
+  await untilReaped(1)
+  await giveRun(2, 'dead 1')
+  await untilReaped(2)
+  expect(one.reaped).toBe(2)
+})
+
+test('a run that crashes once too often is said to be a dead letter', async () => {
+  const one = await join()
+  await giveRun(1, 'dead 1')
+  await ask(url, `UPDATE inbox.run SET crashed = 2`)
+  await until(() => one.warnings.length === 2, 'it is said')
+  expect(one.warnings[1]).toMatch(/^a run is a dead letter: h of event 1: .*\(crash 3 of 3\)$/)
+})
+
+test('after an outage everybody may beat before anybody is taken for dead', async () => {
+  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  const through = new URL(url)
+  through.port = String(proxy.port)
+  const one = await join(through.href)
+  const other = await join(through.href)
+  await giveRun(1, `${one.id} 1`)
+  await giveRun(2, `${other.id} 1`)
+  await giveRun(3, 'dead 1')
+  await untilReaped(3)
+
+  proxy.stall()
+  await until(() => !one.health().ok && !other.health().ok, 'the outage is seen')
+  expect(one.health()).toMatchObject({ reason: expect.stringContaining('cannot be reached') as string })
+  await until(() => !one.isLeader() && !other.isLeader(), 'nobody leads')
+  proxy.resume()
+  const backAt = performance.now()
+  await until(() => one.health().ok && other.health().ok, 'all is well again')
+  // Half a second of it for a machine that is busy.
+  expect(performance.now() - backAt).toBeLessThan(1_500)
+
+  await giveRun(4, 'dead 2')
+  await untilReaped(4)
+  expect([await stateOf(1), await stateOf(2)]).toEqual([running, running])
+  await until(() => one.isLeader(), 'the first leads again')
+})
+
+test('listeners are called after a beat, and one that fails keeps nothing up', async () => {
+  const one = await join()
+  const calls: string[] = []
+  one.onBeat(() => Promise.reject(new Error('no beat of mine')))
+  one.onBeat(async () => void calls.push('called'))
+  await until(() => calls.length >= 2, 'it was called twice')
+  expect(one.warnings).toContain('no beat of mine')
+  expect(one.health()).toEqual({ ok: true })
+})
+
+test('one that leaves ends what it had under way, and nothing of others', async () => {
+  const one = await join()
+  await join(url, `${one.id}x`)
+  await giveRun(1, `${one.id} 1`)
+  await giveRun(2, `${one.id}x 1`)
+  await one.leave()
+  expect([await stateOf(1), await stateOf(2)]).toEqual([suspect, running])
+})
+
+test('ids have no spaces and are of one process alone', () => {
+  const ids = Array.from({ length: 100 }, newReplicaId)
+  expect(new Set(ids).size).toBe(100)
+  for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9.-]{1,60}$/)
+})

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Lease } from '../../src/inbox/port.ts'
+import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
+import { takeLeases } from '../../src/inbox/postgres/leases.ts'
+import { settle } from '../../src/inbox/postgres/verdicts.ts'
+import { boom, ordered } from '../conformance/stage.ts'
+import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { done, openTimedStage } from './postgres-work-stage.ts'
+
+const distinctKeys = 100_000
+/** What one call works on, and how many pages of tables and indexes each of them may take: for each, a look around would be thousands. */
+const batch = 100
+const mostPages = 300
+
+let server: PostgresInboxes
+let db: Database
+let close: () => PromiseLike<void>
+
+beforeAll(async () => {
+  server = await startPostgresInboxes()
+  const url = await server.createDatabase()
+  const stage = await openTimedStage(url, [ordered, { ...ordered, name: 'sink', types: [] }])
+  close = () => stage[Symbol.asyncDispose]()
+  db = measured(createDatabase({ url, connections: 1 }))
+  await fill(stage.db)
+}, 120_000)
+
+afterAll(async () => {
+  await db.close()
+  await close()
+  await server[Symbol.asyncDispose]()
+})
+
+/** Ready runs of keys of their own, and as many that wait behind them. */
+async function fill(on: Database): Promise<void> {
+  await on.query(`ALTER TABLE inbox.run SET (autovacuum_enabled = false)`)
+  const each = `FROM generate_series(1, ${distinctKeys}) n`
+  const columns = `type, created_at, received_at, key, secret_label`
+  await on.query(
+    `INSERT INTO inbox.event (seq, id, ${columns}) SELECT n, 'e' || n, 't', 'x', 0, 'k' || n, 'main' ${each}`,
+  )
+  await on.query(`INSERT INTO inbox.body (seq, total, raw) SELECT n, n * 500, decode(repeat('00', 500), 'hex') ${each}`)
+  for (const state of [1, 0]) {
+    await on.query(`INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
+      SELECT nextval('inbox.run_id'), n, (SELECT h.id FROM inbox.handler h WHERE h.name = 'ordered'), 0, 'k' || n, ${state}, n ${each}`)
+  }
+  await on.query(`INSERT INTO inbox.state (handler_id, key, value, version, expires_at)
+    SELECT (SELECT h.id FROM inbox.handler h WHERE h.name = 'ordered'), 's' || n, '1', 1, n ${each}`)
+}
+
+let pages = 0
+/** Of large tables that were read from one end to the other. */
+let rowsScanned = 0
+
+/** Counts the pages that statements take, those of functions in them included. */
+function measured(on: Database): Database {
+  return {
+    ...on,
+    async query<R>(text: string, values?: readonly unknown[]): Promise<R[]> {
+      const isCall = text.includes('FROM inbox.') && !text.includes('inbox.state s')
+      // What it gives is lost by that: so first it is done, then undone, then done again.
+      if (isCall) pages += await pagesOf(on, text, values)
+      return on.query<R>(text, values)
+    },
+  }
+}
+
+interface Plan {
+  readonly 'QUERY PLAN': readonly {
+    readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number }
+  }[]
+}
+
+/** Undone afterwards. */
+async function pagesOf(on: Database, text: string, values?: readonly unknown[]): Promise<number> {
+  const undone = new Error('undone')
+  let count = 0
+  await on
+    .alone(async (trx) => {
+      const [row] = await trx.query<Plan>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
+      const plan = row?.['QUERY PLAN'][0]?.Plan
+      count = (plan?.['Shared Hit Blocks'] ?? NaN) + (plan?.['Shared Read Blocks'] ?? NaN)
+      const [read] = await trx.query<{
+        rows: number
+      }>(`SELECT sum(seq_tup_read)::bigint AS rows FROM pg_stat_xact_user_tables
+        WHERE schemaname = 'inbox' AND relname IN ('run', 'event', 'body', 'state')`)
+      rowsScanned += read?.rows ?? NaN
+      throw undone
+    })
+    .catch((error: unknown) => {
+      if (error !== undone) throw error
+    })
+  return count
+}
+
+async function pagesEach(work: () => Promise<unknown>): Promise<number> {
+  pages = 0
+  rowsScanned = 0
+  await work()
+  expect(rowsScanned).toBe(0)
+  return pages / batch
+}
+
+let claims = 0
+const claim = async (): Promise<readonly Lease[]> => {
+  claims += 1
+  const request = { id: claims, handlers: ['ordered'], max: batch, owner: 'x', suspects: false }
+  const [taken] = await takeLeases(db, [request], distinctKeys * 2)
+  expect(taken?.leases).toHaveLength(batch)
+  return taken?.leases ?? []
+}
+
+describe.each([
+  ['that nobody has statistics of', async () => {}],
+  ['of which there are statistics', () => db.query('ANALYZE')],
+])(`with ${2 * distinctKeys} runs of ${distinctKeys} keys, ${'%s'},`, (_, prepare) => {
+  beforeAll(async () => void (await prepare()))
+
+  // More often than a plan that is made for its values is taken.
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('a claim and its reports read a few pages for each run (%i)', async () => {
+    let leases: readonly Lease[] = []
+    expect(await pagesEach(async () => (leases = await claim()))).toBeLessThan(mostPages)
+    const times = { startedAt: 1, endedAt: 2 }
+    const outcomes = leases.map((lease, n) => {
+      if (n % 4 === 0) return { ...lease, ...times, kind: 'retry', at: 1, error: boom } as const
+      if (n % 4 === 1) return { ...lease, ...times, kind: 'dead', error: boom } as const
+      const reads = [
+        { query: { prefix: `s${n}`, after: null, limit: 3 }, found: [] },
+        { query: { key: 'none' }, found: [] },
+      ]
+      const items = [{ sink: 'sink', key: `k${n}`, payload: '1', idempotencyKey: 'i' }]
+      return n % 4 === 2
+        ? done(lease)
+        : done(lease, { reads: reads.slice(1), writes: [{ key: `w${n}`, value: '1', expiresAt: 1 }], items })
+    })
+    expect(await pagesEach(() => settle(db, outcomes, 3))).toBeLessThan(mostPages)
+  })
+
+  test('a reap, and giving back a claim that was lost, read a few pages for each run', async () => {
+    await claim()
+    const lost = () =>
+      db.query<{ count: number }>(
+        `SELECT count AS count FROM inbox.release_claims(ARRAY['x'], ARRAY[$1::bigint], 3) count`,
+        [claims],
+      )
+    expect(await pagesEach(async () => expect(await lost()).toEqual([{ count: batch }]))).toBeLessThan(mostPages)
+    await claim()
+    const reap = () => db.query(`SELECT * FROM inbox.reap('x', 3)`)
+    expect(await pagesEach(async () => expect(await reap()).toHaveLength(batch))).toBeLessThan(mostPages)
+  })
+})

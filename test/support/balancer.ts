@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface Balancer extends AsyncDisposable {
+  readonly url: string
+}
+
+/**
+ * A small TCP balancer: each connection goes to the next of the targets that takes one. `targets` is asked for each connection and
+ * gives the ports that are up as far as is known.
+ */
+export async function startBalancer(targets: () => readonly number[]): Promise<Balancer> {
+  const sockets = new Set<Socket>()
+  let turn = 0
+
+  /** Tries one after the other; a client that nobody takes is cut off, as by a real one without health checks. */
+  function forward(client: Socket, ports: readonly number[]): void {
+    const [port, ...others] = ports
+    if (port === undefined || client.destroyed) return void client.destroy()
+    const server = connect({ port, host: '127.0.0.1' })
+    const tryNext = () => forward(client, others)
+    server.once('error', tryNext)
+    server.once('connect', () => {
+      server.off('error', tryNext)
+      sockets.add(server)
+      server.on('error', () => client.destroy())
+      server.on('close', () => {
+        sockets.delete(server)
+        client.destroy()
+      })
+      client.on('close', () => server.destroy())
+      client.pipe(server).pipe(client)
+    })
+  }
+
+  const listener = createServer((client) => {
+    sockets.add(client)
+    client.on('error', () => client.destroy()).on('close', () => sockets.delete(client))
+    const ports = targets()
+    const first = turn++ % Math.max(1, ports.length)
+    forward(client, [...ports.slice(first), ...ports.slice(0, first)])
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/webhooks`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      listener.close()
+      await once(listener, 'close')
+    },
+  }
+}

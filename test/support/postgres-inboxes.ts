@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { Client } from 'pg'
+import type { Clock } from '../../src/clock.ts'
+import type { Inbox } from '../../src/inbox/port.ts'
+import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
+import { openSchema } from '../../src/inbox/postgres/migrate.ts'
+import { closeGate, type Gate } from './postgres-gate.ts'
+import { startPostgres } from './postgres.ts'
+
+interface Options {
+  readonly clock: Clock
+}
+
+/** A `ConformanceHarness` of PostgreSQL, and what tests of its parts need. */
+export interface PostgresInboxes extends AsyncDisposable {
+  /** An empty database with the schema, for the caller alone until the end of the test file. */
+  createDatabase(): Promise<string>
+  /** An empty database without a schema. */
+  createBare(): Promise<string>
+  open(options: Options): Promise<Inbox>
+  reopen(closed: Inbox, options: Options): Promise<Inbox>
+  crash(live: Inbox, options: Options): Promise<Inbox>
+  gate(live: Inbox): Promise<{ step(): Promise<void> }>
+}
+
+/** A database with a user of its own for each time it is opened: so that the server can put one out as `kill -9` would. */
+interface Opened {
+  readonly database: string
+  readonly user: string
+}
+
+/**
+ * Inboxes in one PostgreSQL server: of its own, or the one that INBOX_TEST_POSTGRES names (as a superuser). Databases are copies of one
+ * with the schema; what tests have closed is emptied and used again.
+ */
+export async function startPostgresInboxes(): Promise<PostgresInboxes> {
+  await using stack = new AsyncDisposableStack()
+  const shared = process.env['INBOX_TEST_POSTGRES']
+  const own = shared === undefined ? stack.use(await startPostgres()) : undefined
+  const prefix = `t${randomBytes(4).toString('hex')}`
+  const rootUrl = shared ?? (await own!.createDatabase(`${prefix}_root`))
+  const root = new Client({ connectionString: rootUrl })
+  await root.connect()
+  const made: string[] = []
+  const users: string[] = []
+  stack.defer(async () => {
+    if (shared !== undefined) {
+      for (const name of made) await root.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      for (const user of users) await root.query(`DROP ROLE IF EXISTS ${user}`)
+    }
+    await root.end()
+  })
+
+  const template = await makeDatabase('template0')
+  await openSchema(urlOf(template), 'refuse')
+
+  async function makeDatabase(from: string): Promise<string> {
+    const name = `${prefix}_${made.length}`
+    await root.query(`CREATE DATABASE ${name} TEMPLATE ${from} ENCODING 'UTF8'`)
+    made.push(name)
+    return name
+  }
+
+  function urlOf(database: string, user?: string): string {
+    const url = new URL(rootUrl)
+    url.pathname = `/${database}`
+    if (user !== undefined) {
+      url.username = user
+      url.password = user
+    }
+    return url.href
+  }
+
+  const opened = new WeakMap<Inbox, Opened>()
+  const gates = new WeakMap<Inbox, Gate>()
+  /** Closed, and not opened again. */
+  const idle: Opened[] = []
+  const dead: Inbox[] = []
+  // Whatever could not be closed while the server was there is closed now.
+  stack.defer(async () => {
+    for (const inbox of dead) await inbox.close()
+  })
+
+  async function openOn(database: string, { clock }: Options): Promise<Inbox> {
+    const user = `${prefix}_u${users.length}`
+    await root.query(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${user}'`)
+    users.push(user)
+    const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, indexFilling: 'at reads' })
+    const mine = { database, user }
+    let closing: Promise<void> | undefined
+    const watched: Inbox = {
+      ...inbox,
+      close: () =>
+        (closing ??= inbox.close().then(() => {
+          if (!dead.includes(watched)) idle.push(mine)
+        })),
+    }
+    opened.set(watched, mine)
+    return watched
+  }
+
+  async function putOut(user: string): Promise<void> {
+    await root.query(`ALTER ROLE ${user} NOLOGIN`)
+    await root.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = $1`, [user])
+  }
+
+  const disposal = stack.move()
+  return {
+    createDatabase: async () => urlOf(await makeDatabase(template)),
+    createBare: async () => urlOf(await makeDatabase('template0')),
+    async open(options) {
+      const used = idle.shift()
+      if (used === undefined) return openOn(await makeDatabase(template), options)
+      await withClient(urlOf(used.database), empty)
+      return openOn(used.database, options)
+    },
+    async reopen(closed, options) {
+      const mine = opened.get(closed)
+      const at = idle.findIndex((one) => one === mine)
+      if (mine === undefined || at < 0) throw new Error('only what was opened here and is closed can be opened again')
+      idle.splice(at, 1)
+      return openOn(mine.database, options)
+    },
+    async crash(live, options) {
+      const mine = opened.get(live)
+      if (mine === undefined) throw new Error('only what was opened here can crash')
+      dead.push(live)
+      await putOut(mine.user)
+      await gates.get(live)?.open()
+      await withClient(urlOf(mine.database), (client) => reapAll(client, options.clock.now()))
+      return openOn(mine.database, options)
+    },
+    async gate(live) {
+      const mine = opened.get(live)
+      if (mine === undefined) throw new Error('only what was opened here can be kept waiting')
+      const gate = await closeGate(urlOf(mine.database))
+      gates.set(live, gate)
+      return gate
+    },
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  }
+}
+
+/** What the other replicas do once a dead one was silent for long enough. */
+async function reapAll(client: Client, now: number): Promise<void> {
+  await client.query(`DELETE FROM inbox.replica`)
+  const { rows } = await client.query<{ owner: string }>(`SELECT DISTINCT owner FROM inbox.run WHERE state = 3`)
+  for (const { owner } of rows) await client.query(`SELECT inbox.reap($1, $2)`, [owner, now])
+}
+
+async function empty(client: Client): Promise<void> {
+  const kept = ['lane', 'meta', 'kysely_migration', 'kysely_migration_lock']
+  const { rows } = await client.query<{ names: string }>(
+    `SELECT string_agg(format('inbox.%I', tablename), ', ') AS names FROM pg_tables WHERE schemaname = 'inbox' AND tablename <> ALL ($1)`,
+    [kept],
+  )
+  await client.query(`
+    TRUNCATE ${rows[0]?.names} RESTART IDENTITY;
+    INSERT INTO inbox.counter VALUES (0, 0);
+    DELETE FROM inbox.meta WHERE name <> 'oldest_program';
+    ALTER SEQUENCE inbox.run_id RESTART`)
+}
+
+async function withClient(url: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}

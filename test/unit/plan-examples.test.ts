@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { settingNames } from '../../src/config/settings.ts'
+
+const root = join(import.meta.dirname, '../..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+type Fields = Readonly<Record<string, unknown>>
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The documents of a file, each as what it says. */
+function documentsOf(file: string): readonly Fields[] {
+  return parseAllDocuments(read(file)).map((document) => {
+    expect(document.errors).toEqual([])
+    const value: unknown = document.toJS()
+    if (!isFields(value)) throw new Error(`${file}: expected a mapping`)
+    return value
+  })
+}
+
+/** What stands at a path of names and places in a list. */
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown> | undefined)?.[step], value)
+}
+
+/** Names of settings of this program, wherever they are set: `NAME: …` of compose, `name: NAME` of Kubernetes. */
+function settingsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(settingsIn)
+  if (!isFields(value)) return []
+  const own = Object.keys(value).filter((name) => name.startsWith('INBOX_'))
+  const named = value['name']
+  const env = typeof named === 'string' && named.startsWith('INBOX_') ? [named] : []
+  return [...own, ...env, ...Object.values(value).flatMap(settingsIn)]
+}
+
+const compose = 'docs/examples/compose-postgres.yaml'
+const kubernetes = 'docs/examples/kubernetes-postgres.yaml'
+
+describe.each([compose, kubernetes])('%s', (file) => {
+  test('sets only what the program knows, the database and the secrets among it', () => {
+    const names = documentsOf(file).flatMap(settingsIn)
+    const known: readonly string[] = settingNames
+    expect(names.filter((name) => !known.includes(name))).toEqual([])
+    expect(names).toEqual(
+      expect.arrayContaining(['INBOX_DATABASE_URL', 'INBOX_SECRETS_FILE', 'INBOX_ADMIN_TOKEN_FILE']),
+    )
+  })
+
+  test('holds no secret, and is shown in docs/scaling.md', () => {
+    expect(read(file)).not.toMatch(/postgres:\/\/\w+:(?!\$\{|password@)/)
+    expect(read('docs/scaling.md')).toContain(`(${file.replace('docs/', '')})`)
+  })
+})
+
+test('the compose file mounts the secrets it names, and stops the inbox no sooner than it needs', () => {
+  const [file] = documentsOf(compose)
+  const inbox = at(file, 'services', 'inbox')
+  expect(at(inbox, 'secrets')).toEqual(Object.keys(at(file, 'secrets') as object))
+  for (const name of ['INBOX_SECRETS_FILE', 'INBOX_ADMIN_TOKEN_FILE']) {
+    expect(at(inbox, 'environment', name)).toMatch(/^\/run\/secrets\/(webhook|admin)$/)
+  }
+  expect(at(inbox, 'stop_grace_period')).toBe('30s')
+  // A replica has no port of its own on the host: several would want the same.
+  expect(at(inbox, 'ports')).toBeUndefined()
+  const conf = String(at(file, 'configs', 'balancer', 'content'))
+  expect(conf).toContain('server inbox:8080 resolve;')
+  expect(conf).not.toContain('$')
+})
+
+test('the Deployment, its Service, autoscaler and disruption budget are about the same pods', () => {
+  const all = documentsOf(kubernetes)
+  const of = (kind: string) => all.find((document) => document['kind'] === kind)
+  expect(all.map(({ kind }) => kind)).toEqual([
+    'Deployment',
+    'Service',
+    'HorizontalPodAutoscaler',
+    'PodDisruptionBudget',
+  ])
+  const deployment = of('Deployment')
+  const labels = at(deployment, 'spec', 'template', 'metadata', 'labels')
+  expect(at(deployment, 'spec', 'selector', 'matchLabels')).toEqual(labels)
+  expect(at(of('Service'), 'spec', 'selector')).toEqual(labels)
+  expect(at(of('PodDisruptionBudget'), 'spec', 'selector', 'matchLabels')).toEqual(labels)
+  expect(at(of('HorizontalPodAutoscaler'), 'spec', 'scaleTargetRef', 'name')).toBe(at(deployment, 'metadata', 'name'))
+  // The number would be set back at each apply.
+  expect(at(deployment, 'spec', 'replicas')).toBeUndefined()
+  expect(at(of('HorizontalPodAutoscaler'), 'spec', 'minReplicas')).toBeGreaterThanOrEqual(2)
+  const container = at(deployment, 'spec', 'template', 'spec', 'containers', 0)
+  const ports = (at(container, 'ports') as readonly { name: string }[]).map(({ name }) => name)
+  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+    expect(ports).toContain(at(container, probe, 'httpGet', 'port'))
+    expect(at(container, probe, 'httpGet', 'path')).toBe(probe === 'readinessProbe' ? '/readyz' : '/healthz')
+  }
+  expect(at(of('Service'), 'spec', 'ports', 0, 'targetPort')).toBe('webhook')
+  // Its share of a core is what the autoscaler measures by.
+  expect(at(container, 'resources', 'requests', 'cpu')).toBeDefined()
+  const volumes = (at(deployment, 'spec', 'template', 'spec', 'volumes') as readonly { name: string }[]).map(
+    ({ name }) => name,
+  )
+  const mounts = (at(container, 'volumeMounts') as readonly { name: string }[]).map(({ name }) => name)
+  expect(mounts).toEqual(volumes)
+})
