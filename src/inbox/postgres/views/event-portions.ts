@@ -45,13 +45,15 @@ const firstWindow = 1_024
 export function createEventPortions(db: Rows, find: EventFinder | null) {
   const openEvents = createOpenEvents(db)
 
-  async function select({ filter, q }: Search, where: (parameter: Parameter) => string, limit: number) {
+  /** `source`: what is looked at, as a subquery. */
+  async function select({ filter, q }: Search, source: (parameter: Parameter) => string, limit: number) {
     const { text, values } = compose((parameter) => {
-      const conditions = [where(parameter), ...conditionsOf(filter, parameter)]
+      const looked = `(SELECT * FROM inbox.event WHERE ${source(parameter)}) e`
+      const conditions = ['true', ...conditionsOf(filter, parameter)]
       // Of a pruned event no word is known.
       if (q !== null) conditions.push('e.final_status IS NULL')
       const size = q === null ? 'NULL::integer' : '(SELECT length(b.raw) FROM inbox.body b WHERE b.seq = e.seq)'
-      return `SELECT ${eventColumns}, ${size} AS size FROM inbox.event e WHERE ${conditions.join(' AND ')}
+      return `SELECT ${eventColumns}, ${size} AS size FROM ${looked} WHERE ${conditions.join(' AND ')}
         ORDER BY e.seq DESC LIMIT ${parameter(limit)}::bigint`
     })
     return db.query<CandidateRow>(text, values)
@@ -65,7 +67,10 @@ export function createEventPortions(db: Rows, find: EventFinder | null) {
     for (let reached = below; reached > lowest;) {
       const from = Math.max(lowest, reached - window)
       const until = reached
-      const rows = await select(search, (p) => `e.seq < ${p(until)}::bigint AND e.seq >= ${p(from)}::bigint`, most)
+      // The limit has it read by the index whatever statistics say, also old ones that know the lowest numbers only.
+      const inWindow = (p: Parameter) =>
+        `seq < ${p(until)}::bigint AND seq >= ${p(from)}::bigint ORDER BY seq DESC LIMIT ${p(until - from)}::bigint`
+      const rows = await select(search, inWindow, most)
       reached = (rows.length === most ? rows.at(-1)?.seq : undefined) ?? from
       yield { rows, reached, hasWords: false }
       if (isFiltered) window = Math.min(window * 4, rowsPerStatement)
@@ -76,7 +81,7 @@ export function createEventPortions(db: Rows, find: EventFinder | null) {
   async function* ofSeqs(search: Search, seqs: readonly number[]): AsyncGenerator<Portion> {
     for (let at = 0; at < seqs.length; at += rowsWithWords) {
       const some = seqs.slice(at, at + rowsWithWords)
-      const rows = await select(search, (p) => `e.seq = ANY (${p(some)}::bigint[])`, some.length)
+      const rows = await select(search, (p) => `seq = ANY (${p(some)}::bigint[])`, some.length)
       yield { rows, reached: some.at(-1) ?? 1, hasWords: false }
     }
   }
@@ -105,8 +110,7 @@ export function createEventPortions(db: Rows, find: EventFinder | null) {
         return
       }
       const { seqs } = found
-      const rows =
-        seqs.length === 0 ? [] : await select(search, (p) => `e.seq = ANY (${p(seqs)}::bigint[])`, seqs.length)
+      const rows = seqs.length === 0 ? [] : await select(search, (p) => `seq = ANY (${p(seqs)}::bigint[])`, seqs.length)
       reached = found.reached
       yield { rows, reached, hasWords: true }
     }
