@@ -3,11 +3,14 @@ import type { Runner } from './dispatch/runner.ts'
 
 /** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
 export function followCluster(
-  cluster: Pick<ClusterPort, 'onState'>,
+  cluster: Pick<ClusterPort, 'alive' | 'onState'>,
   runner: Pick<Runner, 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
 ): void {
+  runner.shareRates(cluster.alive())
   cluster.onState((now, before) => {
-    if (now.replicas !== (before?.replicas ?? 1)) runner.shareRates(now.replicas)
+    if (now.replicas !== before?.replicas) runner.shareRates(now.replicas)
+    // What it has claimed and not begun may be somebody else's by now.
+    if (now.wasSilent) runner.recall(null)
     for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
       const concurrency = now.concurrencies.get(handler) ?? null
       if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))

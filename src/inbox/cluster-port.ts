@@ -32,11 +32,15 @@ export interface ClusterState {
   readonly concurrencies: ReadonlyMap<string, number>
   /** Whether any run is a suspect. */
   readonly hasSuspects: boolean
+  /** Whether this process was silent for so long that others may have taken its runs over. */
+  readonly wasSilent: boolean
 }
 
 export interface ClusterPort {
   readonly replicaId: string
   replicas(): Promise<readonly Replica[]>
+  /** How many are alive as far as is known, this one among them. */
+  alive(): number
   /** Called at each heartbeat, with what it was at the one before. */
   onState(listener: (now: ClusterState, before: ClusterState | null) => void): void
   /** What this process says of itself with each heartbeat. */

@@ -84,7 +84,7 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
     return {
       result: 'verified',
       ...named,
-      tables: await verify(source, target, (done) => onProgress(done, 'comparing')),
+      tables: await verify(source, target, there.isDone, (done) => onProgress(done, 'comparing')),
     }
   }
   if (before?.movedAt) {
@@ -106,7 +106,7 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   if (there.id === null) await target.begin(id, clock.now())
   await copy(source, target, (done) => onProgress(done * 0.6, 'copying'))
   await target.settle(source.counts(), source.meta())
-  const found = await verify(source, target, (done) => onProgress(0.6 + done * 0.4, 'comparing'))
+  const found = await verify(source, target, false, (done) => onProgress(0.6 + done * 0.4, 'comparing'))
   await target.finish(clock.now())
   await source.finish()
   return { result: 'moved', ...named, tables: found }
@@ -131,25 +131,30 @@ async function copy(source: Source, target: Target, onProgress: (done: number) =
 async function verify(
   source: Source,
   target: Target,
+  isDone: boolean,
   onProgress: (done: number) => void,
 ): Promise<MoveReport['tables']> {
   const reports = await verifyTables(source, target, createShare(source, onProgress).add)
   const wrong = reports.filter(({ difference }) => difference !== null)
-  if (wrong.length > 0) throw differs(source, target, wrong)
+  if (wrong.length > 0) throw differs(source, target, wrong, isDone)
   return reports.map(({ table, source: { rows, digest } }) => ({ table, rows, digest }))
 }
 
-function differs(source: Source, target: Target, wrong: readonly TableReport[]): InboxError {
+function differs(source: Source, target: Target, wrong: readonly TableReport[], isDone: boolean): InboxError {
   const lines = wrong.map(({ table, source: ours, target: theirs, difference }) => {
     const sides = `${ours.rows} rows ${ours.digest.slice(0, 12)} in the file, ${theirs.rows} rows ${theirs.digest.slice(0, 12)} there`
     return `${table}: ${difference ?? ''} (${sides})`
   })
   return new InboxError(
     'database_corrupt',
-    `${target.name} does not hold what ${source.file} does; it is not served. DROP SCHEMA inbox CASCADE there, and move again:\n  ` +
-      lines.join('\n  '),
+    `${target.name} does not hold what ${source.file} does${isDone ? ratherDone : ratherAgain}:\n  ${lines.join('\n  ')}`,
   )
 }
+
+const ratherAgain = '; it is not served. DROP SCHEMA inbox CASCADE there, and move again'
+const ratherDone =
+  ', of which it once held every row. If a replica has worked there since it was moved, that is as it should be, and there is nothing to do: ' +
+  'what is there is what counts'
 
 /** Which part of all rows was seen to. */
 function createShare(source: Source, onProgress: (done: number) => void) {

@@ -36,7 +36,8 @@ test(`three replicas lose, reorder and repeat nothing, whatever happens to them 
   // All at once: one of them makes the schema.
   await Promise.all(replicas.map((replica) => replica.start()))
   const up = new Set(replicas)
-  await using balancer = await startBalancer(() => [...up].map(({ url: own }) => Number(new URL(own).port)))
+  const portOf = (replica: Sidecar) => Number(new URL(replica.url).port)
+  await using balancer = await startBalancer(() => [...up].map(portOf))
   using client = new RecordingClient({ url: () => balancer.url })
   const load = new Load({ client, workers: 24, keys: 300, random: () => random.uniform() })
 
@@ -53,6 +54,8 @@ test(`three replicas lose, reorder and repeat nothing, whatever happens to them 
       const victim = pick()
       victim.signal('SIGSTOP')
       up.delete(victim)
+      // Who stands still answers nobody: no more than a balancer can know, and it does.
+      balancer.cut(portOf(victim))
       await wait(random.uniform() < 0.5 ? 500 : stoppedMs)
       victim.signal('SIGCONT')
       up.add(victim)

@@ -3,6 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface Balancer extends AsyncDisposable {
   readonly url: string
+  /** Ends all connections to a port, as one that has found its target dead. */
+  cut(port: number): void
 }
 
 /**
@@ -11,11 +13,12 @@ export interface Balancer extends AsyncDisposable {
  */
 export async function startBalancer(targets: () => readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>()
+  const ports = new WeakMap<Socket, number>()
   let turn = 0
 
   /** Tries one after the other; a client that nobody takes is cut off, as by a real one without health checks. */
-  function forward(client: Socket, ports: readonly number[]): void {
-    const [port, ...others] = ports
+  function forward(client: Socket, wanted: readonly number[]): void {
+    const [port, ...others] = wanted
     if (port === undefined || client.destroyed) return void client.destroy()
     const server = connect({ port, host: '127.0.0.1' })
     const tryNext = () => forward(client, others)
@@ -23,6 +26,7 @@ export async function startBalancer(targets: () => readonly number[]): Promise<B
     server.once('connect', () => {
       server.off('error', tryNext)
       sockets.add(server)
+      ports.set(server, port)
       server.on('error', () => client.destroy())
       server.on('close', () => {
         sockets.delete(server)
@@ -36,14 +40,17 @@ export async function startBalancer(targets: () => readonly number[]): Promise<B
   const listener = createServer((client) => {
     sockets.add(client)
     client.on('error', () => client.destroy()).on('close', () => sockets.delete(client))
-    const ports = targets()
-    const first = turn++ % Math.max(1, ports.length)
-    forward(client, [...ports.slice(first), ...ports.slice(0, first)])
+    const all = targets()
+    const first = turn++ % Math.max(1, all.length)
+    forward(client, [...all.slice(first), ...all.slice(0, first)])
   })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   return {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/webhooks`,
+    cut(port) {
+      for (const socket of sockets) if (ports.get(socket) === port) socket.destroy()
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       listener.close()

@@ -89,7 +89,7 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
 
   async function dropOpenRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
     await heed()
-    const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [handler])
+    const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [toStored(handler)])
     if (known === undefined) return null
     const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
     const { total } = await eachStep(noting, async () => async (trx) => {
@@ -113,7 +113,7 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
       act('handler.set', { handler, concurrency }, by, async (trx) => {
         const set = await trx.query(`UPDATE inbox.handler SET concurrency = $1 WHERE name = $2 RETURNING id`, [
           concurrency,
-          handler,
+          toStored(handler),
         ])
         return set.length === 1
       }),
@@ -155,7 +155,10 @@ async function pauseAll(trx: Rows, paused: boolean): Promise<boolean> {
 
 /** False if no handler of that name was ever registered. */
 async function pauseOne(trx: Rows, handler: string, paused: boolean): Promise<boolean> {
-  const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [paused, handler])
+  const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [
+    paused,
+    toStored(handler),
+  ])
   return set.length === 1
 }
 

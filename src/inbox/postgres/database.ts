@@ -119,7 +119,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     try {
       // In one message: what begins a transaction is not to be left without its limits. A client that stops holds nobody up for long.
       await client.query(
-        `BEGIN; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
         SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`,
       )
       const result = await work({ query: (text, values) => ask(client, text, values, statementMs + networkMs) })
@@ -159,11 +159,19 @@ async function ask<R>(
   values: readonly unknown[] = [],
   limitMs: number,
 ): Promise<R[]> {
-  const timer = setTimeout(() => cancelStatement(client), limitMs)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    cancelStatement(client)
+  }, limitMs)
   try {
     // `values` is copied, for the driver wants one of its own.
     const statement = { text, values: [...values], query_timeout: limitMs + networkMs }
-    return (await client.query(statement)).rows as R[]
+    const { rows } = await client.query(statement)
+    // The cancel is on its way, and would hit what comes next on this connection; and a commit that it cut short in its wait for a standby
+    // looks like any other.
+    if (isLate) throw new Error(`timeout exceeded: a statement took longer than ${limitMs} ms`)
+    return rows as R[]
   } finally {
     clearTimeout(timer)
   }

@@ -19,10 +19,10 @@ export function classifyFailure(thrown: unknown): Failure {
   const code = codeOf(thrown)
   if (again.has(code) || isFirstTwice(thrown)) return 'again'
   if (full.has(code)) return 'full'
-  // 08: connection; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
+  // 08: connection; 58: its disk; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
   // 28, 3D000: what could be opened at the start cannot be now: passwords and names change.
   if (
-    /^(08|28|57P|53)/.test(code) ||
+    /^(08|28|57P|58|53)/.test(code) ||
     code === '3D000' ||
     code === '57014' ||
     code === '25006' ||

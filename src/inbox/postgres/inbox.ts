@@ -86,12 +86,15 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const subscriptions = createSubscriptions({ db, clock })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
+  let beatenAt = performance.now()
   cluster.onBeat(async () => {
     await gaps.beat()
     await replays.refresh()
     jobs.poke()
     const before = state
-    const now = await readClusterState(db, cluster.alive())
+    const wasSilent = performance.now() - beatenAt > silentMs
+    beatenAt = performance.now()
+    const now = await readClusterState(db, { replicas: cluster.alive(), wasSilent })
     state = now
     for (const listener of stateListeners) listener(now, before)
   })
@@ -117,6 +120,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     ...index.views,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
+    alive: () => cluster.alive(),
     onState: (listener) => void stateListeners.push(listener),
     tellLoad: (load) => cluster.tellLoad(load),
     async accept(batch) {

@@ -4,10 +4,14 @@ import type { Rows } from './database.ts'
 import type { KnownClaim } from './leases.ts'
 import { toStored } from './text.ts'
 
-/** A backend whose client is gone ends what it was doing, so that what a claim took may show up later: no longer than this. */
-const lateMs = 30_000
-/** How often they are looked for meanwhile. */
-const lookMs = 1_000
+/**
+ * A backend whose client is gone ends what it was doing, so that what a claim took may show up later: at once as a rule, but after a disk
+ * or a machine stood still for as long as that took.
+ */
+const lateMs = 3_600_000
+const soonMs = 30_000
+/** How often they are looked for: soon after, and later. */
+const lookMs = { soon: 1_000, later: 30_000 } as const
 
 /** Claims whose runs, if they got any, belong to nobody: they are given back, uncharged. */
 export interface LostClaims {
@@ -23,6 +27,7 @@ export interface LostClaims {
 export function createLostClaims(rows: Rows, clock: Clock): LostClaims {
   const lost = new Map<KnownClaim, number>()
   let nextLookAt = -Infinity
+  let lookedAt = -Infinity
 
   function add(claims: readonly KnownClaim[], until: number): void {
     for (const claim of claims) lost.set(claim, until)
@@ -38,14 +43,16 @@ export function createLostClaims(rows: Rows, clock: Clock): LostClaims {
     async giveBack() {
       const now = clock.now()
       // Also where the clock was set back.
-      if (lost.size === 0 || (now < nextLookAt && now > nextLookAt - lookMs)) return
+      if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return
       const given = [...lost]
       await rows.query('SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint)', [
         textArray(given.map(([{ owner }]) => toStored(owner))),
         bigintArray(given.map(([{ id }]) => id)),
         now,
       ])
-      nextLookAt = now + lookMs
+      const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
+      lookedAt = now
+      nextLookAt = now + (isSoon ? lookMs.soon : lookMs.later)
       for (const [claim, until] of given) if (now >= until) lost.delete(claim)
     },
   }

@@ -101,9 +101,11 @@ async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: 
 
 /** The migrations that a database has, once it is clear that it can be served. */
 async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<string[]> {
-  const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean }>`
+  const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean; isolation: string }>`
     SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
-      pg_is_in_recovery() AS standby, to_regclass('inbox.kysely_migration') IS NOT NULL AS made`.execute(db)
+      current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS standby, to_regclass('inbox.kysely_migration') IS NOT NULL AS made`.execute(
+    db,
+  )
   const [server] = rows
   if (server === undefined) throw new InboxError('store_unavailable', `${name} answers nothing`)
   const version = majorOf(server.version)
@@ -114,6 +116,13 @@ async function lookAt(db: Kysely<unknown>, name: string, known: readonly Numbere
     throw new InboxError(
       'config_invalid',
       `${name} has the encoding ${server.encoding}: expected UTF8; make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+    )
+  }
+  if (server.isolation !== 'read committed') {
+    throw new InboxError(
+      'config_invalid',
+      `${name} has default_transaction_isolation = '${server.isolation}' for this user: expected 'read committed'; change it with ALTER ROLE … SET ` +
+        'or ALTER DATABASE … SET',
     )
   }
   if (server.standby)

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { messageOf } from '../../errors.ts'
 import { safeText } from '../../log.ts'
 import type { Rows } from './database.ts'
 
@@ -62,7 +63,8 @@ export function createReaper({ db, clock, silentMs, onWarning, onReaped }: Reape
       }
       for (const owner of owners) {
         const { at = now } = since.get(replicaOf(owner)) ?? {}
-        if (now - at >= silentMs) await reap(owner)
+        // What keeps one from being seen to keeps no other one, and is no fault of this replica: it is tried again at the next beat.
+        if (now - at >= silentMs) await reap(owner).catch((error: unknown) => onWarning(notReaped(owner, error)))
       }
     },
     forget() {
@@ -72,6 +74,10 @@ export function createReaper({ db, clock, silentMs, onWarning, onReaped }: Reape
       for (const owner of await ownersOf(db)) if (replicaOf(owner) === replicaId) await reap(owner)
     },
   }
+}
+
+function notReaped(owner: string, error: unknown): string {
+  return `runs of the replica ${safeText(replicaOf(owner))}, which is gone, could not be taken from it: ${messageOf(error)}`
 }
 
 function replicaOf(owner: string): string {

@@ -63,7 +63,7 @@ const keptMs = 3_600_000
 const listed = `
   SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS started_at, (extract(epoch FROM beat_at) * 1000)::bigint AS beat_at,
     beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS is_alive, load
-  FROM inbox.replica ORDER BY replica.started_at, id`
+  FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
 
 /** Says that this process is there, from now on every fifth of `silentMs`. Throws as `db.query` if that cannot be said. */
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
@@ -85,7 +85,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
        ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp(), load = excluded.load`,
       [id, version, JSON.stringify({ ...processLoad(), ...moreLoad() })],
     )
-    const beats = await db.query<Beat>(listed, [silentMs])
+    const beats = await db.query<Beat>(listed, [silentMs, keptMs / 1_000])
     beatenAt = performance.now()
     const living = beats.filter((beat) => beat.is_alive || beat.id === id)
     leads = living[0]?.id === id
@@ -123,7 +123,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     isLeader: () => leads && performance.now() - beatenAt < silentMs,
     alive: () => alive,
     async replicas() {
-      const beats = await db.query<Beat>(listed, [silentMs])
+      const beats = await db.query<Beat>(listed, [silentMs, keptMs / 1_000])
       const leader = beats.find((one) => one.is_alive)?.id
       return beats.map((one) => ({
         id: one.id,
