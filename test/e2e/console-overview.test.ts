@@ -217,4 +217,13 @@ describe.skipIf(!hasBrowser)('the overview of the console (needs Chromium: set C
     expect(await page.locator('main a[href^="#/"]').count()).toBeGreaterThan(4)
     expect(await page.locator('main a:not([href^="#/"])').count()).toBe(0)
   })
+
+  test('it is there in a browser whose language is none, as that of Chromium under LANG=C', async () => {
+    const page = await console.visit('/')
+    const cannot = `Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })`
+    await page.addInitScript(cannot)
+    await page.reload()
+    expect(await page.evaluate(() => Intl.getCanonicalLocales(navigator.language))).toEqual(['en-US'])
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
 })

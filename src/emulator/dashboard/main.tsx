@@ -1,3 +1,4 @@
+import '../../ui/valid-language.ts'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { UiProvider } from '../../ui/ui-provider.tsx'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { ladderMs, outlookAfter, type Span } from '../../ladder.ts'
+import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
 import type { Acknowledged, GapRecord } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
@@ -29,15 +30,7 @@ export interface Gaps {
   acknowledge(by?: string): Promise<Acknowledged>
 }
 
-/** A process is replaced in less. */
-const shortestGapMs = 1_000
-/** A replica that is at work says so more often by far. */
-const longestSilenceMs = 60_000
-const mostKept = 1_000
 const mostListed = 20
-/** So many of the last gaps, not longer ago than this, are watched for events that come after all; those with lost ones first. */
-const mostWatched = 20
-const watchedMs = 30 * 24 * 3_600_000
 
 interface WatchedGap extends Span {
   readonly id: number

@@ -1,16 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import { ladderMs, outlookAfter, type Span } from '../../ladder.ts'
+import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
 import type { Acknowledged, GapRecord } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'
-
-/** A process is replaced in less. */
-const shortestGapMs = 1_000
-/** A process that is at work says so more often by far. */
-const longestSilenceMs = 60_000
-const mostKept = 1_000
-/** So many of the last gaps, not longer ago than this, are watched for events that come after all; those with lost ones first. */
-const mostWatched = 20
-const watchedMs = 30 * 24 * 3_600_000
 
 interface WatchedGap extends GapRow {
   arrived: number

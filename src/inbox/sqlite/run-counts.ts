@@ -1,25 +1,8 @@
 import type { Database } from 'better-sqlite3'
+import { noCounts, type CountsByHandler, type HandlerCounts } from '../handler-counts.ts'
 import { runStates, type RunCounts } from '../port.ts'
 import { createBudget } from './budget.ts'
 import { state } from './statements.ts'
-
-export interface HandlerCounts extends RunCounts {
-  /** The id of its oldest run that is open and no dead letter; Infinity: there is none. */
-  readonly oldestRun: number
-}
-
-/** By the id of the handler. */
-export type CountsByHandler = ReadonlyMap<number, HandlerCounts>
-
-export const noCounts: HandlerCounts = {
-  waiting: 0,
-  ready: 0,
-  suspect: 0,
-  running: 0,
-  held: 0,
-  dead: 0,
-  oldestRun: Infinity,
-}
 
 type OpenRow = [id: number, key: string, state: number]
 type Counts = { -readonly [K in keyof HandlerCounts]: HandlerCounts[K] }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { HandlerStats, InboxStats, RunCounts } from '../port.ts'
-import { createRunCounts, noCounts, type CountsByHandler } from './run-counts.ts'
+import { noCounts, type CountsByHandler } from '../handler-counts.ts'
+import { createRunCounts } from './run-counts.ts'
 
 type HandlerRow = Omit<HandlerStats, 'paused' | keyof RunCounts> & { readonly id: number; readonly paused: number }
 

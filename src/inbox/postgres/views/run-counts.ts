@@ -1,26 +1,9 @@
+import { noCounts, type CountsByHandler, type HandlerCounts } from '../../handler-counts.ts'
 import { runStates, type RunCounts } from '../../port.ts'
 import type { Rows } from '../database.ts'
 import { state } from '../progress.ts'
 import { createKept } from './kept.ts'
 import type { CountLimits } from './table-count.ts'
-
-export interface HandlerCounts extends RunCounts {
-  /** The id of its oldest run that is open and no dead letter; Infinity: there is none. */
-  readonly oldestRun: number
-}
-
-/** By the id of the handler. */
-export type CountsByHandler = ReadonlyMap<number, HandlerCounts>
-
-export const noCounts: HandlerCounts = {
-  waiting: 0,
-  ready: 0,
-  suspect: 0,
-  running: 0,
-  held: 0,
-  dead: 0,
-  oldestRun: Infinity,
-}
 
 interface CountRow {
   readonly handlerId: number

@@ -1,7 +1,8 @@
 import type { HandlerStats, InboxStats, RunCounts } from '../../port.ts'
 import type { Rows } from '../database.ts'
 import { fromStored } from '../text.ts'
-import { createRunCounts, noCounts } from './run-counts.ts'
+import { noCounts } from '../../handler-counts.ts'
+import { createRunCounts } from './run-counts.ts'
 import { createTableCount } from './table-count.ts'
 
 interface WholeRow {
