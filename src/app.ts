@@ -101,6 +101,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     options.onFailure(error)
   })
 
+  const isLeader = () => cluster?.isLeader() ?? true
   const { database, diskReserveBytes: reserveBytes } = config
   const disk = await createDiskGuard({ database, reserveBytes, clock, log })
   opened.defer(() => disk.close())
@@ -108,6 +109,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     days: config.retention.days,
     maxBytes: config.retention.maxBytes,
+    isLeader,
     clock,
     log,
   })
@@ -177,6 +179,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     consoleUrl: config.consoleUrl ?? null,
     // Where the sender counts what it sent, nothing else is to be stored.
     storesEvents: options.hasSender !== true,
+    tellsOfStore: isLeader,
   })
   opened.defer(() => watch.close())
   const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { withDatabaseUrl } from './config/database-file.ts'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './config/credentials.ts'
 import { parseSettings } from './config/parse.ts'
 import { settings, type SettingValues } from './config/settings.ts'
@@ -93,7 +94,7 @@ export function processEnvironment(): NodeJS.ProcessEnv {
  * @throws InboxError `config_invalid` that lists every problem on a line of its own, never with the value of a secret
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const given = await collectSettings(options)
+  const given = await withDatabaseUrl(await collectSettings(options), options.cwd)
   const { values, problems: mistakes } = parseSettings(given.values)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({

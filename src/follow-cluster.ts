@@ -4,7 +4,7 @@ import type { Runner } from './dispatch/runner.ts'
 /** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
 export function followCluster(
   cluster: Pick<ClusterPort, 'alive' | 'onState'>,
-  runner: Pick<Runner, 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
+  runner: Pick<Runner, 'handlers' | 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
 ): void {
   runner.shareRates(cluster.alive())
   cluster.onState((now, before) => {
@@ -18,6 +18,7 @@ export function followCluster(
     }
     if (now.isAllPaused && before?.isAllPaused === false) runner.recall(null)
     for (const handler of now.paused) if (before?.paused.has(handler) === false) runner.recall(handler)
-    if (now.hasSuspects) runner.lookForSuspects()
+    // A look counts all that is open: so not for those that wait for somebody, or that none of the handlers here is for.
+    if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })
 }

@@ -9,6 +9,8 @@ export interface RetentionOptions {
   readonly days: number
   /** Beyond this size of the database those of the oldest go earlier. */
   readonly maxBytes: number | undefined
+  /** Whether it falls to this process, of those that share the inbox. Default: always. */
+  readonly isLeader?: () => boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -17,12 +19,18 @@ const dayMs = 24 * 3_600_000
 const everyMs = 60_000
 
 /** Prunes now and then, as long as it is not closed. */
-export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionOptions): { close(): void } {
+export function startRetention(options: RetentionOptions): { close(): void } {
+  const { inbox, days, maxBytes, isLeader = () => true, clock, log } = options
   let timer: Timer | undefined
   let isClosed = false
   let wasTooLarge = false
 
   async function prune(): Promise<void> {
+    if (isLeader()) await pruneOnce()
+    if (!isClosed) timer = clock.after(everyMs, () => void prune())
+  }
+
+  async function pruneOnce(): Promise<void> {
     try {
       const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
       const { events, quarantined, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
@@ -35,7 +43,6 @@ export function startRetention({ inbox, days, maxBytes, clock, log }: RetentionO
     } catch (error) {
       if (!isClosed) log.warn({ error: messageOf(error) }, 'old events could not be pruned; trying again')
     }
-    if (!isClosed) timer = clock.after(everyMs, () => void prune())
   }
 
   if (days > 0 || maxBytes !== undefined) timer = clock.after(everyMs, () => void prune())

@@ -40,6 +40,8 @@ export const counts = {
   soakRestMs: long ? 3_000 : 0,
   /** Random walks through the port, on PostgreSQL. */
   postgresWalks: long ? 200 : 15,
+  /** Times that a replica comes, goes, is silent or accepts, while some have a handler that others have not. */
+  rollingSteps: long ? 400 : 40,
   /** Events that three replicas take while they and their database are killed, stopped and cut off. */
   clusterEvents: long ? 100_000 : 5_000,
   /** Items that wait for a sink whose breaker is open. */

@@ -4,6 +4,7 @@ import { access } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import { processEnvironment } from '../config.ts'
+import { withDatabaseUrl } from '../config/database-file.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings } from '../config/sources.ts'
 import { InboxError, messageOf } from '../errors.ts'
@@ -99,10 +100,11 @@ async function restore(file: string, options: BackupOptions): Promise<void> {
 async function databaseFile({ config }: BackupOptions): Promise<string> {
   const cwd = process.cwd()
   const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
-  const { values: given } = await collectSettings(sources)
-  const { INBOX_DATABASE_URL } = given
+  const given = await withDatabaseUrl(await collectSettings(sources), cwd)
+  const { INBOX_DATABASE_URL } = given.values
   const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
-  if (problems.length > 0) throw new InboxError('config_invalid', problems.join('\n  '))
+  const all = [...given.problems, ...problems]
+  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
   const { INBOX_DATABASE_URL: database } = values
   if (database.kind === 'postgres') {
     throw new InboxError(

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { processEnvironment } from '../config.ts'
+import { withDatabaseUrl } from '../config/database-file.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
@@ -64,7 +65,7 @@ async function migrateFile(file: string): Promise<MigratedFile> {
 async function databaseSetting({ config }: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {
   const cwd = process.cwd()
   const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
-  const given = await collectSettings(sources)
+  const given = await withDatabaseUrl(await collectSettings(sources), cwd)
   const { INBOX_DATABASE_URL } = given.values
   const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
   const all = [...given.problems, ...problems]

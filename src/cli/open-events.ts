@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { adminTokenFile } from '../admin/token-file.ts'
 import { systemClock } from '../clock.ts'
 import { createEventAccess, type EventAccess } from '../admin/views.ts'
+import { withDatabaseUrl } from '../config/database-file.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
@@ -63,7 +64,7 @@ const needed = [
 
 /** Only the settings that matter here: a command on events needs no webhook secret. */
 async function readSettings(options: OpenEventsOptions) {
-  const given = await collectSettings(options)
+  const given = await withDatabaseUrl(await collectSettings(options), options.cwd)
   const picked: Partial<Record<keyof GivenSettings['values'], unknown>> = {}
   for (const name of needed) if (name in given.values) picked[name] = given.values[name]
   const { values, problems } = parseSettings(picked)

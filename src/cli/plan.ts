@@ -1,21 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { createRandomStream } from '../emulator/random.ts'
+import type { Demand } from '../plan/demand.ts'
 import { inputs } from '../plan/inputs.ts'
 import { planCapacity } from '../plan/model.ts'
 import { simulatePlan } from '../plan/simulate.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderPlan, renderSimulation } from './plan-text.ts'
 
-interface PlanOptions extends OutputOptions {
-  readonly eventsPerDay: number
+interface PlanOptions extends OutputOptions, Omit<Demand, 'retentionDays'> {
   readonly retention: number
-  readonly bodyBytes: number
-  readonly handlers: number
-  readonly peak: number
-  readonly keys: number
-  readonly replicas: number
-  readonly fsyncMs: number
-  readonly handlerMs: number
   readonly simulate?: boolean
   readonly seed: string
 }

@@ -21,7 +21,7 @@ const settingsOf: Readonly<Record<string, readonly SettingName[]>> = {
   'admin host names': ['INBOX_ADMIN_HOSTS'],
   'admin token': ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
   'viewer token': ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
-  database: ['INBOX_DATABASE_URL', 'INBOX_MIGRATE'],
+  database: ['INBOX_DATABASE_URL', 'INBOX_DATABASE_URL_FILE', 'INBOX_MIGRATE'],
   handlers: ['INBOX_HANDLERS'],
   'console address': ['INBOX_CONSOLE_URL'],
   'registered for': ['INBOX_SUBSCRIBE'],
@@ -44,6 +44,7 @@ const secretFiles: ReadonlySet<SettingName> = new Set<SettingName>([
   'INBOX_SECRETS_FILE',
   'INBOX_ADMIN_TOKEN_FILE',
   'INBOX_ADMIN_VIEWER_TOKEN_FILE',
+  'INBOX_DATABASE_URL_FILE',
 ])
 const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token', 'viewer token'])
 

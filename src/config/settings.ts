@@ -98,6 +98,11 @@ export const settings = {
     'sqlite:<path of a file>, postgres://user:password@host:5432/name or memory:',
     'sqlite:./data/inbox.db',
   ),
+  INBOX_DATABASE_URL_FILE: setting(
+    filePath.optional(),
+    'the path of a file that holds the URL of the database',
+    '/run/secrets/database-url',
+  ),
   INBOX_MIGRATE: setting(z.enum(['auto', 'refuse']).prefault('refuse'), 'auto or refuse', 'auto'),
   INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
   INBOX_FORWARD_URL: secretSetting(

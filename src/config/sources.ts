@@ -32,6 +32,7 @@ const pairs: readonly (readonly [SettingName, SettingName])[] = [
   ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
   ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
   ['INBOX_API_KEY', 'INBOX_API_KEY_FILE'],
+  ['INBOX_DATABASE_URL', 'INBOX_DATABASE_URL_FILE'],
 ]
 
 /** What is more than a line goes by a short name in the config file. */

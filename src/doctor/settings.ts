@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadConfig, type Config } from '../config.ts'
+import { withDatabaseUrl } from '../config/database-file.ts'
 import { loadCredentials, type Credentials } from '../config/credentials.ts'
 import { parseSettings } from '../config/parse.ts'
 import type { SettingValues } from '../config/settings.ts'
@@ -29,7 +30,7 @@ export interface ExaminedSettings {
 /** Reads the settings as `serve` does, and goes on where that stops. */
 export async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings> {
   const at = (path: string) => resolve(sources.cwd, path)
-  const given = await collectSettings(sources)
+  const given = await withDatabaseUrl(await collectSettings(sources), sources.cwd)
   const { values } = parseSettings(given.values)
   const credentials = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
   const { INBOX_DATABASE_URL: setting } = values

@@ -13,8 +13,8 @@ export interface WarningLedger extends Before {
   update(found: readonly Found[], now: number, isPartial: boolean): void
   /** Those that were found the last time, most urgent first. */
   current(): readonly Warning[]
-  /** Tells what is to be told now. */
-  tellWith(tell: Tell, now: number): void
+  /** Tells what is to be told now, of the codes that this process is to tell of. What was told of others is for their tellers to know. */
+  tellWith(tell: Tell, now: number, isMine: (code: string) => boolean): void
 }
 
 /** What comes back within this time had not gone. */
@@ -79,8 +79,13 @@ export function createLedger(): WarningLedger {
         .filter(({ isOn }) => isOn)
         .map(({ warning }) => warning)
         .toSorted(byUrgency),
-    tellWith(tell, now) {
+    tellWith(tell, now, isMine) {
       for (const [key, entry] of entries) {
+        if (!isMine(entry.warning.code)) {
+          entry.told = null
+          entry.tried = null
+          continue
+        }
         const turn = nextTurn(entry, now)
         if (turn === null) continue
         const at = entry.told?.at ?? now

@@ -18,6 +18,9 @@ export const processCodes: ReadonlySet<string> = new Set([
   'disk_low',
 ])
 
+/** Codes of warnings that are about one process, also where several share the store. The others are about the store. */
+export const ownCodes: ReadonlySet<string> = new Set([...processCodes, 'sink_shut', 'secret_gone_in_use'])
+
 /**
  * What the facts give reason to warn of, most urgent first. `before` is what was found the last time: a warning that is on ends at
  * another threshold than the one it began at. Without `stored` only what can be told without the store. Pure.

@@ -4,12 +4,12 @@ import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
 import type { ProcessFacts, ShutSink, StoredFacts } from './facts.ts'
 import { gatherStored } from './gather.ts'
-import { createLedger } from './ledger.ts'
+import { createLedger, type Tell } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
 import { createNotifier } from './notifier.ts'
 import type { Turn } from './own-events.ts'
 import type { HealthWatch, Silence, Warning } from './port.ts'
-import { findWarnings } from './warnings.ts'
+import { findWarnings, ownCodes } from './warnings.ts'
 
 export interface HealthWatchOptions {
   readonly inbox: Inbox
@@ -29,6 +29,8 @@ export interface HealthWatchOptions {
   readonly consoleUrl: string | null
   /** Whether it is told by events of the inbox's own, too; otherwise by the log alone. Default true. */
   readonly storesEvents?: boolean
+  /** Whether it falls to this process to tell of what is about the store, where several share it. Default: always. */
+  readonly tellsOfStore?: () => boolean
 }
 
 const lookMs = 10_000
@@ -46,6 +48,8 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   const notifier = createNotifier(options)
   let silences: readonly Silence[] = []
   let isRestored = false
+  /** Whether this process tells of the store, and knows what was told of it. */
+  let tellsOfStore = false
   let looks = 0
   let isClosed = false
   let isUnreadable = false
@@ -72,9 +76,14 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   async function storedFacts(): Promise<StoredFacts | null> {
     try {
       const found = await gatherStored(inbox, clock.now(), silences)
+      const isMine = options.tellsOfStore?.() ?? true
       // What the last process told comes first, or it would be told again.
-      if (!isRestored) ledger.restore(await notifier.open(), clock.now())
+      if (!isRestored || (isMine && !tellsOfStore)) {
+        const told = await notifier.open()
+        ledger.restore(isRestored ? told.filter(({ warning }) => !ownCodes.has(warning.code)) : told, clock.now())
+      }
       isRestored = true
+      tellsOfStore = isMine
       isUnreadable = false
       return found
     } catch (error) {
@@ -93,10 +102,11 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
     ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
     // Before it is known what was told already, it would be told again; and a start is no time for alarms.
     if (++looks === 1 || !isRestored) return
-    ledger.tellWith((told, turn, isFirst) => {
+    const tell: Tell = (told, turn, isFirst) => {
       if (isFirst) write(told.warning, turn)
       return options.storesEvents === false || notifier.tell(told, turn)
-    }, facts.now)
+    }
+    ledger.tellWith(tell, facts.now, (code) => tellsOfStore || ownCodes.has(code))
     await notifier.flush()
   }
 

@@ -1,7 +1,7 @@
 /**
  * What an inbox has besides that several processes share. Words:
  *   replica    one of the processes that share a database
- *   leader     the replica that does what one has to do: replays, backfills, the index
+ *   leader     the replica that does what one has to do: retention, the index, warnings of what is shared
  */
 
 /** A process that shares the inbox. */
@@ -30,8 +30,8 @@ export interface ClusterState {
   readonly isAllPaused: boolean
   /** How many runs of a handler may run at once, where somebody set that. */
   readonly concurrencies: ReadonlyMap<string, number>
-  /** Whether any run is a suspect. */
-  readonly hasSuspects: boolean
+  /** Handlers that have suspects, but for paused ones. */
+  readonly suspects: ReadonlySet<string>
   /** Whether this process was silent for so long that others may have taken its runs over. */
   readonly wasSilent: boolean
 }
@@ -43,6 +43,6 @@ export interface ClusterPort {
   alive(): number
   /** Called at each heartbeat, with what it was at the one before. */
   onState(listener: (now: ClusterState, before: ClusterState | null) => void): void
-  /** What this process says of itself with each heartbeat. */
-  tellLoad(load: () => Readonly<Record<string, number>>): void
+  /** Whether this process is the one that does what one has to do. Two may be for a moment. */
+  isLeader(): boolean
 }

@@ -1,3 +1,8 @@
+import type { RunError } from './port.ts'
+
+/** What is said of a dead letter of which no attempt tells an error. */
+export const unknownError: RunError = { name: 'unknown', message: 'no error was recorded' }
+
 /** What numbers and addresses in the text of an error become, so that errors which differ in nothing else are of one group. */
 const changing = /0x[0-9a-f]{6,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[1-9A-HJ-NP-Za-km-z]{32,88}|\d+(?:\.\d+)?/gi
 const longest = 200

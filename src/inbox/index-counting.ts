@@ -4,6 +4,18 @@ import { mostKinds, otherKinds } from './index-limits.ts'
 import type { DriftRecord, KnownWallet, SecretUse } from './index-port.ts'
 import { ownLabel } from './port.ts'
 
+/** An event as it is stored, to be read for the index. */
+export interface EventToIndex {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly key: string | null
+  readonly receivedAt: number
+  readonly secretLabel: string
+  /** Null where it was pruned. */
+  readonly raw: Buffer | null
+}
+
 /** An event as it is counted. */
 export interface CountedEvent {
   readonly seq: number

@@ -4,7 +4,7 @@ import { TokenBucket } from '../token-bucket.ts'
 /** What one step of a replay or a backfill did. */
 export interface StepResult {
   readonly created: number
-  /** `more`: call again. `waits`: for runs to be worked off. `ended`: there is nothing left to do. */
+  /** `more`: call again. `waits`: for runs to be worked off, or for events to come. `ended`: there is nothing left to do. */
   readonly next: 'more' | 'waits' | 'ended'
 }
 
@@ -23,9 +23,9 @@ export const mostAhead = 1_000
 
 /** Runs created in one transaction: few, because acknowledgements wait for it. */
 const mostPerStep = 200
-/** For runs to be worked off before more are created; longer and longer while none are. */
+/** For runs to be worked off before more are created, or for events to come; longer and longer while nothing happens. */
 const waitMs = 20
-const longestWaitMs = 500
+const longestWaitMs = 250
 const failedWaitMs = 1_000
 
 /** Keeps replays and backfills going, one small transaction after the other, as long as there are any. */

@@ -103,7 +103,11 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   await target.refuseServed()
   const id = before?.id ?? randomInt(1, 2 ** 47)
   if (before === null) await source.begin(id)
-  if (there.id === null) await target.begin(id, clock.now())
+  if (there.id === null) {
+    await target.begin(id, clock.now())
+    // One that started meanwhile has not seen that.
+    await target.refuseServed()
+  }
   await copy(source, target, (done) => onProgress(done * 0.6, 'copying'))
   await target.settle(source.counts(), source.meta())
   const found = await verify(source, target, false, (done) => onProgress(0.6 + done * 0.4, 'comparing'))

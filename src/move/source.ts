@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { openReaderConnection, openWriterConnection } from '../inbox/sqlite/connection.ts'
+import { createErrorGroups } from '../inbox/sqlite/error-groups.ts'
 import { toOpenError } from '../inbox/sqlite/failure.ts'
 import { lockDatabase, type DatabaseLock } from '../inbox/sqlite/lock.ts'
 import { lookAtDatabase, newestSchema } from '../inbox/sqlite/look.ts'
 import { migrations, refuseNewer } from '../inbox/sqlite/migrate.ts'
 import { readMoveMarks, writeMoveMarks, type MoveMarks } from '../inbox/sqlite/moved.ts'
 import { openFileStore } from '../inbox/sqlite/open.ts'
+import { state } from '../inbox/sqlite/statements.ts'
 import { firstKey, killedMeta, movedMeta, quoted, type Key, type MovedTable, type Row } from './tables.ts'
 
 /** How far the inbox has counted, so that no number is given again. */
@@ -103,7 +105,7 @@ export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): So
         bytes += sizeOf(row)
         if (bytes >= mostBytes) break
       }
-      return found
+      return table.name === 'run' ? found.map(withErrorGroup(db)) : found
     },
     count: ({ name }) => number(`SELECT count(*) FROM "${name}"`),
     meta: () =>
@@ -156,6 +158,15 @@ function checkSchema(file: string): void {
     `${file} has the schema ${schema}, and only one with ${newestSchema} can be moved: run \`onchain-inbox migrate\` with ` +
       `INBOX_DATABASE_URL=sqlite:${file} before`,
   )
+}
+
+/** What died before groups of errors were stored has to be found by them, too. */
+function withErrorGroup(db: Parameters<typeof createErrorGroups>[0]): (run: Row) => Row {
+  const groupOf = createErrorGroups(db)
+  return (run) => {
+    const isDead = run['state'] === state.held || run['state'] === state.dead
+    return isDead && run['error_group'] === null ? { ...run, error_group: groupOf(Number(run['id'])) } : run
+  }
 }
 
 function withFlags(table: MovedTable, row: Row): Row {

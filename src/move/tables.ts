@@ -20,41 +20,29 @@ export type Key = readonly (number | string)[]
 
 /** Every table that is moved, row by row, ids and all; but for `meta`, of which some rows are of the file alone. */
 export const tables: readonly MovedTable[] = [
-  { name: 'header_set', key: ['id'], identity: 'id', columns: { id: 'integer', headers: 'text' } },
-  {
-    name: 'handler',
-    key: ['id'],
-    identity: 'id',
-    columns: {
-      id: 'integer',
-      name: 'text',
-      paused: 'flag',
-      concurrency: 'integer',
-      holds: 'flag',
-      superseded: 'integer',
-      backfill_seq: 'integer',
-      backfill_from: 'integer',
-    },
-  },
-  {
-    name: 'replay',
-    key: ['id'],
-    identity: 'id',
-    columns: {
-      id: 'integer',
-      filter: 'text',
-      per_second: 'real',
-      new_keys: 'flag',
-      state: 'integer',
-      created_at: 'integer',
-      ended_at: 'integer',
-      next_seq: 'integer',
-      last_seq: 'integer',
-      events: 'integer',
-      runs: 'integer',
-      skipped: 'integer',
-    },
-  },
+  counted('header_set', { headers: 'text' }),
+  counted('handler', {
+    name: 'text',
+    paused: 'flag',
+    concurrency: 'integer',
+    holds: 'flag',
+    superseded: 'integer',
+    backfill_seq: 'integer',
+    backfill_from: 'integer',
+  }),
+  counted('replay', {
+    filter: 'text',
+    per_second: 'real',
+    new_keys: 'flag',
+    state: 'integer',
+    created_at: 'integer',
+    ended_at: 'integer',
+    next_seq: 'integer',
+    last_seq: 'integer',
+    events: 'integer',
+    runs: 'integer',
+    skipped: 'integer',
+  }),
   {
     name: 'event',
     key: ['seq'],
@@ -137,51 +125,39 @@ export const tables: readonly MovedTable[] = [
     key: ['handler_id', 'key'],
     columns: { handler_id: 'integer', key: 'text', value: 'text', version: 'integer', expires_at: 'integer' },
   },
-  {
-    name: 'audit',
-    key: ['id'],
-    identity: 'id',
-    columns: { id: 'integer', at: 'integer', action: 'text', detail: 'text', by_whom: 'text' },
-  },
-  {
-    name: 'gap',
-    key: ['id'],
-    identity: 'id',
-    columns: {
-      id: 'integer',
-      from_at: 'integer',
-      to_at: 'integer',
-      kind: 'text',
-      retried_until: 'integer',
-      lost_from: 'integer',
-      lost_to: 'integer',
-      arrived: 'integer',
-      arrived_lost: 'integer',
-      last_arrival_at: 'integer',
-      acknowledged_at: 'integer',
-    },
-  },
-  {
-    name: 'subscription',
-    key: ['id'],
-    identity: 'id',
-    columns: {
-      id: 'integer',
-      digest: 'text',
-      url: 'text',
-      events: 'text',
-      secret_label: 'text',
-      state: 'integer',
-      at: 'integer',
-      answer: 'text',
-    },
-  },
+  counted('audit', { at: 'integer', action: 'text', detail: 'text', by_whom: 'text' }),
+  counted('gap', {
+    from_at: 'integer',
+    to_at: 'integer',
+    kind: 'text',
+    retried_until: 'integer',
+    lost_from: 'integer',
+    lost_to: 'integer',
+    arrived: 'integer',
+    arrived_lost: 'integer',
+    last_arrival_at: 'integer',
+    acknowledged_at: 'integer',
+  }),
+  counted('subscription', {
+    digest: 'text',
+    url: 'text',
+    events: 'text',
+    secret_label: 'text',
+    state: 'integer',
+    at: 'integer',
+    answer: 'text',
+  }),
 ]
 
 /** What of `meta` is true of the inbox wherever it is: whether all is paused, until when it was served, what is missing. */
 export const movedMeta: readonly string[] = ['missing_seqs', 'paused', 'seen_at', 'served_at']
 /** In a cluster each replica has a row that says that it takes deliveries: of one that was killed it stays. */
 export const killedMeta = 'serving:sqlite'
+
+/** A table whose rows PostgreSQL numbers. */
+function counted(name: string, columns: MovedTable['columns']): MovedTable {
+  return { name, key: ['id'], identity: 'id', columns: { id: 'integer', ...columns } }
+}
 
 export function keyOf(table: MovedTable, row: Row): Key {
   return table.key.map((column) => row[column] as number | string)

@@ -75,6 +75,7 @@ export function describeEffects(harness: ConformanceHarness): void {
     })
 
     test('that has expired makes room when something is written that will expire', async ({ skip }) => {
+      if (harness.freesLater) skip('this inbox counts what is free later')
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'))
       const [a, b] = await stage.claim()

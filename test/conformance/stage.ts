@@ -32,6 +32,8 @@ export interface ConformanceHarness {
    * over. A crash ends it.
    */
   gate?(live: Inbox): Promise<{ step(): Promise<void> }>
+  /** What is deleted still counts for a while as stored. */
+  readonly freesLater?: boolean
   /** How many random walks it is taken on. Default 200. */
   readonly walks?: number
 }

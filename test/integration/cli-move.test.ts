@@ -195,6 +195,11 @@ test('the moved inbox shows what the file did, gives out the same work, and coun
   // What was under way crashes on the way in: once, for both.
   const once = await openFileStore(store.file, { clock })
   once.close()
+  // As what died in files of before.
+  const old = await openWriterConnection(store.file)
+  const { changes } = old.prepare(`UPDATE run SET error_group = NULL WHERE state BETWEEN 4 AND 5`).run()
+  old.close()
+  expect(changes).toBeGreaterThan(0)
   const reference = join(store.cwd, 'reference.db')
   copyFileSync(store.file, reference)
   const url = await postgres.createDatabase()
@@ -336,6 +341,22 @@ describe('the comparison', () => {
     await expect(move(store.file, url)).resolves.toMatchObject({ result: 'moved', resumed: false })
     await withDatabase(url, refuseMoving)
   })
+})
+
+test('a move is refused while a replica serves the database that started just when it began, and goes on after that', async () => {
+  await using store = await aStore()
+  const url = await postgres.createDatabase()
+  await ask(
+    url,
+    `CREATE FUNCTION public.arrive() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}'); RETURN NULL; END $$;
+     CREATE TRIGGER arrive AFTER INSERT ON inbox.meta FOR EACH ROW WHEN (NEW.name = 'moving_at') EXECUTE FUNCTION public.arrive()`,
+  )
+  await expect(move(store.file, url)).rejects.toMatchObject({ code: 'database_in_use' })
+  await expect(move(store.file, url)).rejects.toMatchObject({ code: 'database_in_use' })
+  expect(await number(url, 'SELECT count(*) FROM inbox.event')).toBe(0)
+  await ask(url, `DELETE FROM inbox.replica`)
+  expect(await move(store.file, url)).toMatchObject({ result: 'moved', resumed: true })
 })
 
 describe('a move is refused, with both sides as they were,', () => {

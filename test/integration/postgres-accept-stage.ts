@@ -51,7 +51,15 @@ export async function openAcceptStage(url: string): Promise<AcceptStage> {
         },
       }
       const gaps = { arrived: () => {} }
-      const accept = createAccept({ db: counted, clock, routes: () => routes, gaps, heed: () => Promise.resolve() })
+      const accept = createAccept({
+        db: counted,
+        clock,
+        routes: () => routes,
+        gaps,
+        heed: () => Promise.resolve(),
+        makeOffer: () => null,
+        wake: () => {},
+      })
       return { db: own, accept, statements: () => statements }
     },
     runs: () =>

@@ -185,7 +185,12 @@ describe('where a settle of the same key is not committed yet', () => {
     await work.register([ordered])
     const leases = await work.claim({ handlers: ['ordered'], max: 1, owner: 'w', suspects: false })
     const headerSets = { knownId: () => null, hasRoom: () => true }
-    const { values } = acceptValues([it.event('b')], { now: 0, routesOf: () => [ordered], headerSets })
+    const { values } = acceptValues([it.event('b')], {
+      now: 0,
+      routesOf: () => [ordered],
+      headerSets,
+      makeOffer: () => null,
+    })
     await it.beside.query('BEGIN')
     await it.beside.query(acceptStatement, values)
     const settled = work.settle(leases.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))

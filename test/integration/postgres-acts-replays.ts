@@ -55,7 +55,7 @@ export function describeReplaySteps(
       await replays.refresh()
       expect(replays.jobs.running()).toEqual([])
       isLeader = true
-      expect(replays.jobs.running()).toEqual([{ id, perSecond: null }])
+      expect(replays.jobs.running()).toMatchObject([{ id, perSecond: null }])
       for (let n = 0; n < 20; n += 1) await replays.jobs.step(id, 201)
       const { length } = await stage.runs(`r.replay_id = ${id} AND r.state < 5`)
       expect(length).toBe(mostAhead)

@@ -1,8 +1,10 @@
 import { type TestClock, createTestClock } from '../../src/clock.ts'
+import type { OperatorActs } from '../../src/inbox/acts.ts'
 import type { HandlerRoute, NewEvent } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
-import { type Acts, createActs } from '../../src/inbox/postgres/acts.ts'
+import { createActs } from '../../src/inbox/postgres/acts.ts'
 import { type Database, type Rows, createDatabase } from '../../src/inbox/postgres/database.ts'
+import { createPeers } from '../../src/inbox/postgres/peers.ts'
 import { type Replays, createReplays } from '../../src/inbox/postgres/replays.ts'
 import { anEvent } from '../conformance/stage.ts'
 import type { PostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -20,12 +22,12 @@ export interface RunRow {
 export interface ActsStage extends AsyncDisposable {
   readonly db: Database
   readonly clock: TestClock
-  readonly acts: Acts
+  readonly acts: OperatorActs
   readonly replays: Replays
   /** How often it was said that there may be something to claim. */
   readonly woken: () => number
   /** Others over the same database: `db` may stand between. */
-  actsOn(db: Database): Acts
+  actsOn(db: Database): OperatorActs
   replaysOn(db: Database, isLeader?: () => boolean): Replays
   register(...routes: readonly HandlerRoute[]): Promise<void>
   accept(...events: readonly NewEvent[]): Promise<void>
@@ -47,10 +49,15 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
   let woken = 0
   const wake = () => void (woken += 1)
   const heed = async () => {}
-  const accept = createAccept({ db, clock, routes: () => routes ?? none, gaps: { arrived: () => {} }, heed })
+  const gaps = { arrived: () => {} }
+  const accept = createAccept({ db, clock, routes: () => routes ?? none, gaps, heed, makeOffer: () => null, wake })
   const replaysOn = (on: Database, isLeader = () => true) =>
-    createReplays({ db: on, clock, routes: () => routes, isLeader, wake })
+    createReplays({ db: on, clock, routes: () => routes, leads: isLeader, silentMs, wake })
   const replays = replaysOn(db)
+  await db.query(
+    `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ('replica', '0', now(), now() + interval '1 day', '{}')`,
+  )
+  const peers = createPeers({ db, replicaId: 'replica', silentMs })
   const actsOn = (on: Database) => createActs({ db: on, clock, accept, replays, wake, heed })
 
   async function acceptAll(...events: readonly NewEvent[]): Promise<void> {
@@ -74,7 +81,7 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
           [name, seq, typeof from === 'number' ? from : 0],
         )
       }
-      routes = given
+      await peers.register(given, async () => void (routes = given))
       await replays.refresh()
     },
     accept: acceptAll,
@@ -114,6 +121,7 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
 }
 
 const none: readonly HandlerRoute[] = []
+const silentMs = 10_000
 
 /** The database, with something done before each transaction that is alone. */
 export function before(db: Database, work: () => Promise<void>): Database {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { limited } from '../../src/inbox/postgres/limited.ts'
+import { startDelayingProxy } from '../support/delaying-proxy.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
@@ -169,6 +170,22 @@ test('a database that is only slow is not taken for one that is away', async () 
   expect(db.health()).toEqual({ ok: true })
 })
 
+test('a database that is far away is not taken for one that is away while it is connected to anew', async () => {
+  await using far = await startDelayingProxy(Number(new URL(url).port), 150)
+  const through = new URL(url)
+  through.port = String(far.port)
+  const db = open(through.href, { applicationName: 'far away' })
+  await db.query(`SELECT 1`)
+  const slow = db.query(`SELECT pg_sleep(3)`)
+  const ended = await ask(
+    url,
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'far away' AND query LIKE 'SELECT current_setting%'`,
+  )
+  expect(ended).toHaveLength(1)
+  expect(await slow).toHaveLength(1)
+  expect(db.health()).toEqual({ ok: true })
+})
+
 test('one that takes no writes is not well', async () => {
   const readOnly = await server.createDatabase()
   const db = open(readOnly)
@@ -195,6 +212,42 @@ test('what is limited leaves connections to the others', async () => {
   await all
   await expect(few.query(`SELECT 1 / 0`)).rejects.toThrow('division by zero')
   expect(await few.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
+})
+
+test('what is apart waits for nobody', async () => {
+  const db = open(url, { connections: 1 })
+  let isOver = false
+  const slow = db.query(`SELECT pg_sleep(1)`).then(() => (isOver = true))
+  expect(await db.apart.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
+  expect(isOver).toBe(false)
+  await slow
+})
+
+test('a commit that takes too long is given up, and is not taken for done', async () => {
+  const slow = await server.createDatabase()
+  await ask(
+    slow,
+    `CREATE FUNCTION inbox.dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$`,
+  )
+  await ask(
+    slow,
+    `CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON inbox.meta INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inbox.dawdle()`,
+  )
+  const db = open(slow, { statementMs: 300 })
+  const begunAt = performance.now()
+  const committing = db.alone((trx) => trx.query(`INSERT INTO inbox.meta VALUES ('of the commit', 1)`))
+  await expect(committing).rejects.toMatchObject({ code: 'store_unavailable' })
+  expect(performance.now() - begunAt).toBeLessThan(5_000)
+  expect(await db.query(`SELECT * FROM inbox.meta WHERE name = 'of the commit'`)).toEqual([])
+  expect(db.health()).toEqual({ ok: true })
+})
+
+test('only a full disk is called full: what else the server lacks comes back by itself', async () => {
+  const db = open(url)
+  const raise = (code: string) => db.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${code}'; END $$`)
+  await expect(raise('53100')).rejects.toMatchObject({ code: 'store_full' })
+  await expect(raise('53200')).rejects.toMatchObject({ code: 'store_unavailable' })
+  await expect(raise('53400')).rejects.toMatchObject({ code: 'store_unavailable' })
 })
 
 test('a closed one refuses, and says so', async () => {

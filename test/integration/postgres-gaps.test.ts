@@ -1,10 +1,13 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
+import { beginShift, shiftSome } from '../../src/inbox/postgres/clock-shift.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
 import { heedClock } from '../../src/inbox/postgres/heed-clock.ts'
 import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { until } from '../support/until.ts'
 
 const second = 1_000
 const hour = 3_600_000
@@ -19,9 +22,11 @@ afterAll(() => inboxes[Symbol.asyncDispose]())
 /** Replicas on one database; each has a clock of its own where one is given. */
 async function openStage() {
   const clock = createTestClock()
-  const db = createDatabase({ url: await inboxes.createDatabase() })
+  const url = await inboxes.createDatabase()
+  const db = createDatabase({ url })
   const warnings: string[] = []
   return {
+    url,
     clock,
     db,
     warnings,
@@ -162,6 +167,60 @@ test('a clock that was set back takes the wait of runs with it, once for all rep
   await clock.advance(-hour)
   await heedClock(db, clock)
   expect(await runAts()).toEqual([start - 2 * hour, start - 2 * hour + 10_000, 5, start + 10_000])
+})
+
+test('what is shifted is shifted in steps that hold up no accept, and once, though others help and some die', async () => {
+  await using stage = await openStage()
+  const { clock, db } = stage
+  const heed = await heedClock(db, clock)
+  const start = clock.now()
+  const count = 3_500
+  await db.query(
+    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at) SELECT n * 20, n, 1, 0, n % 2, $1 FROM generate_series(1, $2) n`,
+    [start, count],
+  )
+  const sums = async () =>
+    db.query<{ runAt: number; count: number }>(
+      `SELECT run_at AS "runAt", count(*) AS count FROM inbox.run GROUP BY 1 ORDER BY 1`,
+    )
+  await clock.advance(-hour)
+  await beginShift(db, { id: 1, backMs: hour, dueAfter: clock.now() })
+  // Whoever accepts has a share of the act lock.
+  const accepting = new Client({ connectionString: stage.url })
+  await accepting.connect()
+  await accepting.query(`BEGIN; SELECT pg_advisory_xact_lock_shared(7217, 1)`)
+  expect(await shiftSome(db)).toBe(true)
+  await accepting.end()
+  expect(await sums()).toEqual([
+    { runAt: start - hour, count: 1_000 },
+    { runAt: start, count: count - 1_000 },
+  ])
+  // Here the first one died. Two others know of what it began, and one finds out that its clock was set back.
+  await Promise.all([heed(), heedClock(db, clock), heedClock(db, clock)])
+  await until(async () => (await sums()).length === 1, 'all are shifted')
+  expect(await sums()).toEqual([{ runAt: start - hour, count }])
+  expect(await db.query(`SELECT id, next_run > last_run AS done FROM inbox.clock_shift`)).toEqual([
+    { id: 1, done: true },
+  ])
+})
+
+test('a replica whose clock is right keeps nobody from knowing that the runs were shifted', async () => {
+  await using stage = await openStage()
+  const { clock, db } = stage
+  const right = createTestClock(clock.now())
+  const [one, other] = [await heedClock(db, clock), await heedClock(db, clock)]
+  const ofRight = await heedClock(db, right)
+  const start = clock.now()
+  await db.query(
+    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at) VALUES (1, 1, 1, 0, 1, $1::bigint + 10000000)`,
+    [start],
+  )
+  await clock.advance(-hour)
+  await one()
+  await right.advance(second)
+  await ofRight()
+  await other()
+  expect(await db.query(`SELECT run_at AS "runAt" FROM inbox.run`)).toEqual([{ runAt: start + 10_000_000 - hour }])
 })
 
 test('the clock of one that starts beside others is its own: it takes nobody back', async () => {

@@ -103,12 +103,16 @@ describe('the index of a cluster', () => {
     await using stage = await openStage()
     await stage.put(...some(0, 30))
     let leader = 'a'
+    const asked: Record<string, number> = {}
     const warnings: string[] = []
     const replicas = ['a', 'b'].map((id) =>
       createIndex({
         db: stage.connect(),
         clock: systemClock,
-        isLeader: () => leader === id,
+        isLeader() {
+          asked[id] = (asked[id] ?? 0) + 1
+          return leader === id
+        },
         onWarning: (text) => void warnings.push(text),
       }),
     )
@@ -123,6 +127,9 @@ describe('the index of a cluster', () => {
       expect(await views.indexStatus()).toMatchObject({ state: 'current', behind: 0, lagMs: 0, reason: null })
     }
     leader = 'nobody'
+    // What was begun before has ended.
+    const { a: before = 0 } = asked
+    await until(() => (asked['a'] ?? 0) > before, 'it has found that it does not lead')
     await stage.put(...some(30, 40, Date.now()))
     expect(await a.views.indexStatus()).toMatchObject({ indexedSeq: 30, behind: 10 })
     expect(await a.find.find({ q: 'needle3' }, 41, 1, 10)).toBeNull()

@@ -28,13 +28,28 @@ interface Joined extends Cluster {
   reaped: number
 }
 
-async function join(to = url, id = newReplicaId()): Promise<Joined> {
-  const db = createDatabase({ url: to })
+interface JoinOptions {
+  readonly to?: string
+  readonly id?: string
+  readonly connections?: number
+  readonly systemNow?: () => number
+}
+
+async function join({ to = url, id = newReplicaId(), connections = 10, systemNow }: JoinOptions = {}): Promise<Joined> {
+  const db = createDatabase({ url: to, connections })
   onTestFinished(() => db.close())
   const warnings: string[] = []
   const onReaped = () => void joined.reaped++
   const onWarning = (text: string) => void warnings.push(text)
-  const cluster = await joinCluster({ db, clock: createTestClock(), id, silentMs, onWarning, onReaped })
+  const cluster = await joinCluster({
+    db,
+    clock: createTestClock(),
+    id,
+    silentMs,
+    onWarning,
+    onReaped,
+    ...(systemNow && { systemNow }),
+  })
   const joined = { ...cluster, db, warnings, reaped: 0 }
   onTestFinished(() => cluster.leave().catch(() => {}))
   return joined
@@ -67,10 +82,8 @@ const untilReaped = (run: number) => until(async () => (await stateOf(run)) === 
 
 test('replicas see one another, with version and load, and the one that started first leads', async () => {
   const first = await join()
-  first.tellLoad(() => ({ running: 7 }))
   const second = await join()
   expect([first.isLeader(), second.isLeader(), second.alive()]).toEqual([true, false, 2])
-  await until(async () => (await second.replicas())[0]?.load['running'] === 7, 'the load is told')
   const anyLoad = expect.objectContaining({ cpu: expect.any(Number), memory_bytes: expect.any(Number) }) as object
   const [one, two, ...others] = await second.replicas()
   expect(one).toMatchObject({ id: first.id, version, isAlive: true, isSelf: false, isLeader: true, load: anyLoad })
@@ -131,8 +144,8 @@ test('after an outage everybody may beat before anybody is taken for dead', asyn
   await using proxy = await startStallingProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
-  const one = await join(through.href)
-  const other = await join(through.href)
+  const one = await join({ to: through.href })
+  const other = await join({ to: through.href })
   await giveRun(1, `${one.id} 1`)
   await giveRun(2, `${other.id} 1`)
   await giveRun(3, 'dead 1')
@@ -164,9 +177,71 @@ test('listeners are called after a beat, and one that fails keeps nothing up', a
   expect(one.health()).toEqual({ ok: true })
 })
 
+test('one whose connections are all taken, and whose listeners are slow, is heard nevertheless', async () => {
+  const busy = await join({ connections: 1 })
+  const other = await join()
+  await giveRun(1, `${busy.id} 1`)
+  const silences: boolean[] = []
+  const held = Promise.withResolvers<void>()
+  busy.onBeat(async ({ wasSilent }) => {
+    silences.push(wasSilent)
+    await held.promise
+  })
+  const taken = busy.db.query(`SELECT pg_sleep(${(4 * silentMs) / 1_000})`)
+  await until(() => silences.length === 1, 'its listener is under way')
+  await giveRun(2, 'dead 1')
+  await untilReaped(2)
+  await taken
+  expect([await stateOf(1), other.alive(), busy.isLeader(), busy.health().ok]).toEqual([running, 2, true, true])
+  expect(silences).toEqual([false])
+  held.resolve()
+  await until(() => silences.length >= 3, 'its listeners are called again')
+  expect(silences).not.toContain(true)
+})
+
+test('a silence that others may have noticed is told once to the listeners', async () => {
+  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  const through = new URL(url)
+  through.port = String(proxy.port)
+  const one = await join({ to: through.href })
+  const silences: boolean[] = []
+  one.onBeat(async ({ wasSilent }) => void silences.push(wasSilent))
+  await until(() => silences.length > 0, 'the first beat')
+  proxy.stall()
+  const silentAt = performance.now()
+  await until(() => performance.now() - silentAt > silentMs * 1.5 && !one.health().ok, 'it was silent for long')
+  proxy.resume()
+  await until(() => silences.includes(true) && silences.at(-1) === false, 'it is told, and over')
+  expect(silences.filter((was) => was)).toHaveLength(1)
+})
+
+test('a machine whose clock differs from that of the database is told so, once for as long as it does', async () => {
+  let offMs = 0
+  const one = await join({ systemNow: () => Date.now() + offMs })
+  const beats = async (count: number) => {
+    let seen = 0
+    one.onBeat(async () => void seen++)
+    await until(() => seen >= count, `${count} beats`)
+  }
+  await beats(2)
+  expect(one.warnings).toEqual([])
+  offMs = 60_000
+  await beats(3)
+  expect(one.warnings).toEqual([
+    expect.stringMatching(/^the clock of this machine is (59\.\d|60\.0) s ahead of that of/),
+  ])
+  offMs = 0
+  await beats(2)
+  offMs = -60_000
+  await beats(2)
+  expect(one.warnings.slice(1)).toEqual([
+    expect.stringMatching(/^the clock of this machine is (59\.\d|60\.0) s behind that of/),
+  ])
+})
+
 test('one that leaves ends what it had under way, and nothing of others', async () => {
   const one = await join()
-  await join(url, `${one.id}x`)
+  await join({ id: `${one.id}x` })
   await giveRun(1, `${one.id} 1`)
   await giveRun(2, `${one.id}x 1`)
   await one.leave()

@@ -80,7 +80,8 @@ const reads: readonly [string, (of: PostgresViews) => Promise<unknown>][] = [
 function recording(): Rows {
   return {
     query(text, values = []) {
-      asked.push({ text, values })
+      // The size is looked up in the list of tables, of which there are few.
+      if (!text.includes('pg_total_relation_size')) asked.push({ text, values })
       return filled.query(text, values)
     },
   }

@@ -43,7 +43,15 @@ export async function openWorkStage<C extends Clock>(
   const warnings: string[] = []
   const heed = async () => {}
   const work = createWork({ db: between(db), clock, replicaId, onWarning: (text) => warnings.push(text), heed })
-  const accept = createAccept({ db, clock, routes: () => routes, gaps: { arrived: () => {} }, heed })
+  const accept = createAccept({
+    db,
+    clock,
+    routes: () => routes,
+    gaps: { arrived: () => {} },
+    heed,
+    makeOffer: work.offer,
+    wake: () => work.wake(),
+  })
   await work.register(routes)
   return {
     url,
@@ -53,7 +61,6 @@ export async function openWorkStage<C extends Clock>(
     warnings,
     async accept(...events) {
       await accept.accept(events)
-      work.wake()
     },
     claim: (given = {}) => work.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...given }),
     async run(id) {

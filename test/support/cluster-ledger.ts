@@ -3,37 +3,63 @@ import { digestOf, isAcknowledged, type RecordedRequest } from './history.ts'
 import type { Effect, StoredCopy } from './ledger.ts'
 import { ask } from './postgres.ts'
 
-/** Source of a handler that writes into its state, for each key, the ids of the events in the order in which it handled them. */
-export const ledgerHandler = `
+/** What a handler wrote down of one event. */
+export interface LedgerEntry {
+  readonly id: string
+  /** The number of the attempt that was stored. */
+  readonly attempt: number
+  /** Of the build that did it. */
+  readonly label: string
+}
+
+/** Entries in the order in which the events were handled, by key. */
+export type HandledByKey = ReadonlyMap<string, readonly LedgerEntry[]>
+
+/** Source of a handler that writes into its state, for each key, the events in the order in which it handled them. */
+export function ledgerSource(label: string): string {
+  return `
 import { defineHandler } from 'onchain-inbox'
+
+const fields = { wallet: 'wallet_address', contract: 'contract_address', token: 'token_address', pump: 'token_address' }
+
 export default defineHandler({
-  type: '*',
+  type: ['wallet.*', 'contract.*', 'token.*', 'pump.graduation'],
   async run(event, ctx) {
-    const key = event.data.wallet_address
-    await ctx.state.set(key, [...((await ctx.state.get(key)) ?? []), event.id])
+    const { data, id } = event
+    const key = \`\${data.network ?? 'solana'}:\${data[fields[event.type.split('.')[0]]]}\`
+    const entries = (await ctx.state.get(key)) ?? []
+    ctx.state.set(key, [...entries, [id, ctx.attempt, '${label}']])
   },
 })
 `
+}
+
+export const ledgerHandler = ledgerSource('')
 
 /** What a cluster has stored, read when nothing works on it any more. */
 export interface ClusterFound {
   readonly stored: readonly StoredCopy[]
-  /** As if each event of the ledger had begun and ended there. */
+  /** Of `handled`. */
   readonly effects: readonly Effect[]
-  /** Ids in the order in which they were handled, by key. */
-  readonly handled: ReadonlyMap<string, readonly string[]>
+  /** By the handler `ledger`. */
+  readonly handled: HandledByKey
   readonly openRuns: number
+  /** How often each event came again with the same bytes, by id. */
+  readonly redelivered: ReadonlyMap<string, number>
+  /** Ids that came with other bytes as well. */
+  readonly conflicts: readonly string[]
 }
 
 /** Reads the tables: what the product says of itself is tested elsewhere. */
 export async function readCluster(url: string): Promise<ClusterFound> {
-  const events = await ask<{ id: string; seq: string; raw: Buffer }>(
+  const events = await ask<{ id: string; seq: string; raw: Buffer; count: number }>(
     url,
-    `SELECT e.id, e.seq, b.raw FROM inbox.event e JOIN inbox.body b ON b.seq = e.seq WHERE e.type NOT LIKE 'inbox.%' ORDER BY e.seq`,
+    `SELECT e.id, e.seq, b.raw, coalesce(r.count, 0) AS count FROM inbox.event e JOIN inbox.body b ON b.seq = e.seq
+     LEFT JOIN inbox.redelivery r ON r.event_seq = e.seq WHERE e.type NOT LIKE 'inbox.%' ORDER BY e.seq`,
   )
-  const state = await ask<{ key: string; value: string }>(
+  const conflicts = await ask<{ id: string }>(
     url,
-    `SELECT s.key, s.value FROM inbox.state s JOIN inbox.handler h ON h.id = s.handler_id WHERE h.name = 'ledger'`,
+    `SELECT e.id FROM inbox.conflict c JOIN inbox.event e ON e.seq = c.event_seq`,
   )
   const [open] = await ask<{ count: string }>(url, `SELECT count(*) AS count FROM inbox.run WHERE state < 5`)
   const [missing] = await ask<{ count: string }>(
@@ -41,26 +67,60 @@ export async function readCluster(url: string): Promise<ClusterFound> {
     `SELECT (SELECT last_seq FROM inbox.counter) - (SELECT count(*) FROM inbox.event) AS count`,
   )
   if (missing?.count !== '0') throw new Error(`the accept sequence has gaps: ${missing?.count} numbers are missing`)
-  const handled = new Map(state.map(({ key, value }) => [key, JSON.parse(value) as string[]]))
+  const handled = await readHandled(url, 'ledger')
   return {
     stored: events.map(({ id, raw }, at) => ({ id, seq: at + 1, digest: digestOf(raw) })),
-    effects: [...handled.values()]
-      .flat()
-      .flatMap((id) => (['begin', 'end'] as const).map((step) => ({ id, attempt: 1, pid: 0, step }))),
+    effects: effectsOf(handled),
     handled,
     openRuns: Number(open?.count),
+    redelivered: new Map(events.map(({ id, count }) => [id, count])),
+    conflicts: conflicts.map(({ id }) => id),
   }
 }
 
-/** P3 and P4 of effects that are stored with the run: each event once, of each key in the accept sequence. */
+/** As if each event of the ledger had begun and ended there. */
+export function effectsOf(handled: HandledByKey): readonly Effect[] {
+  return [...handled.values()]
+    .flat()
+    .flatMap(({ id, attempt }) => (['begin', 'end'] as const).map((step) => ({ id, attempt, pid: 0, step })))
+}
+
+/** What a handler made by `ledgerSource` wrote down. */
+export async function readHandled(url: string, handler: string): Promise<HandledByKey> {
+  const state = await ask<{ key: string; value: string }>(
+    url,
+    `SELECT s.key, s.value FROM inbox.state s JOIN inbox.handler h ON h.id = s.handler_id WHERE h.name = $1`,
+    [handler],
+  )
+  return new Map(
+    state.map(({ key, value }) => {
+      const entries = JSON.parse(value) as [string, number, string][]
+      return [key, entries.map(([id, attempt, label]) => ({ id, attempt, label }))]
+    }),
+  )
+}
+
+/** P1, P3 and P4 of effects that are stored with the run: each event once, of each key in the accept sequence. */
 export function checkLedger(requests: readonly RecordedRequest[], { stored, handled }: ClusterFound): Finding[] {
+  const findings = checkHandled(stored, handled)
+  const ids = new Set(stored.map(({ id }) => id))
+  for (const request of requests) {
+    if (request.op === 'deliver' && isAcknowledged(request) && !ids.has(request.id))
+      findings.push({ property: 'P1', what: `${request.id} was acknowledged and is not stored` })
+  }
+  return findings.slice(0, 10)
+}
+
+/** P3 and P4 of one handler that had to handle each event of `stored`, and no other one. */
+export function checkHandled(stored: readonly StoredCopy[], handled: HandledByKey): Finding[] {
   const findings: Finding[] = []
   const seqs = new Map(stored.map(({ id, seq }) => [id, seq]))
   const counted = new Map<string, number>()
-  for (const [key, ids] of handled) {
-    for (const [at, id] of ids.entries()) {
+  for (const [key, entries] of handled) {
+    for (const [at, { id }] of entries.entries()) {
       counted.set(id, (counted.get(id) ?? 0) + 1)
-      const before = ids[at - 1]
+      const before = entries[at - 1]?.id
+      if (!seqs.has(id)) findings.push({ property: 'P2', what: `${id} was handled and is not among the events` })
       if (before !== undefined && (seqs.get(before) ?? 0) > (seqs.get(id) ?? 0))
         findings.push({ property: 'P4', what: `${before} was handled before ${id}, which is older, of key ${key}` })
     }
@@ -69,9 +129,18 @@ export function checkLedger(requests: readonly RecordedRequest[], { stored, hand
     const times = counted.get(id) ?? 0
     if (times !== 1) findings.push({ property: 'P3', what: `${id} took effect ${times} times` })
   }
-  for (const request of requests) {
-    if (request.op === 'deliver' && isAcknowledged(request) && !seqs.has(request.id))
-      findings.push({ property: 'P1', what: `${request.id} was acknowledged and is not stored` })
-  }
   return findings.slice(0, 10)
+}
+
+/** How many runs each event has, by handler and id. */
+export async function readRuns(url: string): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const rows = await ask<{ name: string; id: string; count: string }>(
+    url,
+    `SELECT h.name, e.id, count(*) AS count FROM inbox.run r JOIN inbox.handler h ON h.id = r.handler_id
+     JOIN inbox.event e ON e.seq = r.event_seq GROUP BY h.name, e.id`,
+  )
+  const byHandler = Map.groupBy(rows, ({ name }) => name)
+  return new Map(
+    [...byHandler].map(([name, ofHandler]) => [name, new Map(ofHandler.map(({ id, count }) => [id, Number(count)]))]),
+  )
 }

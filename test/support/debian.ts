@@ -16,12 +16,39 @@ export interface Program {
   readonly env: NodeJS.ProcessEnv
 }
 
+/** A folder with programs, and what has to be in their environment. */
+export interface Programs {
+  readonly folder: string
+  readonly env: NodeJS.ProcessEnv
+}
+
 /**
  * A program of Debian's: the one that is installed, or else out of these packages, which are downloaded once to a folder of
  * ours and installed nowhere. Null where there is neither; for the condition of a named skip.
  */
 export async function debianProgram(name: string, packages: readonly string[]): Promise<Program | null> {
   if (has(name)) return { file: name, env: process.env }
+  const root = await debianRoot(name, packages)
+  if (root === null) return null
+  const file = ['usr/bin', 'usr/sbin'].map((part) => join(root.folder, part, name)).find(existsSync)
+  return file === undefined ? null : { file, env: root.env }
+}
+
+/** The PostgreSQL that Debian 12 comes with. */
+export const debianPostgresMajor = 15
+
+/** Debian's PostgreSQL, as `debianProgram` finds a program. */
+export async function debianPostgres(): Promise<Programs | null> {
+  const within = `usr/lib/postgresql/${debianPostgresMajor}/bin`
+  const installed = join('/', within)
+  if (existsSync(join(installed, 'postgres'))) return { folder: installed, env: process.env }
+  const libraries = ['libpq5', 'libldap-2.5-0', 'libsasl2-2', 'libicu72', 'libxml2', 'liblz4-1', 'libzstd1', 'tzdata']
+  const root = await debianRoot('postgres', [`postgresql-${debianPostgresMajor}`, ...libraries])
+  return root === null ? null : { folder: join(root.folder, within), env: root.env }
+}
+
+/** What is in these packages, in a folder that stands for `/`. Null where it cannot be had. */
+async function debianRoot(name: string, packages: readonly string[]): Promise<Programs | null> {
   if (process.platform !== 'linux' || !has('apt-get') || !has('dpkg-deb')) return null
   const folder = join(tmpdir(), `onchain-inbox-debian-${userInfo().uid}`, name)
   try {
@@ -30,8 +57,7 @@ export async function debianProgram(name: string, packages: readonly string[]): 
     return null
   }
   const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`)
-  const file = ['usr/bin', 'usr/sbin'].map((part) => join(folder, part, name)).find(existsSync)
-  return file === undefined ? null : { file, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
+  return { folder, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
 }
 
 async function unpack(folder: string, packages: readonly string[]): Promise<void> {
@@ -60,13 +86,14 @@ export interface RunningProgram extends AsyncDisposable {
   readonly process: ChildProcess
 }
 
-/** Starts a server; resolves once it takes connections on its port. */
+/** Starts a server, as another user if need be; resolves once it takes connections on its port. */
 export async function startServer(
   { file, env }: Program,
   args: readonly string[],
   port: number,
+  who: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<RunningProgram> {
-  const child = spawn(file, args, { env, stdio: 'ignore' })
+  const child = spawn(file, args, { ...who, env, stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   child.on('error', () => {})
   await until(() => child.exitCode !== null || canConnect(port), `${file} takes connections`)

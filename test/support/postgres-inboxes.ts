@@ -30,12 +30,11 @@ interface Opened {
 }
 
 /**
- * Inboxes in one PostgreSQL server: of its own, or the one that INBOX_TEST_POSTGRES names (as a superuser). Databases are copies of one
+ * Inboxes in one PostgreSQL server: of its own, or the one of this URL, by default that in INBOX_TEST_POSTGRES (as a superuser). Databases are copies of one
  * with the schema; what tests have closed is emptied and used again.
  */
-export async function startPostgresInboxes(): Promise<PostgresInboxes> {
+export async function startPostgresInboxes(shared = process.env['INBOX_TEST_POSTGRES']): Promise<PostgresInboxes> {
   await using stack = new AsyncDisposableStack()
-  const shared = process.env['INBOX_TEST_POSTGRES']
   const own = shared === undefined ? stack.use(await startPostgres()) : undefined
   const prefix = `t${randomBytes(4).toString('hex')}`
   const rootUrl = shared ?? (await own!.createDatabase(`${prefix}_root`))

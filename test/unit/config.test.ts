@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeConfig, loadConfig, type LoadConfigOptions } from '../../src/config.ts'
+import { describeSettings } from '../../src/config/described.ts'
 import { demoCredentials } from '../../src/demo-credentials.ts'
 import { InboxError } from '../../src/errors.ts'
 import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
@@ -334,6 +335,26 @@ describe('secrets', () => {
       expect(message).toContain('at least 16 visible ASCII characters')
       expect(message).not.toContain('pa55word')
     }
+  })
+
+  test('the database may come from a file, which may be named in the environment or the config file; what is in it is not shown', async () => {
+    const url = 'postgres://inbox:pa55word@db.example/events'
+    const path = await file('database', `${url}\n`)
+    const config = await load({ INBOX_DATABASE_URL_FILE: 'database', INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
+    expect(config.database).toEqual({ kind: 'postgres', url })
+    expect(describeSettings(config)).toContainEqual(expect.objectContaining({ name: 'database', source: 'file' }))
+    await file('database', 'sqlite:./other.db')
+    expect((await load({ INBOX_DATABASE_URL_FILE: path })).database).toEqual({
+      kind: 'sqlite',
+      file: join(cwd, 'other.db'),
+    })
+    await file('url', 'mysql://inbox:pa55word@db.example/events')
+    const message = await problemsOf(load({ INBOX_DATABASE_URL_FILE: 'url' }))
+    expect(message).toContain(`INBOX_DATABASE_URL_FILE: the content of ${join(cwd, 'url')} cannot be used`)
+    expect(message).not.toContain('pa55word')
+    expect(await problemsOf(load({ INBOX_DATABASE_URL_FILE: 'gone' }))).toContain('cannot be read (ENOENT)')
+    const twice = { INBOX_DATABASE_URL_FILE: 'database', INBOX_DATABASE_URL: 'memory:' }
+    expect(await problemsOf(load(twice))).toContain('INBOX_DATABASE_URL_FILE is set as well')
   })
 
   test('the token of viewers may come from a file; a short one is refused and not shown', async () => {

@@ -18,6 +18,7 @@ interface StageOptions {
   readonly storesEvents?: boolean
   readonly clock?: TestClock
   readonly inbox?: Inbox
+  readonly isLeader?: boolean
 }
 
 /** A watch over an inbox in memory whose clock stands still; what it warns of is made by a test. */
@@ -25,10 +26,12 @@ function stage({
   clock = createTestClock(),
   inbox = createMemoryInbox({ clock }),
   storesEvents = true,
+  isLeader = true,
 }: StageOptions = {}) {
   const meter = createMeter(clock)
   const { log, lines } = recordingLog()
-  const state = { store: { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>, accepts: true, reads: true }
+  const store = { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>
+  const state = { store, accepts: true, reads: true, isLeader }
   const sinks = new Map<string, { reason: 'breaker'; since: number; failures: number }>()
   const guarded: Inbox = {
     ...inbox,
@@ -54,6 +57,7 @@ function stage({
     secretLabels: () => ['main'],
     consoleUrl: 'https://inbox.example.com',
     storesEvents,
+    tellsOfStore: () => state.isLeader,
   })
   watch.start()
   return {
@@ -144,6 +148,36 @@ describe('the watch over the health', () => {
     await to.clock.advance(hour)
     expect(await to.told()).toHaveLength(2)
     expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
+  })
+
+  test('of several processes each tells of itself, and one of the store; the next one to do so goes on from what was told', async () => {
+    const clock = createTestClock()
+    const inbox = createMemoryInbox({ clock })
+    await using one = stage({ clock, inbox })
+    await using other = stage({ clock, inbox, isLeader: false })
+    await clock.advance(0)
+    await inbox.setPaused(null, true)
+    breakSink(one, 'of one')
+    breakSink(other, 'of other')
+    await clock.advance(2 * hour)
+    const told = async () =>
+      (await one.told()).map(({ type, code, subject }) => [type, code, subject].filter((part) => part !== '').join(' '))
+    const begun = ['inbox.warning paused', 'inbox.warning sink_shut of one', 'inbox.warning sink_shut of other']
+    expect((await told()).toSorted()).toEqual(begun)
+    expect([codesOf(one), codesOf(other)]).toEqual([
+      ['sink_shut', 'paused'],
+      ['sink_shut', 'paused'],
+    ])
+    one.state.isLeader = false
+    other.state.isLeader = true
+    await clock.advance(hour)
+    expect(await told()).toHaveLength(3)
+    await inbox.setPaused(null, false)
+    await clock.advance(hour)
+    expect((await told()).slice(3)).toEqual(['inbox.resolved paused'])
+    const logged = ({ lines }: ReturnType<typeof stage>) =>
+      lines.filter(({ fields }) => 'code' in fields && fields.code === 'paused').length
+    expect([logged(one), logged(other)]).toEqual([1, 0])
   })
 
   test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {

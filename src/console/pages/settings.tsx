@@ -1,5 +1,5 @@
 import { DataTable } from '../../ui/data-table.tsx'
-import { formatNumber } from '../../ui/format.ts'
+import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { LongText } from '../../ui/long-text.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../ui/states.tsx'
@@ -64,8 +64,14 @@ function wordsOf({ alive, self, leader }: ReplicaJson): string {
   return [self ? 'this one' : 'alive', ...(leader ? ['leads'] : [])].join(', ')
 }
 
+const bytesEnding = '_bytes'
+
 function loadInWords(load: ReplicaJson['load']): string {
   return Object.entries(load)
-    .map(([name, value]) => `${name} ${formatNumber(value)}`)
+    .map(([name, value]) =>
+      name.endsWith(bytesEnding)
+        ? `${name.slice(0, -bytesEnding.length)} ${formatBytes(value)}`
+        : `${name} ${formatNumber(value)}`,
+    )
     .join(', ')
 }

@@ -2,11 +2,13 @@ import type { Clock } from '../../clock.ts'
 import { InboxError } from '../../errors.ts'
 import type { AcceptResult, Arrival, HandlerRoute, NewEvent } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
-import { acceptStatement, acceptValues } from './accept-values.ts'
+import { acceptStatement, acceptValues, type AcceptedRow } from './accept-values.ts'
 import type { Database, Rows } from './database.ts'
 import type { Gaps } from './gaps.ts'
+import { givenLeases } from './given-leases.ts'
 import { createHeaderSets } from './header-sets.ts'
 import type { Heed } from './heed-clock.ts'
+import type { MakeOffer } from './offer.ts'
 
 export interface AcceptOptions {
   readonly db: Database
@@ -15,6 +17,10 @@ export interface AcceptOptions {
   readonly routes: () => readonly HandlerRoute[]
   readonly gaps: Pick<Gaps, 'arrived'>
   readonly heed: Heed
+  /** Who new runs can be given to at once. */
+  readonly makeOffer: MakeOffer
+  /** There are new runs that nobody was given. */
+  readonly wake: () => void
 }
 
 export interface Accept {
@@ -40,12 +46,17 @@ const results: Readonly<Record<string, AcceptResult>> = {
 /** One call may have more: what is given as one is committed as one. */
 const mostArrivals = 1_000
 const mostBytes = 8 * 1024 * 1024
+/** A claim is not given more at once. */
+const mostGivenBytes = 4 * 1024 * 1024
+
+const nobody: MakeOffer = () => null
+const bytesOf = (batch: readonly Arrival[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
 /**
  * Group commit: what gathers while a statement is under way goes into the next one. So calls keep their order; and two statements of one
  * process would only wait for each other, at the counter.
  */
-export function createAccept({ db, clock, routes, gaps, heed }: AcceptOptions): Accept {
+export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let isUnderWay = false
@@ -60,9 +71,22 @@ export function createAccept({ db, clock, routes, gaps, heed }: AcceptOptions): 
     return table(type)
   }
 
-  async function store(rows: Rows, batch: readonly Arrival[]): Promise<AcceptResult[]> {
-    const { values, hasNewHeaders } = acceptValues(batch, { now: clock.now(), routesOf, headerSets })
-    const [row] = await rows.query<{ results: string }>(acceptStatement, values)
+  async function store(rows: Rows, batch: readonly Arrival[], toWhom: MakeOffer): Promise<AcceptResult[]> {
+    const { values, hasNewHeaders, runs, offer } = acceptValues(batch, {
+      now: clock.now(),
+      routesOf,
+      headerSets,
+      makeOffer: toWhom,
+    })
+    let row: AcceptedRow | undefined
+    try {
+      ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
+    } catch (error) {
+      offer?.lose()
+      throw error
+    }
+    offer?.end(row === undefined ? new Map() : givenLeases(batch, runs, row))
+    if (row?.areReady === true) wake()
     if (hasNewHeaders) await headerSets.learn(rows)
     return Array.from(row?.results ?? '', (letter, index) => {
       const result = results[letter]
@@ -74,7 +98,7 @@ export function createAccept({ db, clock, routes, gaps, heed }: AcceptOptions): 
 
   async function commit(batch: readonly Arrival[]): Promise<AcceptResult[]> {
     await heed()
-    const became = await store(db, batch)
+    const became = await store(db, batch, bytesOf(batch) > mostGivenBytes ? nobody : makeOffer)
     for (const [index, arrival] of batch.entries()) {
       if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival.createdAt)
     }
@@ -98,7 +122,7 @@ export function createAccept({ db, clock, routes, gaps, heed }: AcceptOptions): 
     let [count, arrivals, bytes] = [0, 0, 0]
     for (const { batch } of waiting) {
       arrivals += batch.length
-      bytes += batch.reduce((sum, { raw }) => sum + raw.length, 0)
+      bytes += bytesOf(batch)
       if (count > 0 && (arrivals > mostArrivals || bytes > mostBytes)) break
       count++
     }
@@ -120,7 +144,7 @@ export function createAccept({ db, clock, routes, gaps, heed }: AcceptOptions): 
       })
     },
     async acceptIn(trx, event) {
-      const [result] = await store(trx, [event])
+      const [result] = await store(trx, [event], nobody)
       if (result === undefined)
         throw new InboxError('internal', `nothing was said of the event ${JSON.stringify(event.id)}`)
       return result

@@ -1,26 +1,13 @@
 import type { Clock } from '../../clock.ts'
-import type { AcceptResult, AuditRecord, NewEvent, ViewPort } from '../port.ts'
+import { batchSize, mostNotedRuns, type Noting, type OperatorActs } from '../acts.ts'
+import type { AcceptResult, AuditRecord, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
 import { createPruning } from './prune.ts'
 import type { Replays } from './replays.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-acts.ts'
-import { createSteps, type Noting } from './steps.ts'
+import { createSteps } from './steps.ts'
 import { toStored } from './text.ts'
-
-/** What an operator does, each with a note in the audit. */
-export type Acts = Pick<
-  ViewPort,
-  | 'setPaused'
-  | 'setConcurrency'
-  | 'requeueDead'
-  | 'dropDead'
-  | 'dropOpenRuns'
-  | 'retryQuarantined'
-  | 'dropQuarantined'
-  | 'prune'
-  | 'note'
->
 
 export interface ActsOptions {
   readonly db: Database
@@ -32,12 +19,7 @@ export interface ActsOptions {
   readonly heed: () => Promise<void>
 }
 
-/** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
-const batchSize = 500
-/** The audit has so many of the run ids of an act at the most, and how many there were. */
-const mostNotedRuns = 1_000
-
-export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptions): Acts {
+export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptions): OperatorActs {
   const notes = createNotes(clock)
   const eachStep = createSteps(db, notes)
   const pruning = createPruning({ db, clock, firstBackfill: (rows) => replays.firstBackfill(rows) })

@@ -72,3 +72,8 @@ function begin(type: keyof typeof oids, length: number, size: number): Buffer {
   for (const [index, value] of [1, 1, oids[type], length, 1].entries()) array.writeInt32BE(value, index * 4)
   return array
 }
+
+/** What `array_to_string(…, ' ')` gives of an array of numbers; null is an empty one. */
+export function numbersIn(text: string | null | undefined): number[] {
+  return text === null || text === undefined || text === '' ? [] : text.split(' ').map(Number)
+}

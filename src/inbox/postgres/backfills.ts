@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { mostAhead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
 import type { Database, Rows } from './database.ts'
+import { beatenWithin, countOutSilent, differsAmong, isEverywhere, openBackfills } from './handler-sets.ts'
 import { planStep, type Plan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 
@@ -10,6 +11,10 @@ export interface BackfillsOptions {
   readonly clock: Clock
   readonly routes: () => readonly HandlerRoute[] | undefined
   readonly takes: (route: HandlerRoute, type: string) => boolean
+  /** As of `Peers`. */
+  readonly leads: (handler: string) => boolean
+  /** As of `Peers`. */
+  readonly silentMs: number
   /** There may be something to claim. */
   readonly wake: () => void
 }
@@ -24,10 +29,19 @@ interface BackfillRow {
   readonly lastSeq: number
   /** Its live runs that have not ended, dead letters aside. */
   readonly open: number
+  /** Whether another replica that is alive does not have it, or not as this one. */
+  readonly differs: boolean
 }
 
-/** Handlers that are new get runs of what was stored before they came; until then they get none of what comes. */
-export function createBackfills({ db, clock, routes, takes, wake }: BackfillsOptions) {
+/** A replica that was not heard of for longer has left. */
+const longestAwayMs = 3_600_000
+
+/**
+ * Handlers that are new get runs of what was stored before they came; until then they get none of what comes. As long as there is a
+ * replica that accepts without creating runs of them, they get all that comes in this way.
+ */
+export function createBackfills(options: BackfillsOptions) {
+  const { db, clock, routes, takes, leads, silentMs, wake } = options
   /** Their names by their ids, as they were read last. */
   let known: ReadonlyMap<number, string> = new Map()
 
@@ -40,22 +54,23 @@ export function createBackfills({ db, clock, routes, takes, wake }: BackfillsOpt
          (SELECT count(*) FROM (
            SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = 0 AND r.state < 5 AND r.state < 4
            ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${mostAhead}
-         ) o) AS open
+         ) o) AS open,
+         ${differsAmong(beatenWithin('$2'))} AS differs
        FROM inbox.handler h CROSS JOIN inbox.counter c WHERE h.id = $1`,
-      [handlerId],
+      [handlerId, silentMs],
     )
     const route = routeOf(row?.name)
     if (row === undefined || row.fromSeq === null || route === undefined) return ended(handlerId)
     const room = Math.min(most, mostAhead - row.open)
-    if (room <= 0) return { created: 0, next: 'waits' }
+    const { fromSeq, differs } = row
+    if (room <= 0 || (differs && fromSeq > row.lastSeq)) return { created: 0, next: 'waits' }
 
-    const { fromSeq } = row
     const filter = { from: row.receivedFrom ?? 0 }
     const routesFor = (type: string) => (takes(route, type) ? [route] : null)
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room, isLive: true })
-    const early = row.lastSeq - fromSeq < nearEnd ? undefined : await plan(db, row.lastSeq)
-    if (early !== undefined && early.runs.length === 0 && early.nextSeq <= row.lastSeq) {
+    const early = !differs && row.lastSeq - fromSeq < nearEnd ? undefined : await plan(db, row.lastSeq)
+    if (early !== undefined && early.runs.length === 0 && (differs || early.nextSeq <= row.lastSeq)) {
       await move(db, handlerId, fromSeq, early.nextSeq)
       return { created: 0, next: 'more' }
     }
@@ -65,7 +80,8 @@ export function createBackfills({ db, clock, routes, takes, wake }: BackfillsOpt
       if (lastSeq === null) return { created: 0, isEnded: false }
       const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
       const done = await createRuns(trx, 0, runs, clock.now())
-      const isAtEnd = nextSeq > lastSeq
+      await countOutSilent(trx, route, silentMs)
+      const isAtEnd = nextSeq > lastSeq && (await isEverywhere(trx, handlerId))
       // From the next event on it gets its runs like all others.
       await move(trx, handlerId, fromSeq, isAtEnd ? null : nextSeq)
       return { created: done.created, isEnded: isAtEnd }
@@ -81,26 +97,31 @@ export function createBackfills({ db, clock, routes, takes, wake }: BackfillsOpt
 
   return {
     step,
-    /** Those that get older events, of the handlers that are registered here. */
-    going: () => [...known].filter(([, name]) => routeOf(name) !== undefined).map(([id]) => id),
-    refresh: async () => void (known = new Map((await readGoing(db)).map(({ id, name }) => [id, name]))),
-    end: async (trx: Rows, handlerId: number) => {
+    /** Those that get older events, of the handlers that are registered here, and whose runs this replica creates. */
+    going: () => [...known].filter(([, name]) => routeOf(name) !== undefined && leads(name)).map(([id]) => id),
+    async refresh() {
+      const rows = await db.query<{ id: number; name: string }>(
+        `SELECT id, name FROM inbox.handler WHERE backfill_seq IS NOT NULL ORDER BY id`,
+      )
+      known = new Map(rows.map(({ id, name }) => [id, name]))
+    },
+    async end(trx: Rows, handlerId: number) {
       const text = `UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1 AND backfill_seq IS NOT NULL`
       await trx.query(text, [handlerId])
+      await openBackfills(trx, null)
     },
-    /** A handler that was removed keeps nothing from going, once it is known which there are. */
-    first: async (rows: Rows) => {
-      const going = await readGoing(rows)
-      const kept = routes() === undefined ? going : going.filter(({ name }) => routeOf(name) !== undefined)
-      return Math.min(Infinity, ...kept.map(({ seq }) => seq))
+    /** A handler that no replica has any more keeps nothing from going, once one has said which it has. */
+    async first(rows: Rows) {
+      const [row] = await rows.query<{ seq: number | null }>(
+        `SELECT min(h.backfill_seq) AS seq FROM inbox.handler h WHERE h.backfill_seq IS NOT NULL AND (
+           EXISTS (SELECT FROM inbox.replica r WHERE r.handlers ? h.name AND ${beatenWithin('$1')})
+           OR NOT EXISTS (SELECT FROM inbox.replica r WHERE r.handlers IS NOT NULL AND ${beatenWithin('$1')})
+         )`,
+        [longestAwayMs],
+      )
+      return row?.seq ?? Infinity
     },
   }
-}
-
-function readGoing(rows: Rows): Promise<{ readonly id: number; readonly name: string; readonly seq: number }[]> {
-  return rows.query(
-    `SELECT id, name, backfill_seq AS seq FROM inbox.handler WHERE backfill_seq IS NOT NULL ORDER BY id`,
-  )
 }
 
 async function move(rows: Rows, handlerId: number, from: number, to: number | null): Promise<void> {

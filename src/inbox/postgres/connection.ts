@@ -38,6 +38,8 @@ export interface Sockets {
 }
 
 const goodbyeMs = 500
+/** Longer than a PgBouncer keeps a cancel waiting (`cancel_wait_timeout`). */
+const cancelMs = 15_000
 
 export function createSockets(): Sockets {
   const sockets = new Set<Socket>()
@@ -65,6 +67,16 @@ export function createSockets(): Sockets {
   }
 }
 
+/**
+ * Whether a connection lasts as long as its session: not so where a pooler such as PgBouncer answers in the server's place. Throws what
+ * the driver throws.
+ */
+export async function hasSession(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  // The driver knows what it was told, and does not say so.
+  return rows[0]?.pid === (client as unknown as { readonly processID?: number }).processID
+}
+
 /** Asks the server to give up what a connection has under way; whether it does is not known, so close the connection afterwards. */
 export function cancelStatement(client: pg.ClientBase): void {
   // The driver knows both, and does not say so.
@@ -83,8 +95,9 @@ export function cancelStatement(client: pg.ClientBase): void {
   for (const [index, word] of [16, cancelRequest, processID, secretKey].entries()) request.writeInt32BE(word, index * 4)
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
   socket.on('error', () => {})
-  socket.setTimeout(goodbyeMs, () => socket.destroy())
-  socket.end(request)
+  socket.setTimeout(cancelMs, () => socket.destroy())
+  // The other side closes it. A PgBouncer does not heed who closes his first, and version 1.18 may crash of it.
+  socket.unref().resume().write(request)
 }
 
 const cancelRequest = 80_877_102

@@ -22,6 +22,8 @@ export interface Database extends Rows {
    * size: acknowledgements wait. `work` may be called more than once. Fails as `query` does.
    */
   alone<T>(work: (trx: Rows) => Promise<T>): Promise<T>
+  /** The same as `query` on a connection that is there for this alone: for what must not wait until others are done. */
+  readonly apart: Pick<Database, 'query'>
   /** Whether the database answers and takes writes, as of a moment ago. */
   health(): Health
   /** Waits for what is under way, then closes its connections. Idempotent. */
@@ -39,6 +41,8 @@ const mostTries = 5
 /** The connections of a time in which the database was there: when it goes away, none of them is used again. */
 interface Era {
   readonly pool: pg.Pool
+  /** Of one connection. */
+  readonly apart: pg.Pool
   readonly sockets: Sockets
   /** Gives up what waits for an answer. */
   readonly giveUp: Set<(reason: Error) => void>
@@ -55,28 +59,30 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   function openEra(): Era {
     const sockets = createSockets()
-    const pool = new pg.Pool({ ...config, stream: sockets.open, max: connections, idleTimeoutMillis: 30_000 })
-    // A connection that ends while nobody uses it is replaced when one is needed.
-    pool.on('error', () => {})
-    return { pool, sockets, giveUp: new Set() }
+    const createPool = (max: number) => {
+      const pool = new pg.Pool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
+      // A connection that ends while nobody uses it is replaced when one is needed.
+      return pool.on('error', () => {})
+    }
+    return { pool: createPool(connections), apart: createPool(1), sockets, giveUp: new Set() }
   }
 
   function endEra(reason: string): void {
-    const { pool, sockets, giveUp } = era
+    const { pool, apart, sockets, giveUp } = era
     if (closing === undefined) era = openEra()
     for (const reject of giveUp) reject(new InboxError('store_unavailable', reason))
     sockets.destroy()
-    pool.end().catch(() => {})
+    for (const one of [pool, apart]) one.end().catch(() => {})
   }
 
-  async function attempt<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function attempt<T>(of: 'pool' | 'apart', work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     await pulse.begun
     for (let tries = 1; ; tries++) {
       if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
       const health = pulse.health()
       if (!health.ok) throw new InboxError('store_unavailable', health.reason)
       try {
-        return await unlessGivenUp(era, work)
+        return await unlessGivenUp(era, of, work)
       } catch (error) {
         const failure = classifyFailure(error)
         if (failure === 'again' && tries < mostTries) continue
@@ -86,12 +92,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  function unlessGivenUp<T>(of: Era, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  function unlessGivenUp<T>(
+    { giveUp, ...pools }: Era,
+    of: 'pool' | 'apart',
+    work: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      of.giveUp.add(reject)
-      withClient(of.pool, work)
+      giveUp.add(reject)
+      withClient(pools[of], work)
         .then(resolve, reject)
-        .finally(() => of.giveUp.delete(reject))
+        .finally(() => giveUp.delete(reject))
     })
   }
 
@@ -118,29 +128,32 @@ export function createDatabase(options: DatabaseOptions): Database {
   async function transact<T>(client: pg.PoolClient, work: (trx: Rows) => Promise<T>): Promise<T> {
     try {
       // In one message: what begins a transaction is not to be left without its limits. A client that stops holds nobody up for long.
-      await client.query(
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
-        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`,
-      )
+      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
+        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`
+      await ask(client, begin, [], statementMs)
       const result = await work({ query: (text, values) => ask(client, text, values, statementMs + networkMs) })
-      await client.query('COMMIT')
+      // The server's limit would end the wait for a standby, and say that all is well.
+      await ask(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
       return result
     } catch (error) {
-      if (classifyFailure(error) !== 'gone') await client.query('ROLLBACK')
+      if (classifyFailure(error) !== 'gone') await ask(client, 'ROLLBACK', [], statementMs)
       throw error
     }
   }
 
   async function closeAll(): Promise<void> {
-    const { pool, sockets } = era
-    await pool.end()
+    const { pool, apart, sockets } = era
+    await Promise.all([pool.end(), apart.end()])
     await pulse.stop()
     await sockets.ended()
   }
 
   return {
-    query: (text, values, limitMs = statementMs) => attempt((client) => ask(client, text, values, limitMs)),
-    alone: (work) => attempt((client) => transact(client, work)),
+    query: (text, values, limitMs = statementMs) => attempt('pool', (client) => ask(client, text, values, limitMs)),
+    alone: (work) => attempt('pool', (client) => transact(client, work)),
+    apart: {
+      query: (text, values, limitMs = statementMs) => attempt('apart', (client) => ask(client, text, values, limitMs)),
+    },
     health: () => pulse.health(),
     close: () => (closing ??= closeAll()),
   }

@@ -3,14 +3,14 @@ import { InboxError, messageOf } from '../../errors.ts'
 /**
  * What a failed statement means.
  *   again  it certainly did nothing, and may well succeed when it is tried again: serialization, deadlock, a lock that was not had in time
- *   full   no space, or the database takes no writes for want of it
+ *   full   no space on the disk
  *   gone   the connection, or the server: it may have done everything or nothing
  *   bug    anything else
  */
 export type Failure = 'again' | 'full' | 'gone' | 'bug'
 
 const again = new Set(['40001', '40P01', '55P03'])
-const full = new Set(['53100', '53200', '53400'])
+const full = '53100'
 /** Of the socket, and of the pool. */
 const network = /^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND)|^ENOENT$/
 const ofConnection = /connection|Client was closed|timeout|terminat/i
@@ -18,8 +18,8 @@ const ofConnection = /connection|Client was closed|timeout|terminat/i
 export function classifyFailure(thrown: unknown): Failure {
   const code = codeOf(thrown)
   if (again.has(code) || isFirstTwice(thrown)) return 'again'
-  if (full.has(code)) return 'full'
-  // 08: connection; 58: its disk; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
+  if (code === full) return 'full'
+  // 08: connection; 53: memory, connections or another limit; 58: its disk; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
   // 28, 3D000: what could be opened at the start cannot be now: passwords and names change.
   if (
     /^(08|28|57P|58|53)/.test(code) ||

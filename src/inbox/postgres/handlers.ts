@@ -41,7 +41,8 @@ async function setAll(trx: Rows, routes: readonly HandlerRoute[]): Promise<void>
     // Of one that is known it is not asked from when on.
     const receivedFrom = from === 'beginning' ? 0 : from === 'now' ? null : from
     await trx.query(
-      `INSERT INTO inbox.handler (name, holds, latest_only, backfill_seq, backfill_from) VALUES ($1, $2, $3, $4, $5)
+      `INSERT INTO inbox.handler (name, holds, latest_only, backfill_seq, backfill_from, first_seq)
+       VALUES ($1, $2, $3, $4::bigint, $5, coalesce($4::bigint, (SELECT last_seq + 1 FROM inbox.counter)))
        ON CONFLICT (name) DO UPDATE SET holds = excluded.holds, latest_only = excluded.latest_only`,
       [toStored(name), holds(route), latestOnly(route), receivedFrom === null ? null : 1, receivedFrom],
     )

@@ -14,10 +14,13 @@ import { createIndex, type IndexFilling } from './index/index.ts'
 import { limited } from './limited.ts'
 import { listen } from './listen.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
-import { refuseMoving } from './moving.ts'
+import { findMove, refuseMoving } from './moving.ts'
+import { createPeers } from './peers.ts'
+import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSubscriptions } from './subscriptions.ts'
+import { createUnderWay } from './under-way.ts'
 import { createViews } from './views/views.ts'
 import { createWork } from './work.ts'
 
@@ -28,7 +31,7 @@ export interface PostgresInboxOptions {
   readonly migrate?: MigrateSetting
   /** Is told of what goes wrong in the background. */
   readonly onWarning?: (text: string) => void
-  /** How long a replica may be silent before its runs are taken from it, in milliseconds of the database's clock. Default 10,000. */
+  /** Milliseconds: the runs of a replica that the others have not heard for so long are taken from it. Default 10,000. */
   readonly silentMs?: number
   /** Who fills the index: default `by itself`. */
   readonly indexFilling?: IndexFilling
@@ -49,18 +52,20 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
   const db = createDatabase({ url, applicationName })
-  await refuseMoving(db).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
+  await orClose(db, refuseMoving(db))
   let routes: readonly HandlerRoute[] | undefined
   let closing: Promise<void> | undefined
 
   const cluster = await orClose(db, joinCluster({ db, clock, id, silentMs, onWarning, onReaped: () => work.wake() }))
-  const heed = await orClose(db, heedClock(db, clock))
+  // A move that began meanwhile did not see this replica; one that begins from now on does.
+  const heed = await orClose(
+    { close: leaveAndClose },
+    refuseMoving(db).then(() => heedClock(db, clock)),
+  )
   const work = createWork({ db, clock, replicaId: cluster.id, onWarning, heed })
   const gaps = createGaps({ db, clock, onWarning })
-  const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, heed })
+  const wake = () => work.wake()
+  const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, heed, makeOffer: work.offer, wake })
   const index = createIndex({
     db,
     clock,
@@ -70,8 +75,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   })
   // However many people look, there are connections for deliveries and runs.
   const views = createViews({ db: limited(db, 4), clock, find: index.find })
-  const wake = () => work.wake()
-  const replays = createReplays({ db, clock, routes: () => routes, isLeader: () => cluster.isLeader(), wake })
+  const peers = createPeers({ db, replicaId: cluster.id, silentMs })
+  const replays = createReplays({ db, clock, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })
   const jobs = new Jobs(replays.jobs, clock, (job, error) => onWarning(`${job} does not go on: ${messageOf(error)}`))
   const listener = listen({
     url,
@@ -85,19 +90,39 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const acts = createActs({ db, clock, accept, replays, wake, heed })
   const subscriptions = createSubscriptions({ db, clock })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
+  const accepting = createUnderWay()
   let state: ClusterState | null = null
-  let beatenAt = performance.now()
-  cluster.onBeat(async () => {
+  let wasSilent = false
+  const failureListeners: ((error: Error) => void)[] = []
+  let failed: InboxError | undefined
+  cluster.onBeat(async (beat) => {
+    wasSilent ||= beat.wasSilent
+    const move = await findMove(db)
+    if (move !== null) fail(move)
     await gaps.beat()
+    await peers.beat()
     await replays.refresh()
     jobs.poke()
     const before = state
-    const wasSilent = performance.now() - beatenAt > silentMs
-    beatenAt = performance.now()
     const now = await readClusterState(db, { replicas: cluster.alive(), wasSilent })
     state = now
+    wasSilent = false
     for (const listener of stateListeners) listener(now, before)
   })
+
+  /** From now on nothing is taken, and nothing begins. */
+  function fail(error: InboxError): void {
+    if (failed !== undefined) return
+    failed = error
+    jobs.stop()
+    void work.close()
+    for (const listener of failureListeners) listener(error)
+  }
+
+  async function leaveAndClose(): Promise<void> {
+    await cluster.leave().catch(() => {})
+    await db.close()
+  }
 
   async function closeAll(): Promise<void> {
     jobs.stop()
@@ -105,12 +130,20 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     await index.close()
     await listener.close()
     await gaps.end().catch(() => {})
-    await cluster.leave().catch(() => {})
-    await db.close()
+    // Once it has left, nobody sees to what its handlers do not create runs of.
+    await accepting.ended()
+    await peers.beat().catch(() => {})
+    await leaveAndClose()
   }
 
   function assertOpen(): void {
     if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
+    if (failed !== undefined) throw failed
+  }
+
+  function health(): Health {
+    if (closing !== undefined) return { ok: false, reason: 'the inbox is closed' }
+    return failed === undefined ? cluster.health() : { ok: false, reason: failed.message }
   }
 
   return {
@@ -122,17 +155,19 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
     onState: (listener) => void stateListeners.push(listener),
-    tellLoad: (load) => cluster.tellLoad(load),
+    isLeader: () => cluster.isLeader(),
     async accept(batch) {
+      await peers.counted()
       assertOpen()
-      const results = await accept.accept(batch)
-      work.wake()
-      return results
+      return accepting.watch(accept.accept(batch))
     },
     async register(given) {
       assertOpen()
       const concurrencies = await work.register(given)
-      routes = given
+      await peers.register(given, () => {
+        routes = given
+        return accepting.ended()
+      })
       await replays.refresh()
       jobs.poke()
       return concurrencies
@@ -150,6 +185,11 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     cancelReplay: (id, by) => replays.cancel(id, by),
     countReplay: async (filter) => replays.count(filter, patternsOf(filter.handler, routes)),
+    async retryQuarantined(id, event, by) {
+      const result = await acts.retryQuarantined(id, event, by)
+      if (result === 'accepted') gaps.arrived(event.createdAt)
+      return result
+    },
     gaps: () => gaps.list(),
     startServing: () => gaps.start(),
     acknowledgeGaps: (by) => gaps.acknowledge(by),
@@ -157,19 +197,22 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       await acts.note('index.rebuild', {}, by)
       await index.rebuild()
     },
-    health: () => (closing === undefined ? cluster.health() : { ok: false, reason: 'the inbox is closed' }),
-    // A database that is away comes back: there is no failure that only a new start would mend.
-    onFailure() {},
+    health,
+    // A database that is away comes back: only what a start would refuse fails for good.
+    onFailure(listener) {
+      if (failed === undefined) failureListeners.push(listener)
+      else listener(failed)
+    },
     close: () => (closing ??= closeAll()),
   }
 }
 
 /** What fails at the start leaves nothing open. */
-async function orClose<T>(db: Database, step: Promise<T>): Promise<T> {
+async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Promise<T> {
   try {
     return await step
   } catch (error) {
-    await db.close()
+    await opened.close()
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { messageOf } from '../../errors.ts'
-import { connectionConfig, createSockets } from './connection.ts'
+import { connectionConfig, createSockets, hasSession } from './connection.ts'
 
 export interface ListenOptions {
   readonly url: string
@@ -23,20 +23,22 @@ const answerMs = 2_000
 const backoffMs = { first: 100, most: 2_000 }
 
 /**
- * Listens on a connection of its own, in real time. It is a hint only: what it misses, while it is connected anew or behind a PgBouncer
- * that lends sessions for a transaction each, is found by who polls. Never throws; a failure that lasts is warned of once.
+ * Listens on a connection of its own, in real time. It is a hint only: what it misses, while it is connected anew, is found by who polls.
+ * Behind a PgBouncer it listens to nothing: a session that is lent to somebody else would be told in its place, for as long as it lasts.
+ * Never throws; a failure that lasts is warned of once, and so is that there is no listening.
  */
 export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 5_000 }: ListenOptions): Listener {
   const config = connectionConfig({ url, ...(applicationName !== undefined && { applicationName }) })
   const wake = calmed(onWake)
   let isClosed = false
+  let isLent = false
   /** Ends what is being waited for. */
   let interrupt = () => {}
   const done = keepListening()
 
   async function keepListening(): Promise<void> {
     let failures = 0
-    while (!isClosed) {
+    while (!isClosed && !isLent) {
       try {
         await listenUntilLost(() => {
           failures = 0
@@ -50,11 +52,11 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
             `new work is found by looking now and then, for PostgreSQL does not tell of it: ${messageOf(error)}`,
           )
       }
-      if (!isClosed) await pause(Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures, 10)))
+      if (!isClosed && !isLent) await pause(Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures, 10)))
     }
   }
 
-  /** Rejects when the connection is lost; resolves once all is closed. */
+  /** Rejects when the connection is lost; resolves once all is closed, or there is nothing to listen to. */
   async function listenUntilLost(onListening: () => void): Promise<void> {
     const sockets = createSockets()
     const client = new pg.Client({ ...config, stream: sockets.open, query_timeout: answerMs })
@@ -71,9 +73,17 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
         }
         client
           .connect()
-          .then(() => client.query(`LISTEN ${channel}`))
-          .then(onListening)
-          .then(keepAlive)
+          .then(() => hasSession(client))
+          .then(async (isOwn) => {
+            if (!isOwn) {
+              isLent = true
+              onWarning(notTold)
+              return resolve()
+            }
+            await client.query(`LISTEN ${channel}`)
+            onListening()
+            keepAlive()
+          })
           .catch(reject)
       })
       client.end().catch(() => {})
@@ -102,6 +112,10 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
     },
   }
 }
+
+const notTold =
+  'what other replicas have for this one is found by looking every two seconds: PostgreSQL cannot tell of it through a pooler such as ' +
+  'PgBouncer, which lends its sessions'
 
 /** About 1.5 s without a connection. */
 const warnAfter = 4

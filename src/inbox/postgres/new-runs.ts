@@ -20,7 +20,7 @@ export interface CreatedRuns {
 
 /**
  * Creates runs of a generation in the order in which they stand, each behind the open ones of its key; to be called in a transaction
- * that is alone in the database. `replayId` 0: live ones.
+ * that is alone in the database. `replayId` 0: live ones, of which an event has one of a handler at the most.
  */
 export async function createRuns(
   trx: Rows,
@@ -32,7 +32,10 @@ export async function createRuns(
   if (seqs.length === 0) return { created: 0, gone: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
   const kept = new Set(bodies.map(({ seq }) => seq))
-  const wanted = runs.filter(({ seq }) => kept.has(seq)).map((run) => ({ ...run, key: toStoredOrNull(run.key) }))
+  const isThere = replayId === 0 ? await liveRunsOf(trx, seqs) : () => false
+  const wanted = runs
+    .filter((run) => kept.has(run.seq) && !isThere(run))
+    .map((run) => ({ ...run, key: toStoredOrNull(run.key) }))
   const gone = seqs.length - kept.size
   if (wanted.length === 0) return { created: 0, gone }
   const json = JSON.stringify(wanted)
@@ -40,6 +43,17 @@ export async function createRuns(
   const [row] = await trx.query<{ count: number }>(insert, [json, replayId, now])
   await wakeAll(trx)
   return { created: row?.count ?? 0, gone }
+}
+
+/** A backfill may come by events that had their runs already. */
+async function liveRunsOf(trx: Rows, seqs: readonly number[]): Promise<(run: NewRun) => boolean> {
+  const rows = await trx.query<{ seq: number; handler: string }>(
+    `SELECT r.event_seq AS seq, h.name AS handler FROM inbox.run r JOIN inbox.handler h ON h.id = r.handler_id
+     WHERE r.event_seq = ANY ($1::bigint[]) AND r.replay_id = 0`,
+    [seqs],
+  )
+  const there = new Set(rows.map(({ seq, handler }) => `${seq} ${handler}`))
+  return ({ seq, handler }) => there.has(`${seq} ${handler}`)
 }
 
 const rowType = `(seq bigint, handler text, key text, latest boolean)`

@@ -1,9 +1,10 @@
 import type { Clock } from '../../clock.ts'
+import type { StepDone } from '../acts.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './progress.ts'
 import { bodyOverhead, measureSize } from './size.ts'
-import type { Step, StepDone } from './steps.ts'
+import type { Step } from './steps.ts'
 
 /** A transaction that deletes more would hold up acknowledgements. */
 const mostPruned = 200

@@ -29,8 +29,12 @@ export interface Pulse {
 const everyMs = 250
 const silentMs = 600
 const stepMs = 50
-/** The first connection may take so long, for there may be an ocean and a handshake in between. */
+/**
+ * A connection may take so long, for there may be an ocean and a handshake in between. One that takes longer than `silentMs`, and much
+ * longer than others took, is not waited for.
+ */
 const connectMs = 2_000
+const muchLonger = 2
 
 const tooMany = '53300'
 
@@ -40,6 +44,8 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let wasHere = false
+  /** How long a connection takes where nothing is in its way. */
+  let usualMs = connectMs
   let stopped = false
   let looking = look()
   const begun = looking
@@ -49,7 +55,7 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
     const isDeaf = () => answeredAt() < begunAt && !stopped
     try {
       client ??= await connect(() => {
-        if (wasHere && isDeaf()) down(`no connection within ${silentMs} ms`)
+        if (wasHere && isDeaf()) down('no connection in time')
       })
       if (await isReadOnly(client)) {
         throw new InboxError('store_unavailable', 'it takes no writes: it is a standby, or was set so')
@@ -85,8 +91,10 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
     fresh.on('error', () => {
       if (client === fresh) client = undefined
     })
-    const answered = afterSilence(onSilence)
+    const begunAt = performance.now()
+    const answered = afterSilence(onSilence, Math.max(silentMs, muchLonger * usualMs))
     await fresh.connect().finally(answered)
+    usualMs = Math.min(usualMs, performance.now() - begunAt)
     return fresh
   }
 
@@ -110,16 +118,16 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
 
 async function isReadOnly(client: pg.Client): Promise<boolean> {
   const silence = Promise.withResolvers<never>()
-  const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)))
+  const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
   const answer = client.query<{ value: string }>(`SELECT current_setting('transaction_read_only') AS value`)
   answer.catch(() => {})
   const { rows } = await Promise.race([answer, silence.promise]).finally(answered)
   return rows[0]?.value !== 'off'
 }
 
-/** Calls back after `silentMs`, in small steps: on a machine that is busy with something else, answers take longer as they do. */
-function afterSilence(onSilence: () => void): () => void {
-  let steps = silentMs / stepMs
+/** Calls back after a time, in small steps: on a machine that is busy with something else, answers take longer as they do. */
+function afterSilence(onSilence: () => void, ms: number): () => void {
+  let steps = Math.ceil(ms / stepMs)
   let timer = setTimeout(step, stepMs)
   let last: NodeJS.Immediate | undefined
   function step(): void {

@@ -17,18 +17,20 @@ export interface Reaper {
    * To be called after each beat of this replica, with when the others last beat, as their texts in the database. Silence is what this
    * process itself has listened to for `silentMs` without a break, so that neither a clock that is set nor an outage looks like it.
    */
-  heard(beats: ReadonlyMap<string, string>): Promise<void>
+  heard(beats: ReadonlyMap<string, string>): void
+  /** Takes the runs of those that were silent. One call at a time; it may be under way while more is heard. Throws as `query`. */
+  reap(): Promise<void>
   /** What is heard next begins anew: this process could not listen. */
   forget(): void
   /** Ends all that this replica itself still has under way. */
   reapOwn(replicaId: string): Promise<void>
 }
 
-/** What the first break in listening may be, as a share of `silentMs`: beats come every fifth. */
+/** What a break in listening may be, as a share of `silentMs`: beats come every fifth. */
 const breakShare = 0.6
 
 export function createReaper({ db, clock, silentMs, onWarning, onReaped }: ReaperOptions): Reaper {
-  /** Since when, as `performance.now()`, it has been as it is: by replica, and null for the time of one that is not listed. */
+  /** Since when, as `performance.now()`, it has been as it is: by replica, and null for the beat of one that is not listed. */
   const since = new Map<string, { readonly beat: string | null; readonly at: number }>()
   let heardAt = -Infinity
 
@@ -50,21 +52,23 @@ export function createReaper({ db, clock, silentMs, onWarning, onReaped }: Reape
   }
 
   return {
-    async heard(beats) {
+    heard(beats) {
       const now = performance.now()
       if (now - heardAt > silentMs * breakShare) since.clear()
       heardAt = now
+      for (const [id, { beat }] of since) if (beat !== null && !beats.has(id)) since.set(id, { beat: null, at: now })
+      for (const [id, beat] of beats) if (since.get(id)?.beat !== beat) since.set(id, { beat, at: now })
+    },
+    async reap() {
       const owners = await ownersOf(db)
-      const about = new Set([...beats.keys(), ...owners.map(replicaOf)])
-      for (const id of since.keys()) if (!about.has(id)) since.delete(id)
-      for (const id of about) {
-        const beat = beats.get(id) ?? null
-        if (since.get(id)?.beat !== beat || !since.has(id)) since.set(id, { beat, at: now })
-      }
+      const about = new Set(owners.map(replicaOf))
+      for (const [id, { beat }] of since) if (beat === null && !about.has(id)) since.delete(id)
       for (const owner of owners) {
-        const { at = now } = since.get(replicaOf(owner)) ?? {}
+        const known = since.get(replicaOf(owner))
+        if (known === undefined) since.set(replicaOf(owner), { beat: null, at: performance.now() })
         // What keeps one from being seen to keeps no other one, and is no fault of this replica: it is tried again at the next beat.
-        if (now - at >= silentMs) await reap(owner).catch((error: unknown) => onWarning(notReaped(owner, error)))
+        else if (heardAt - known.at >= silentMs)
+          await reap(owner).catch((error: unknown) => onWarning(notReaped(owner, error)))
       }
     },
     forget() {

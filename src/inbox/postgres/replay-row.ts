@@ -1,5 +1,6 @@
-import { replayStates, type ReplayFilter, type ReplayRecord, type ReplayState } from '../port.ts'
+import { replayStates, type ReplayRecord, type ReplayState } from '../port.ts'
 import { mostAhead } from '../jobs.ts'
+import { toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replay-row.ts'
 import { fromStored } from './text.ts'
 
 /** The numbers that `replay.state` holds. */
@@ -7,21 +8,7 @@ export const replayCodes = Object.fromEntries(replayStates.map((name, index) => 
   Record<ReplayState, number>
 >
 
-export interface ReplayRow {
-  readonly id: number
-  /** JSON */
-  readonly filter: string
-  readonly perSecond: number | null
-  readonly newKeys: boolean
-  readonly state: number
-  readonly createdAt: number
-  readonly endedAt: number | null
-  readonly nextSeq: number
-  readonly lastSeq: number
-  readonly events: number
-  readonly runs: number
-  readonly skipped: number
-}
+export type ReplayRow = StoredReplay<boolean>
 
 /** Of `inbox.replay p`: a `ReplayRow`. */
 export const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
@@ -37,12 +24,6 @@ export function openRunsOf(replayId: string): string {
   ) o)`
 }
 
-export function toReplayRecord({ nextSeq, state, filter, ...row }: ReplayRow, openRuns: number): ReplayRecord {
-  return {
-    ...row,
-    filter: JSON.parse(fromStored(filter)) as ReplayFilter,
-    state: replayStates[state] ?? 'done',
-    scannedSeq: Math.min(nextSeq - 1, row.lastSeq),
-    openRuns,
-  }
+export function toReplayRecord(row: ReplayRow, openRuns: number): ReplayRecord {
+  return recordOf({ ...row, filter: fromStored(row.filter) }, openRuns)
 }

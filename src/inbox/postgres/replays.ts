@@ -18,13 +18,15 @@ export interface ReplaysOptions {
   readonly clock: Clock
   /** Of the handlers that are registered; undefined before any are. */
   readonly routes: () => readonly HandlerRoute[] | undefined
-  /** Only one replica creates runs. */
-  readonly isLeader: () => boolean
+  /** Only one replica creates runs: as of `Peers`. */
+  readonly leads: (handler: string | null) => boolean
+  /** As of `Peers`. */
+  readonly silentMs: number
   /** There may be something to claim. */
   readonly wake: () => void
 }
 
-/** Replays and backfills: runs of events that are stored already, created step by step by the leader. */
+/** Replays and backfills: runs of events that are stored already, created step by step, by one replica. */
 export interface Replays {
   /** Throws `bad_request` or `not_found` where the filter says nothing, or names a handler that is not there. */
   start(replay: NewReplay, by?: string): Promise<ReplayRecord>
@@ -45,7 +47,14 @@ export interface Replays {
 
 const countedPerPart = 20_000
 
-export function createReplays({ db, clock, routes, isLeader, wake }: ReplaysOptions): Replays {
+interface Running {
+  readonly id: number
+  readonly perSecond: number | null
+  /** The one that it is for; null: all that take its events. */
+  readonly handler: string | null
+}
+
+export function createReplays({ db, clock, routes, leads, silentMs, wake }: ReplaysOptions): Replays {
   const notes = createNotes(clock)
   const tableOf = createTables()
   const backfills = createBackfills({
@@ -53,10 +62,12 @@ export function createReplays({ db, clock, routes, isLeader, wake }: ReplaysOpti
     clock,
     routes,
     takes: (route, type) => tableOf(routes())(type).includes(route),
+    leads,
+    silentMs,
     wake,
   })
   /** As they were read last, or have changed here since. */
-  const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
+  const running = new Map<number, Running>()
 
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
@@ -72,7 +83,7 @@ export function createReplays({ db, clock, routes, isLeader, wake }: ReplaysOpti
       await notes.note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
       return begun
     })
-    running.set(row.id, { id: row.id, perSecond })
+    running.set(row.id, { id: row.id, perSecond, handler: filter.handler ?? null })
     return toReplayRecord(row, 0)
   }
 
@@ -179,25 +190,28 @@ export function createReplays({ db, clock, routes, isLeader, wake }: ReplaysOpti
   }
 
   async function refresh(): Promise<void> {
-    const rows = await db.query<{ id: number; perSecond: number | null }>(
-      `SELECT id, per_second AS "perSecond" FROM inbox.replay WHERE state = ${replayCodes.running} ORDER BY id`,
+    const rows = await db.query<ReplayRow>(
+      `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayCodes.running} ORDER BY p.id`,
     )
     running.clear()
-    for (const row of rows) running.set(row.id, row)
+    for (const row of rows) {
+      const { id, perSecond, filter } = toReplayRecord(row, 0)
+      running.set(id, { id, perSecond, handler: filter.handler ?? null })
+    }
     await backfills.refresh()
   }
 
-  const isAtWork = () => isLeader() && routes() !== undefined
+  const isAtWork = () => routes() !== undefined
   return {
     start,
     cancel,
     count,
-    endBackfill: backfills.end,
-    firstBackfill: backfills.first,
+    endBackfill: (trx, handlerId) => backfills.end(trx, handlerId),
+    firstBackfill: (rows) => backfills.first(rows),
     refresh,
     jobs: {
       backfilling: () => (isAtWork() ? backfills.going() : []),
-      running: () => (isAtWork() ? [...running.values()] : []),
+      running: () => (isAtWork() ? [...running.values()].filter(({ handler }) => leads(handler)) : []),
       backfill: backfills.step,
       step,
     },

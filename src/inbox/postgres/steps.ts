@@ -1,31 +1,12 @@
-import type { AuditRecord } from '../port.ts'
+import type { Done, Noting, StepDone } from '../acts.ts'
 import type { Database, Rows } from './database.ts'
 import type { Notes } from './notes.ts'
-
-/** What a bounded piece of an act did. `after`: where to go on; null: that was all. */
-export interface StepDone {
-  readonly done: number
-  readonly after: number | null
-}
 
 /**
  * Does a bounded piece of an act, from a place on: it may look first, and gives the work for a transaction that is alone, or, where
  * there is none, what it came to.
  */
 export type Step = (from: number) => Promise<StepDone | ((trx: Rows) => Promise<StepDone>)>
-
-/** What is noted of a large act, by how much was done so far. */
-export interface Noting {
-  readonly action: AuditRecord['action']
-  readonly detail: (total: number) => AuditRecord['detail']
-  readonly by: string | undefined
-}
-
-/** `noted`: the id of the note; null: none was written. */
-export interface Done {
-  readonly total: number
-  readonly noted: number | null
-}
 
 export type EachStep = (noting: Noting | null, step: Step, noted?: number | null) => Promise<Done>
 

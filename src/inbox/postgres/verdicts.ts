@@ -1,6 +1,6 @@
 import { errorGroupOf } from '../error-group.ts'
 import { dueAt, versionOf, type Effects, type Lease, type Outcome, type RunError, type SettleResult } from '../port.ts'
-import { bigintArray, textArray } from './arrays.ts'
+import { bigintArray, numbersIn, textArray } from './arrays.ts'
 import type { Rows } from './database.ts'
 import { rangeOf } from './state-ranges.ts'
 import { toStored, toStoredOrNull } from './text.ts'
@@ -13,21 +13,26 @@ const maxErrorStack = 8_000
 /** More than one expired value per write of one that will expire, so that there are ever fewer of them. */
 const purgedPerWrite = 4
 
-/** Reports what became of leases; a result per verdict in order. `now` in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
-export async function settle(
-  rows: Rows,
-  verdicts: readonly (Outcome | Release)[],
-  now: number,
-): Promise<SettleResult[]> {
+export interface Settled {
+  /** One per verdict, in order. */
+  readonly results: readonly SettleResult[]
+  /** Whether there may be something to claim that was not before. */
+  readonly areReady: boolean
+}
+
+/** Reports what became of leases. `now` in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
+export async function settle(rows: Rows, verdicts: readonly (Outcome | Release)[], now: number): Promise<Settled> {
   const results = verdicts.map((): SettleResult => 'stale')
-  if (verdicts.length === 0) return results
-  const held = await rows.query<{ place: number; result: 'applied' | 'conflict' }>(
-    `SELECT place, result FROM inbox.settle($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
+  if (verdicts.length === 0) return { results, areReady: false }
+  const [row] = await rows.query<{ applied: string; conflicts: string; areReady: boolean }>(
+    `SELECT array_to_string(applied, ' ') AS applied, array_to_string(conflicts, ' ') AS conflicts, are_ready AS "areReady"
+     FROM inbox.settle($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
        $8::json, $9::json, $10::json, $11::integer, $12::bigint)`,
     valuesOf(verdicts, now),
   )
-  for (const { place, result } of held) results[place - 1] = result
-  return results
+  for (const place of numbersIn(row?.applied)) results[place - 1] = 'applied'
+  for (const place of numbersIn(row?.conflicts)) results[place - 1] = 'conflict'
+  return { results, areReady: row?.areReady ?? false }
 }
 
 function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknown[] {

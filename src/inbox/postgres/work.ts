@@ -4,6 +4,7 @@ import { createClaims, ownerIn } from './claims.ts'
 import type { Database, Rows } from './database.ts'
 import { registerHandlers } from './handlers.ts'
 import type { Heed } from './heed-clock.ts'
+import type { MakeOffer } from './offer.ts'
 import { readState } from './state-ranges.ts'
 import { fromStored, toStored } from './text.ts'
 import { settle } from './verdicts.ts'
@@ -21,6 +22,8 @@ export interface WorkOptions {
 export interface Work extends WorkPort {
   /** Something may have become claimable: here, or at another replica. */
   wake(): void
+  /** For what is accepted here. */
+  readonly offer: MakeOffer
   /** Waiting claims resolve with none; leases that are held are not touched. Idempotent. */
   close(): Promise<void>
 }
@@ -36,8 +39,8 @@ export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOption
     async settle(outcomes) {
       if (outcomes.length === 0) return []
       await heed()
-      const results = await settle(db, outcomes, clock.now())
-      claims.wake()
+      const { results, areReady } = await settle(db, outcomes, clock.now())
+      if (areReady) claims.wake()
       return results
     },
     retire: (owner) => claims.retire(owner),
@@ -58,6 +61,7 @@ export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOption
       return result
     },
     wake: () => claims.wake(),
+    offer: (handlers) => claims.offer(handlers),
     close: () => claims.close(),
   }
 }

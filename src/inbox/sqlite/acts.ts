@@ -1,44 +1,16 @@
+import { batchSize, mostNotedRuns, type Done, type Noting, type OperatorActs, type StepDone } from '../acts.ts'
 import type { AuditRecord, SubscriptionPort, ViewPort } from '../port.ts'
 import type { PruneStep, Pruning } from './pruning.ts'
 import type { SqliteStore } from './store.ts'
 import type { Writer } from './writer.ts'
 
-/** What an operator does, each with a note in the audit. */
-export type Acts = Pick<
-  ViewPort,
-  | 'setPaused'
-  | 'setConcurrency'
-  | 'requeueDead'
-  | 'dropDead'
-  | 'dropOpenRuns'
-  | 'retryQuarantined'
-  | 'dropQuarantined'
-  | 'prune'
-  | 'acknowledgeGaps'
-  | 'note'
-> &
+/** What is done here, beside what is done by all stores. */
+export type Acts = OperatorActs &
+  Pick<ViewPort, 'acknowledgeGaps'> &
   Pick<SubscriptionPort, 'beginSubscription' | 'endSubscription'>
 
-/** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
-const batchSize = 500
-/** The audit has so many of the run ids of an act at the most, and how many there were. */
-const mostNotedRuns = 1_000
-
-/** Does a bounded piece of an act, from a place on. `after`: where to go on; null: that was all. */
-type Step = (store: SqliteStore, from: number) => { readonly done: number; readonly after: number | null }
-
-/** What is noted of a large act, by how much was done so far. */
-interface Noting {
-  readonly action: AuditRecord['action']
-  readonly detail: (total: number) => AuditRecord['detail']
-  readonly by: string | undefined
-}
-
-/** `noted`: the id of the note; null: none was written. */
-interface Done {
-  readonly total: number
-  readonly noted: number | null
-}
+/** Does a bounded piece of an act, from a place on. */
+type Step = (store: SqliteStore, from: number) => StepDone
 
 export function createActs(writer: Writer): Acts {
   /** One transaction, with a note if it changed anything. */

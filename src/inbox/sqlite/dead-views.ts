@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { decodeCursorPair, encodeCursor } from '../cursor.ts'
-import { errorGroupOf } from '../error-group.ts'
+import { unknownError } from '../error-group.ts'
 import {
   mostDeadIds,
   type DeadFilter,
@@ -10,10 +10,10 @@ import {
   type DeadQuery,
   type DeadRunIds,
   type Page,
-  type RunError,
 } from '../port.ts'
 import { createBudget } from './budget.ts'
 import { lastAttemptText, toError, type AttemptRow } from './attempts.ts'
+import { createErrorGroups } from './error-groups.ts'
 import { state } from './statements.ts'
 
 /** Where a dead letter stands, newest first: when it died, and its run id. */
@@ -55,7 +55,6 @@ interface Candidate {
   readonly errorGroup: string | null
 }
 
-const unknownError: RunError = { name: 'unknown', message: 'no error was recorded' }
 /** More of them would be no list for people. */
 const mostGroups = 500
 
@@ -77,11 +76,8 @@ export function createDeadViews(db: Database) {
   const typeOf = db.prepare<[number], { type: string }>('SELECT type FROM event WHERE seq = ?')
   const handlers = db.prepare<[], { id: number; name: string }>('SELECT id, name FROM handler')
 
-  function groupOf({ id, errorGroup }: Candidate): string {
-    if (errorGroup !== null) return errorGroup
-    const attempt = lastAttemptOf.get(id)
-    return errorGroupOf(attempt ? toError(attempt) : unknownError)
-  }
+  const groupOfError = createErrorGroups(db)
+  const groupOf = ({ id, errorGroup }: Candidate) => errorGroup ?? groupOfError(id)
 
   function createTest({ handler, type, group }: DeadFilter): (row: Candidate) => boolean {
     const handlerId = handlers.all().find(({ name }) => name === handler)?.id

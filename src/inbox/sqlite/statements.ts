@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
 import type { ProgressRow } from './progress.ts'
+import type { ReplayRow as StoredReplay } from '../replay-row.ts'
 
 /** A statement that changes rows. */
 interface Write<P extends unknown[]> {
@@ -75,21 +76,7 @@ export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> 
   readonly state: number
 }
 
-export interface ReplayRow {
-  readonly id: number
-  /** JSON */
-  readonly filter: string
-  readonly perSecond: number | null
-  readonly newKeys: number
-  readonly state: number
-  readonly createdAt: number
-  readonly endedAt: number | null
-  readonly nextSeq: number
-  readonly lastSeq: number
-  readonly events: number
-  readonly runs: number
-  readonly skipped: number
-}
+export type ReplayRow = StoredReplay<number>
 
 /**
  * The writer's statements as text. Each names its index, because the planner, left alone, has taken one that reads the whole

@@ -4,7 +4,6 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import type { IndexPort } from '../index-port.ts'
 import {
   eventStatuses,
-  replayStates,
   type AuditRecord,
   type EventDetail,
   type EventStatus,
@@ -12,7 +11,6 @@ import {
   type GapRecord,
   type Page,
   type PageQuery,
-  type ReplayFilter,
   type ReplayRecord,
   type Subscription,
   type ViewPort,
@@ -29,6 +27,7 @@ import type { IndexHandle } from './index/handle.ts'
 import { createIndexViews, type IndexViews } from './index/views.ts'
 import { statusOfRuns, type ProgressRow } from './progress.ts'
 import { createQuarantineViews, type GroupsPart, type GroupsPlace } from './quarantine-views.ts'
+import { toReplayRecord } from '../replay-row.ts'
 import { state, statementTexts, type ReplayRow, type SubscriptionRow } from './statements.ts'
 import { createStatsView } from './stats-view.ts'
 import { toSubscription } from './subscriptions.ts'
@@ -133,15 +132,8 @@ export function createViews(db: Database, clock: Pick<Clock, 'now'>, index: Inde
     return record
   }
 
-  function toReplay({ nextSeq, newKeys, state: code, filter, ...row }: ReplayRow): ReplayRecord {
-    return {
-      ...row,
-      filter: JSON.parse(filter) as ReplayFilter,
-      newKeys: newKeys === 1,
-      state: replayStates[code] ?? 'done',
-      scannedSeq: Math.min(nextSeq - 1, row.lastSeq),
-      openRuns: openOfReplay.get(row.id)?.count ?? 0,
-    }
+  function toReplay(row: ReplayRow): ReplayRecord {
+    return toReplayRecord({ ...row, newKeys: row.newKeys === 1 }, openOfReplay.get(row.id)?.count ?? 0)
   }
 
   function unknownIds(ids: readonly string[]): string[] {

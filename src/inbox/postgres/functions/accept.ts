@@ -4,9 +4,11 @@ import { workLock } from '../locks.ts'
 export const mostHeaderSets = 1_000
 
 /**
- * Stores what came, in one transaction, and creates its runs; in the order in which it stands in the arrays. Gives what became of each,
- * a letter for each: `a`ccepted, `d`uplicate, `c`onflict or `q`uarantined. An array costs a tenth of JSON here, and PL/pgSQL finds an
- * element of it at once.
+ * Stores what came, in one transaction, and creates its runs; in the order in which it stands in the arrays. An array costs a tenth of
+ * JSON here, and PL/pgSQL finds an element of it at once.
+ *
+ * Gives what became of each, in `results`, a letter for each: `a`ccepted, `d`uplicate, `c`onflict or `q`uarantined; `last_before`: the
+ * accepted ones have the numbers after this, in their order. The rest is of `create_runs`.
  *
  * `ids`, null where the arrival is not an event, or its id stands here before. `new_headers`: null, or the headers of those that have
  * no known set. `other_…`: of those that are null in `ids`, the place, the id, and the reason why it is no event (null: it is one).
@@ -15,23 +17,23 @@ export const mostHeaderSets = 1_000
 export const acceptFunction = `
 CREATE OR REPLACE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], keys text[], labels text[],
   header_sets integer[], traces text[], bodies bytea[], new_headers text[], other_at integer[], other_ids text[], other_reasons text[],
-  handlers text[], latest boolean[], slot_handler integer[], slot_key text[], run_at integer[], run_slot integer[], now_ms bigint)
-RETURNS text LANGUAGE plpgsql
+  handlers text[], latest boolean[], slot_handler integer[], slot_key text[], run_at integer[], run_slot integer[],
+  offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[], now_ms bigint,
+  OUT results text, OUT last_before bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
+LANGUAGE plpgsql
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan SET lock_timeout = '3s' AS $$
 DECLARE
   size integer := cardinality(bodies);
-  last bigint;
   total bigint;
   seqs bigint[];
   fresh integer;
-  results text := '';
   again record;
 BEGIN
   PERFORM ${workLock};
-  SELECT c.last_seq, c.body_bytes INTO last, total FROM inbox.counter c FOR UPDATE;
+  SELECT c.last_seq, c.body_bytes INTO last_before, total FROM inbox.counter c FOR UPDATE;
 
   -- A statement of its own after the lock: it sees what others have committed. Null: not new.
-  SELECT array_agg(CASE WHEN f.is_new THEN last + f.nth END ORDER BY f.n), count(*) FILTER (WHERE f.is_new) INTO seqs, fresh FROM (
+  SELECT array_agg(CASE WHEN f.is_new THEN last_before + f.nth END ORDER BY f.n), count(*) FILTER (WHERE f.is_new) INTO seqs, fresh FROM (
     SELECT g.n, g.is_new, count(*) FILTER (WHERE g.is_new) OVER (ORDER BY g.n) AS nth FROM (
       SELECT n, e.id IS NULL AND ids[n] IS NOT NULL AS is_new FROM generate_series(1, size) n LEFT JOIN inbox.event e ON e.id = ids[n]
     ) g
@@ -47,16 +49,21 @@ BEGIN
     INSERT INTO inbox.body (seq, total, raw)
     SELECT seqs[n], total + sum(length(bodies[n])) OVER (ORDER BY n), bodies[n]
     FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL;
-    UPDATE inbox.counter SET last_seq = last + fresh, body_bytes = total + (
+    UPDATE inbox.counter SET last_seq = last_before + fresh, body_bytes = total + (
       SELECT sum(length(bodies[n])) FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL);
-    IF inbox.create_runs(seqs, handlers, latest, slot_handler, slot_key, run_at, run_slot, now_ms) THEN
+    SELECT r.* INTO are_ready, given_at, given_runs, given_claims
+    FROM inbox.create_runs(seqs, handlers, latest, slot_handler, slot_key, run_at, run_slot, offer_handlers, offer_owners, offer_claims,
+      offer_room, now_ms) r;
+    IF are_ready THEN
       PERFORM pg_notify('inbox_wake', '');
     END IF;
   END IF;
 
+  results := repeat('a', fresh);
   IF fresh = size THEN
-    RETURN repeat('a', size);
+    RETURN;
   END IF;
+  results := '';
   FOR again IN
     SELECT n, o.reason, o.id AS other_id, e.seq, b.raw IS NULL OR b.raw = bodies[n] AS is_same
     FROM generate_series(1, size) n
@@ -81,7 +88,6 @@ BEGIN
       results := results || 'c';
     END IF;
   END LOOP;
-  RETURN results;
 END $$`
 
 /** Keeps what is new of the headers of new events, as far as there is room; gives the sets, by place, with these. */

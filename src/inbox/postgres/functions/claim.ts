@@ -44,14 +44,14 @@ BEGIN
       WHILE generation IS NOT NULL AND remaining > 0 LOOP
         RETURN QUERY
           WITH first AS MATERIALIZED (
-            SELECT r.id FROM inbox.run r
+            SELECT r.ctid AS at FROM inbox.run r
             WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id = generation
               AND r.run_at <= now_ms
             ORDER BY r.run_at, r.id LIMIT remaining FOR NO KEY UPDATE SKIP LOCKED
           ), got AS (
             UPDATE inbox.run r
             SET state = 3, token = r.token + 1, attempt = r.attempt + 1, owner = claim.owner, claim_id = claim.id, started_at = now_ms
-            FROM first f WHERE r.id = f.id
+            FROM first f WHERE r.ctid = f.at
             RETURNING r.*
           )
           SELECT claim.id, g.id, g.token, place.name, g.attempt, g.failed, g.crashed, g.key, g.replay_id,

@@ -2,9 +2,13 @@
 const mostSuperseded = 500
 
 /**
- * Creates the live runs of new events; gives whether any of them can be claimed. `seqs[at]` is the number of the event that a run is of,
- * null for one that is not new. A run falls on a slot: a handler with a key, or with none. A run stands behind the open ones of its key.
- * A handler that is not known, or is still to get older events, gets none.
+ * Creates the live runs of new events. `seqs[at]` is the number of the event that a run is of, null for one that is not new. A run falls
+ * on a slot: a handler with a key, or with none. A run stands behind the open ones of its key. A handler that is not known, or is still to
+ * get older events, gets none.
+ *
+ * `offer_…`: claims of one handler each that wait, and how many runs they have room for. What is first of its key is theirs at once.
+ * `are_ready`: others can be claimed. `given_at`: the places, in `run_at`, of those that were given to claims; `given_runs`, `given_claims`
+ * are their ids.
  *
  * Of a slot without an open run no lane is taken. Who else could open one meanwhile? Another accept waits for the counter, an act for
  * this one. A settle that leaves an item for the same handler and key is found out by the index run_one: one of the two fails, and is
@@ -12,13 +16,13 @@ const mostSuperseded = 500
  */
 export const createRunsFunction = `
 CREATE OR REPLACE FUNCTION inbox.create_runs(seqs bigint[], handlers text[], latest boolean[], slot_handler integer[], slot_key text[],
-  run_at integer[], run_slot integer[], now_ms bigint)
-RETURNS boolean LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+  run_at integer[], run_slot integer[], offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[],
+  now_ms bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   handler_ids integer[];
   busy boolean[];
   is_any_busy boolean;
-  is_any_ready boolean;
 BEGIN
   SELECT array_agg(h.id ORDER BY u.n) INTO handler_ids
   FROM unnest(handlers) WITH ORDINALITY u(name, n) LEFT JOIN inbox.handler h ON h.name = u.name AND h.backfill_seq IS NULL;
@@ -62,18 +66,32 @@ BEGIN
         WHEN busy[w.slot] THEN 0
         WHEN w.is_first OR latest[slot_handler[w.slot]] THEN 1
         ELSE 0 END AS state
-    FROM wanted w ORDER BY w.n
-  ), made AS (
-    INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, ended_at)
-    SELECT nextval('inbox.run_id'), seqs[run_at[p.n]], p.handler, 0, p.key, p.state, now_ms, CASE WHEN p.state = 8 THEN now_ms END
-    FROM placed p
-    RETURNING handler_id, state
+    FROM wanted w
+  ), offered AS MATERIALIZED (
+    SELECT h.id AS handler, o.owner, o.claim, sum(o.room) OVER (PARTITION BY h.id ORDER BY o.n) AS up_to
+    FROM unnest(offer_handlers, offer_owners, offer_claims, offer_room) WITH ORDINALITY o(name, owner, claim, room, n)
+    JOIN inbox.handler h ON h.name = o.name AND NOT h.paused
+    WHERE NOT EXISTS (SELECT 1 FROM inbox.meta m WHERE m.name = 'paused' AND m.value = 1)
+  ), made AS MATERIALIZED (
+    SELECT nextval('inbox.run_id') AS id, p.*, g.owner, g.claim
+    FROM (
+      SELECT p.*, count(*) FILTER (WHERE p.state = 1) OVER (PARTITION BY p.handler ORDER BY p.n) AS nth FROM placed p ORDER BY p.n
+    ) p LEFT JOIN LATERAL (
+      SELECT o.owner, o.claim FROM offered o WHERE o.handler = p.handler AND p.state = 1 AND p.nth <= o.up_to ORDER BY o.up_to LIMIT 1
+    ) g ON true
+  ), inserted AS (
+    INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, attempt, token, owner, claim_id, started_at, ended_at)
+    SELECT m.id, seqs[run_at[m.n]], m.handler, 0, m.key, CASE WHEN m.claim IS NULL THEN m.state ELSE 3 END, now_ms,
+      (m.claim IS NOT NULL)::integer, (m.claim IS NOT NULL)::integer, m.owner, m.claim, CASE WHEN m.claim IS NOT NULL THEN now_ms END,
+      CASE WHEN m.state = 8 THEN now_ms END
+    FROM made m ORDER BY m.id
   ), counted AS (
     UPDATE inbox.handler h SET superseded = h.superseded + s.count
-    FROM (SELECT m.handler_id, count(*) AS count FROM made m WHERE m.state = 8 GROUP BY m.handler_id) s WHERE h.id = s.handler_id
+    FROM (SELECT m.handler, count(*) AS count FROM made m WHERE m.state = 8 GROUP BY m.handler) s WHERE h.id = s.handler
   )
-  SELECT bool_or(m.state = 1) INTO is_any_ready FROM made m;
-  RETURN coalesce(is_any_ready, false);
+  SELECT coalesce(bool_or(m.state = 1 AND m.claim IS NULL), false), array_agg(m.n) FILTER (WHERE m.claim IS NOT NULL),
+    array_agg(m.id) FILTER (WHERE m.claim IS NOT NULL), array_agg(m.claim) FILTER (WHERE m.claim IS NOT NULL)
+  INTO are_ready, given_at, given_runs, given_claims FROM made m;
 END $$`
 
 /** A newer live run of the key comes: what was to be done for the older ones, and is not being done, is not done. */

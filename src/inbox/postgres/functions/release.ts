@@ -14,6 +14,6 @@ BEGIN
   IF ids IS NULL THEN
     RETURN 0;
   END IF;
-  RETURN (SELECT count(*) FROM inbox.settle(ids, tokens, array_fill('release'::text, ARRAY[cardinality(ids)]), zeros, zeros, zeros,
-    array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0, now_ms));
+  RETURN (SELECT cardinality(s.applied) FROM inbox.settle(ids, tokens, array_fill('release'::text, ARRAY[cardinality(ids)]), zeros, zeros,
+    zeros, array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0, now_ms) s);
 END $$`

@@ -11,8 +11,9 @@ BEGIN
 END $$`
 
 /**
- * Ends leases with what became of their runs, in one transaction. Gives a row for each report that holds, by its place from 1: `applied`
- * or `conflict`; the others are stale. Of two reports on a lease the first one holds.
+ * Ends leases with what became of their runs, in one transaction. Gives the places, from 1, of the reports that hold: `applied`, or
+ * `conflicts`; the others are stale. Of two reports on a lease the first one holds. `are_ready`: there may be something to claim that was
+ * not before.
  *
  * The arrays have an element for each report. `kinds` are those of an `Outcome`, and `release`; `ats` says when a run that is put off is
  * due; `groups` are those of the errors of dead letters. `errors` is a JSON array of `{place, name, message, stack}`; `states` one of
@@ -21,11 +22,12 @@ END $$`
  */
 export const settleFunction = `
 CREATE OR REPLACE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], ats bigint[], starts bigint[], ends bigint[],
-  groups text[], errors json, states json, items json, purged integer, now_ms bigint)
-RETURNS TABLE (place integer, result text) LANGUAGE plpgsql ${callSettings} AS $$
-#variable_conflict use_column
+  groups text[], errors json, states json, items json, purged integer, now_ms bigint,
+  OUT applied integer[], OUT conflicts integer[], OUT are_ready boolean)
+LANGUAGE plpgsql ${callSettings} AS $$
 DECLARE
   has_items boolean := json_array_length(items) > 0;
+  has_state boolean := json_array_length(states) > 0;
   places integer[];
   ids bigint[];
   verdicts text[];
@@ -39,7 +41,7 @@ DECLARE
 BEGIN
   PERFORM ${workLock};
   -- Those whose state is read or written, and those of whom something may be counted as superseded.
-  IF json_array_length(states) > 0 OR kinds && '{retry,snooze,release}' THEN
+  IF has_state OR kinds && '{retry,snooze,release}' THEN
     PERFORM 1 FROM inbox.handler h WHERE h.id IN (
       SELECT r.handler_id FROM json_to_recordset(states) AS s(place integer) JOIN inbox.run r ON r.id = runs[s.place]
       UNION ALL
@@ -63,38 +65,54 @@ BEGIN
     WHERE has_items AND i.key IS NOT NULL
   ) ORDER BY l.id FOR NO KEY UPDATE;
 
-  SELECT coalesce(array_agg(f.place), '{}'), coalesce(array_agg(f.id), '{}'), array_agg(f.kind), array_agg(f.at), array_agg(f.began),
-    array_agg(f.ended), array_agg(f.grouped)
-  INTO places, ids, verdicts, due, began, ended, group_of
-  FROM (
-    SELECT g.place::integer AS place, g.id, g.kind, g.at, g.began, g.ended, g.grouped FROM (
-      SELECT DISTINCT ON (u.id, u.token) u.*
-      FROM unnest(runs, tokens, kinds, ats, starts, ends, groups) WITH ORDINALITY AS u(id, token, kind, at, began, ended, grouped, place)
-      ORDER BY u.id, u.token, u.place
-    ) g JOIN inbox.run r ON r.id = g.id
-    WHERE r.state + 0 = 3 AND r.token = g.token
-    ORDER BY r.id FOR NO KEY UPDATE OF r
-  ) f;
+  -- As a rule all is done, and has no effects here: one statement.
+  IF kinds <@ '{done}' AND NOT has_state THEN
+    WITH settled AS (
+      UPDATE inbox.run r SET state = 6, crashed = 0, started_at = g.began, ended_at = g.ended, owner = NULL
+      FROM (
+        SELECT DISTINCT ON (u.id, u.token) u.*
+        FROM unnest(runs, tokens, starts, ends) WITH ORDINALITY AS u(id, token, began, ended, place)
+        ORDER BY u.id, u.token, u.place
+      ) g
+      WHERE r.id = g.id AND r.state + 0 = 3 AND r.token = g.token
+      RETURNING g.place::integer AS place, r.id
+    )
+    SELECT coalesce(array_agg(s.place), '{}'), coalesce(array_agg(s.id), '{}'), coalesce(array_agg('done'::text), '{}')
+    INTO places, ids, verdicts FROM settled s;
+  ELSE
+    SELECT coalesce(array_agg(f.place), '{}'), coalesce(array_agg(f.id), '{}'), array_agg(f.kind), array_agg(f.at), array_agg(f.began),
+      array_agg(f.ended), array_agg(f.grouped)
+    INTO places, ids, verdicts, due, began, ended, group_of
+    FROM (
+      SELECT g.place::integer AS place, g.id, g.kind, g.at, g.began, g.ended, g.grouped FROM (
+        SELECT DISTINCT ON (u.id, u.token) u.*
+        FROM unnest(runs, tokens, kinds, ats, starts, ends, groups) WITH ORDINALITY AS u(id, token, kind, at, began, ended, grouped, place)
+        ORDER BY u.id, u.token, u.place
+      ) g JOIN inbox.run r ON r.id = g.id
+      WHERE r.state + 0 = 3 AND r.token = g.token
+      ORDER BY r.id FOR NO KEY UPDATE OF r
+    ) f;
 
-  -- One after the other: a run may build on what another one of the same call writes.
-  FOR effect IN SELECT s.* FROM json_to_recordset(states) AS s(place integer, version bigint, reads json, writes json) LOOP
-    at := array_position(places, effect.place);
-    CONTINUE WHEN at IS NULL;
-    IF NOT inbox.keep_state((SELECT r.handler_id FROM inbox.run r WHERE r.id = ids[at]), effect.version, effect.reads, effect.writes, now_ms)
-    THEN
-      verdicts[at] := 'conflict';
+    -- One after the other: a run may build on what another one of the same call writes.
+    FOR effect IN SELECT s.* FROM json_to_recordset(states) AS s(place integer, version bigint, reads json, writes json) LOOP
+      at := array_position(places, effect.place);
+      CONTINUE WHEN at IS NULL;
+      IF NOT inbox.keep_state((SELECT r.handler_id FROM inbox.run r WHERE r.id = ids[at]), effect.version, effect.reads, effect.writes, now_ms)
+      THEN
+        verdicts[at] := 'conflict';
+      END IF;
+    END LOOP;
+
+    IF json_array_length(errors) > 0 THEN
+      INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack)
+        SELECT r.id, r.attempt, u.began, u.ended, u.kind, e.name, e.message, e.stack
+        FROM json_to_recordset(errors) AS e(place integer, name text, message text, stack text)
+        JOIN unnest(places, ids, verdicts, began, ended) AS u(place, id, kind, began, ended) ON u.place = e.place
+        JOIN inbox.run r ON r.id = u.id
+        ORDER BY e.place;
     END IF;
-  END LOOP;
-
-  IF json_array_length(errors) > 0 THEN
-    INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack)
-      SELECT r.id, r.attempt, u.began, u.ended, u.kind, e.name, e.message, e.stack
-      FROM json_to_recordset(errors) AS e(place integer, name text, message text, stack text)
-      JOIN unnest(places, ids, verdicts, began, ended) AS u(place, id, kind, began, ended) ON u.place = e.place
-      JOIN inbox.run r ON r.id = u.id
-      ORDER BY e.place;
+    PERFORM inbox.end_leases(ids, verdicts, due, began, ended, group_of, now_ms);
   END IF;
-  PERFORM inbox.end_leases(ids, verdicts, due, began, ended, group_of, now_ms);
   promoted := inbox.promote(ids);
   IF has_items THEN
     PERFORM inbox.create_items(items, array_agg(u.place), array_agg(u.id), now_ms)
@@ -103,10 +121,12 @@ BEGIN
   IF purged > 0 THEN
     PERFORM inbox.purge_state(purged, now_ms);
   END IF;
-  IF promoted > 0 OR has_items OR verdicts && '{retry,snooze,release,conflict}' THEN
+  are_ready := promoted > 0 OR has_items OR verdicts && '{retry,snooze,release,conflict}';
+  IF are_ready THEN
     PERFORM pg_notify('inbox_wake', '');
   END IF;
-  RETURN QUERY SELECT u.place, CASE u.kind WHEN 'conflict' THEN u.kind ELSE 'applied' END FROM unnest(places, verdicts) AS u(place, kind);
+  SELECT array_agg(u.place) FILTER (WHERE u.kind <> 'conflict'), array_agg(u.place) FILTER (WHERE u.kind = 'conflict')
+  INTO applied, conflicts FROM unnest(places, verdicts) AS u(place, kind);
 END $$`
 
 /**

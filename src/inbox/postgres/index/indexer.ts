@@ -1,6 +1,13 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { readForIndex } from '../../../insight/read.ts'
-import { createCounting, type Counted, type CountedEvent, type Kind, type KindCadence } from '../../index-counting.ts'
+import {
+  createCounting,
+  type Counted,
+  type CountedEvent,
+  type EventToIndex,
+  type Kind,
+  type KindCadence,
+} from '../../index-counting.ts'
 import { mark } from '../../index-terms.ts'
 import { partsOfKey } from '../../replay-filter.ts'
 import type { Rows } from '../database.ts'
@@ -17,17 +24,6 @@ const sliceMs = 3
 const mostPrunedPerStep = 500
 const keptTallyMs = 400 * 24 * 3_600_000
 const tallyMinutesPerStep = 60
-
-interface EventToIndex {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly key: string | null
-  readonly receivedAt: number
-  readonly secretLabel: string
-  /** Null where it was pruned. */
-  readonly raw: Buffer | null
-}
 
 /** What is known of the index: it holds as long as nobody else makes a step. */
 interface Known {

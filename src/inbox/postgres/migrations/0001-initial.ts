@@ -7,7 +7,7 @@ import { indexStatements } from '../index/schema.ts'
  * The tables are those of the SQLite adapter, and what a cluster needs besides: `counter`, `lane` (see locks.ts), `replica`, and the
  * owner of a run. `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held,
  * 5 dead, 6 done, and further ends. `event.final_status` is the index in `eventStatuses` of one whose runs were pruned. `run.replay_id`
- * is 0 for live runs. `replay.state` is the index in `replayStates`, `subscription.state` that in `subscriptionStates`. Texts from
+ * is 0 for live runs. `handler.first_seq`: of what was accepted before this it gets nothing. `replay.state` is the index in `replayStates`, `subscription.state` that in `subscriptionStates`. Texts from
  * outside are stored as `toStored` makes them, and stand in the order of their bytes. Times are milliseconds since 1970.
  */
 const statements = [
@@ -68,7 +68,8 @@ const statements = [
      latest_only boolean NOT NULL DEFAULT false,
      superseded bigint NOT NULL DEFAULT 0,
      backfill_seq bigint,
-     backfill_from bigint
+     backfill_from bigint,
+     first_seq bigint NOT NULL DEFAULT 1
    )`,
   `CREATE SEQUENCE inbox.run_id`,
   `CREATE TABLE inbox.run (
@@ -175,7 +176,15 @@ const statements = [
      version text NOT NULL,
      started_at timestamptz NOT NULL,
      beat_at timestamptz NOT NULL,
-     load jsonb NOT NULL
+     load jsonb NOT NULL,
+     handlers jsonb
+   )`,
+  `CREATE TABLE inbox.clock_shift (
+     id bigint PRIMARY KEY,
+     back_ms bigint NOT NULL,
+     due_after bigint NOT NULL,
+     next_run bigint NOT NULL,
+     last_run bigint NOT NULL
    )`,
   `CREATE TABLE inbox.meta (name text PRIMARY KEY, value bigint NOT NULL)`,
 ]

@@ -1,4 +1,5 @@
 import type { AttemptRecord, RunError } from '../../port.ts'
+import { unknownError } from '../../error-group.ts'
 import { fromStored } from '../text.ts'
 
 /** An attempt that did not end well, as the tables have it. */
@@ -15,8 +16,6 @@ export interface AttemptRow {
 /** The columns of an `AttemptRow`. */
 export const attemptColumns = `attempt, started_at AS "startedAt", ended_at AS "endedAt", outcome,
   error_name AS "errorName", error_message AS "errorMessage", error_stack AS "errorStack"`
-
-export const unknownError: RunError = { name: 'unknown', message: 'no error was recorded' }
 
 export function toError({ errorName, errorMessage, errorStack }: AttemptRow): RunError {
   if (errorName === null) return unknownError

@@ -1,9 +1,8 @@
-import { errorGroupOf } from '../../error-group.ts'
+import { errorGroupOf, unknownError } from '../../error-group.ts'
 import type { DeadFilter } from '../../port.ts'
 import type { Rows } from '../database.ts'
 import { state } from '../progress.ts'
 import { toStored } from '../text.ts'
-import { unknownError } from './attempts.ts'
 import { compose, rowsPerStatement, type Parameter } from './event-rows.ts'
 
 /** Where a dead letter stands, newest first: when it died, and its run id. */

@@ -3,7 +3,8 @@ import { mostDeadIds, type DeadGroup, type DeadLetter, type ViewPort } from '../
 import type { Rows } from '../database.ts'
 import { state } from '../progress.ts'
 import { fromStored } from '../text.ts'
-import { attemptColumns, toError, unknownError, type AttemptRow } from './attempts.ts'
+import { unknownError } from '../../error-group.ts'
+import { attemptColumns, toError, type AttemptRow } from './attempts.ts'
 import { createDeadParts, newestDead, type DeadPlace, type DeadRun, type GroupRow } from './dead-parts.ts'
 
 interface DeadRow extends Pick<

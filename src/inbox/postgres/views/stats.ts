@@ -1,5 +1,6 @@
 import type { HandlerStats, InboxStats, RunCounts } from '../../port.ts'
 import type { Rows } from '../database.ts'
+import { measureSize } from '../size.ts'
 import { fromStored } from '../text.ts'
 import { noCounts } from '../../handler-counts.ts'
 import { createRunCounts } from './run-counts.ts'
@@ -21,7 +22,7 @@ const handlers = `SELECT id, name AS handler, paused, concurrency, superseded, b
 const receivedAtOfRun = `SELECT (SELECT e.received_at FROM inbox.event e WHERE e.seq = r.event_seq) AS at
   FROM inbox.run r WHERE r.id = $1::bigint`
 
-/** Counts for people and metrics. PostgreSQL does not know how much of its files is in use: so `sizeBytes` is null. */
+/** Counts for people and metrics. `sizeBytes` is the estimate that pruning goes by. */
 export function createStats(db: Rows): () => Promise<InboxStats> {
   const runCounts = createRunCounts(db)
   const quarantined = createTableCount(db, { table: 'quarantine', columns: ['seq'], begin: [0] })
@@ -52,7 +53,7 @@ export function createStats(db: Rows): () => Promise<InboxStats> {
         return { ...handler, handler: fromStored(handler.handler), ...own }
       }),
       oldestOpenAt: oldestRun === Infinity ? null : await receivedAt(oldestRun),
-      sizeBytes: null,
+      sizeBytes: Math.round((await measureSize(db)).usedBytes),
       missingSeqs: missingSeqs ?? 0,
     }
   }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { readForIndex } from '../../../insight/read.ts'
-import type { CountedEvent } from '../../index-counting.ts'
+import type { CountedEvent, EventToIndex } from '../../index-counting.ts'
 import type { Progress } from '../../index-status.ts'
 import { partsOfKey } from '../../replay-filter.ts'
 import { readMeta } from './file.ts'
@@ -13,17 +13,6 @@ const mostPerBatch = 200
 /** A batch ends early for these: the thread has to hear of a stop, and bodies may be large. */
 const mostBatchMs = 15
 const mostBatchBytes = 4 * 1024 * 1024
-
-interface EventToIndex {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly key: string | null
-  readonly receivedAt: number
-  readonly secretLabel: string
-  /** Null where it was pruned. */
-  readonly raw: Buffer | null
-}
 
 export type Indexer = ReturnType<typeof createIndexer>
 

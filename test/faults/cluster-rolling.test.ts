@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createRandomStream } from '../../src/emulator/random.ts'
+import { version } from '../../src/version.ts'
+import { counts } from '../counts.ts'
+import { testSecret } from '../support/app.ts'
+import { checkHistory } from '../support/checks.ts'
+import { compileCache } from '../support/cli.ts'
+import { createBuild } from '../support/cluster-build.ts'
+import { checkDuplicates, countShared } from '../support/cluster-duplicates.ts'
+import {
+  checkHandled,
+  checkLedger,
+  effectsOf,
+  ledgerHandler,
+  ledgerSource,
+  readCluster,
+  readHandled,
+  readRuns,
+} from '../support/cluster-ledger.ts'
+import { startMirroringBalancer, type PassedRequest } from '../support/cluster-mirror.ts'
+import { startSender } from '../support/cluster-sender.ts'
+import { begun, isSlow, occupy, slowSource } from '../support/cluster-slow.ts'
+import { RecordingClient } from '../support/history.ts'
+import { ask, startPostgres } from '../support/postgres.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
+import { until } from '../support/until.ts'
+
+const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
+const replicaCount = 3
+/** Runs that are under way at a stop have half of it. */
+const shutdownMs = 3_000
+const slowMs = 2_500
+/** What the emulator makes happen in a second. */
+const emulatorRate = 30
+/** Acknowledged events before each stop. */
+const between = 25
+
+test(`replicas restarted one after the other, and replaced by another version, lose, repeat and refuse nothing (SEED=${seed})`, async () => {
+  console.log(`SEED=${seed}`)
+  const random = createRandomStream(seed, 'rolling')
+  await using postgres = await startPostgres()
+  const url = await postgres.createDatabase('cluster')
+  await using build = await createBuild(`${version}-next`)
+  await using stack = new AsyncDisposableStack()
+  const env = {
+    INBOX_DATABASE_URL: url,
+    INBOX_SHUTDOWN_MS: String(shutdownMs),
+    NODE_COMPILE_CACHE: compileCache,
+  }
+  const common = { 'ledger.mjs': ledgerHandler, 'slow.mjs': slowSource(slowMs) }
+  const older = { ...common, 'changed.mjs': ledgerSource('old'), 'removed.mjs': ledgerSource('old') }
+  const newer = { ...common, 'changed.mjs': ledgerSource('new'), 'added.mjs': ledgerSource('new') }
+  const create = async (handlers: typeof older | typeof newer, command?: readonly string[]) =>
+    stack.use(await Sidecar.create({ handlers, env, ...(command && { command }) }))
+
+  const replicas = await Promise.all(Array.from({ length: replicaCount }, () => create(older)))
+  await Promise.all(replicas.map((replica) => replica.start()))
+  const up = new Set(replicas)
+  const portOf = (replica: Sidecar) => Number(new URL(replica.url).port)
+  await using balancer = await startMirroringBalancer(() => [...up].map(portOf))
+  await using sender = await startSender({ url: balancer.url, seed, rate: emulatorRate })
+  let occupied = replicas[0] as Sidecar
+  using client = new RecordingClient({ url: () => occupied.url })
+  /** Under way where a replica was stopped. */
+  const cutOff: string[] = []
+
+  /** Resolves when a replica is in the midst of its work. */
+  async function busy(replica: Sidecar): Promise<void> {
+    await sender.acknowledgements(between)
+    occupied = replica
+    cutOff.push(await occupy(replica, client))
+  }
+
+  // The balancer takes out who is to be stopped: nothing is refused.
+  const enough = counts.clusterEvents / 20
+  do {
+    for (const replica of replicas) {
+      await busy(replica)
+      up.delete(replica)
+      await balancer.drained(portOf(replica))
+      expect(await replica.stop()).toEqual({ code: 0, signal: null })
+      await replica.start()
+      up.add(replica)
+    }
+  } while (sender.acknowledged.size < enough)
+  await balancer.drained()
+  expect(refusedBy(balancer.passed).map(toText)).toEqual([])
+
+  // It looks who is ready, now and then: what is refused until then is sent again, and who is stopped has refused it.
+  const oldPorts = new Set<number>(balancer.passed.map(({ port }) => port))
+  const leaving = new Map<number, number>()
+  const newcomers: Sidecar[] = []
+  /** The first of them was begun, and was there. */
+  let [newcomersFrom, newcomersSince] = [Infinity, Infinity]
+  for (const replica of replicas) {
+    oldPorts.add(portOf(replica))
+    await busy(replica)
+    leaving.set(portOf(replica), performance.now())
+    const stopping = replica.stop()
+    await wait(random.integer(50, 500))
+    expect(await isReady(replica)).toBe(false)
+    up.delete(replica)
+    expect(await stopping).toEqual({ code: 0, signal: null })
+    const newcomer = await create(newer, build.command)
+    newcomersFrom = Math.min(newcomersFrom, performance.now())
+    await newcomer.start()
+    newcomersSince = Math.min(newcomersSince, performance.now())
+    newcomers.push(newcomer)
+    up.add(newcomer)
+    const versions = await versionsOf(newcomer)
+    expect(versions).toEqual(newcomers.length < replicaCount ? [version, build.version] : [build.version])
+  }
+  await sender.acknowledgements(between)
+  await sender.finish()
+  await balancer.drained()
+  const refused = refusedBy(balancer.passed)
+  console.log(`${balancer.passed.length} requests, of which were refused: ${refused.map(toText).join(', ')}`)
+  const isExcused = ({ answer, became, port, endedAt }: PassedRequest) =>
+    (answer === 'reset' || became === 'shutting_down') && endedAt >= (leaving.get(port) ?? Infinity)
+  expect(refused.filter((one) => !isExcused(one)).map(toText)).toEqual([])
+
+  const [first] = newcomers as [Sidecar]
+  await until(() => hasAll(url, 'added'), 'the new handler has runs of what old replicas have accepted')
+  // Nobody does any more what the old ones left of it.
+  const dropping = await first.admin('handlers/removed/drop', { method: 'POST', body: '{"reason":"removed"}' })
+  expect(dropping.status).toBe(200)
+  const { dropped } = (await dropping.json()) as { readonly dropped: number }
+  await first.drained()
+  for (const newcomer of newcomers) expect(await newcomer.stop()).toEqual({ code: 0, signal: null })
+
+  const found = await readCluster(url)
+  const requests = [...balancer.passed, ...client.requests]
+  expect(found.openRuns).toBe(0)
+  expect(checkDuplicates(requests, found)).toEqual([])
+  expect(countShared(balancer.passed)).toBeGreaterThan(sender.sent.length / 2)
+  const stored = found.stored.filter(({ id }) => !isSlow(id))
+  expect(new Set(stored.map(({ id }) => id))).toEqual(sender.acknowledged)
+  expect(checkLedger(balancer.passed, { ...found, stored })).toEqual([])
+
+  const runs = await readRuns(url)
+  const changed = await readHandled(url, 'changed')
+  expect(checkHandled(stored, changed)).toEqual([])
+  const labels = Map.groupBy([...changed.values()].flat(), ({ label }) => label)
+  expect([...labels.keys()].toSorted()).toEqual(['new', 'old'])
+
+  // A stop ends no attempt: it is given back, and begins once more under the same number.
+  const slow = await readHandled(url, 'slow')
+  const slowCopies = found.stored.filter(({ id }) => isSlow(id))
+  expect(checkHandled(slowCopies, slow)).toEqual([])
+  const begins = (await Promise.all([...replicas, ...newcomers].map((replica) => begun(replica)))).flat()
+  expect(cutOff.filter((id) => begins.filter((one) => one === id).length < 2)).toEqual([])
+  const entries = [...found.handled.values(), ...changed.values(), ...slow.values()].flat()
+  expect(entries.filter(({ attempt }) => attempt !== 1)).toEqual([])
+
+  // What an old one accepts has runs of what was removed; and from when the first new one is there, all has runs of what was added.
+  const runCounts = (handler: string, isMeant: (passed: PassedRequest) => boolean) => {
+    const meant = balancer.passed.filter((passed) => passed.became === 'accepted' && isMeant(passed))
+    return [...new Set(meant.map(({ id }) => runs.get(handler)?.get(id) ?? 0))]
+  }
+  const isByOld = ({ port }: PassedRequest) => oldPorts.has(port)
+  expect(runCounts('removed', isByOld)).toEqual([1])
+  expect(runCounts('added', ({ endedAt }) => endedAt < newcomersFrom)).toEqual([0])
+  expect(runCounts('added', (passed) => isByOld(passed) && passed.startedAt > newcomersSince)).toEqual([1])
+  expect(runCounts('added', (passed) => !isByOld(passed))).toEqual([1])
+  const isWith = (handler: string) => stored.filter(({ id }) => runs.get(handler)?.has(id))
+  expect(checkHandled(isWith('added'), await readHandled(url, 'added'))).toEqual([])
+  const removed = [...(await readHandled(url, 'removed')).values()].flat()
+  expect(new Set(removed.map(({ id }) => id)).size).toBe(removed.length)
+  expect(removed.length + dropped).toBe(isWith('removed').length)
+  expect([...runs.values()].flatMap((byId) => [...byId.values()]).filter((count) => count !== 1)).toEqual([])
+
+  const evidence = {
+    requests,
+    stored: found.stored,
+    effects: [...found.effects, ...effectsOf(slow)],
+    // None was killed: how each ended was looked at above.
+    lives: [],
+    output: [...replicas, ...newcomers].map(({ output }) => output.text).join(''),
+    secrets: [testSecret, testToken, 'of-the-test'],
+  }
+  expect(checkHistory(evidence)).toEqual([])
+})
+
+/** Those that were not taken, but for what a replica may refuse at any time: more than it can do. */
+function refusedBy(passed: readonly PassedRequest[]): readonly PassedRequest[] {
+  return passed.filter(({ answer, became }) => answer !== 200 && became !== 'overloaded')
+}
+
+function toText({ id, answer, became }: PassedRequest): string {
+  return `${id}: ${answer} ${became ?? ''}`
+}
+
+async function isReady(replica: Sidecar): Promise<boolean> {
+  const answer = await fetch(new URL('/readyz', replica.url)).catch(() => null)
+  return answer?.status === 200
+}
+
+/** Of the replicas that are alive. */
+async function versionsOf(replica: Sidecar): Promise<readonly string[]> {
+  const answer = await replica.admin('replicas')
+  const { data } = (await answer.json()) as { readonly data: readonly { readonly version: string }[] }
+  return [...new Set(data.map((one) => one.version))].toSorted()
+}
+
+/** Whether a handler gets its runs from those that accept. */
+async function hasAll(url: string, handler: string): Promise<boolean> {
+  const rows = await ask(url, `SELECT FROM inbox.handler WHERE name = $1 AND backfill_seq IS NULL`, [handler])
+  return rows.length === 1
+}

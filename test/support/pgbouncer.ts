@@ -1,0 +1,71 @@
+import { chmod, chown, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { debianProgram, startServer, type Program } from './debian.ts'
+import { withoutRoot } from './postgres-programs.ts'
+import { freePort } from './stream-sinks.ts'
+import { createTempDir } from './temp-dir.ts'
+
+/** Debian's, or null where it cannot be had: for the condition of a named skip. */
+export function findBouncer(): Promise<Program | null> {
+  return debianProgram('pgbouncer', ['pgbouncer', 'libevent-2.1-7', 'libc-ares2'])
+}
+
+export interface TestBouncer extends AsyncDisposable {
+  readonly port: number
+  /** The same database, through it. */
+  through(url: string): string
+  /** `kill -9`, and again on the same port after `downMs`. */
+  restart(downMs?: number): Promise<void>
+  /** What it wrote into its log. */
+  log(): Promise<string>
+}
+
+/** A PgBouncer in front of the server on a port, which lends its few sessions for a transaction each. */
+export async function startBouncer(program: Program, serverPort: number, sessions: number): Promise<TestBouncer> {
+  const dir = await createTempDir()
+  const port = await freePort()
+  const who = withoutRoot()
+  const settings = join(dir.path, 'pgbouncer.ini')
+  const users = join(dir.path, 'users')
+  const logFile = join(dir.path, 'log')
+  // Its own default for a server that was away, 15 s, would be the time that replicas are away as well.
+  const lines = `
+[databases]
+* = host=127.0.0.1 port=${serverPort}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${users}
+logfile = ${logFile}
+pool_mode = transaction
+default_pool_size = ${sessions}
+server_login_retry = 1
+`
+  await writeFile(settings, lines)
+  await writeFile(users, '"tester" "of-the-test"\n')
+  await chmod(dir.path, 0o755)
+  if (who.uid !== undefined && who.gid !== undefined) await chown(dir.path, who.uid, who.gid)
+  const start = () => startServer(program, [settings], port, who)
+  let running = await start()
+  return {
+    port,
+    through(url) {
+      const changed = new URL(url)
+      changed.port = String(port)
+      return changed.href
+    },
+    async restart(downMs = 0) {
+      await running[Symbol.asyncDispose]()
+      await wait(downMs)
+      running = await start()
+    },
+    log: () => readFile(logFile, 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}

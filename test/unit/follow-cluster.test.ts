@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { followCluster } from '../../src/follow-cluster.ts'
+import type { ClusterState } from '../../src/inbox/cluster-port.ts'
+
+const quiet: ClusterState = {
+  replicas: 2,
+  paused: new Set(),
+  isAllPaused: false,
+  concurrencies: new Map(),
+  suspects: new Set(),
+  wasSilent: false,
+}
+
+/** A process with the handlers `mine` and `other` in a cluster; what it is told to do, in words. */
+function stage() {
+  const done: string[] = []
+  let tell: Parameters<Parameters<typeof followCluster>[0]['onState']>[0] = () => {}
+  const handlers = ['mine', 'other'].map((name) => ({ name })) as unknown as Parameters<
+    typeof followCluster
+  >[1]['handlers']
+  followCluster(
+    { alive: () => 1, onState: (listener) => void (tell = listener) },
+    {
+      handlers,
+      setConcurrency: (handler, concurrency) => done.push(`${handler} ${concurrency}`),
+      recall: (handler) => done.push(`recall ${handler}`),
+      shareRates: (count) => done.push(`share among ${count}`),
+      lookForSuspects: () => done.push('look'),
+    },
+  )
+  let before: ClusterState | null = null
+  return (changes: Partial<ClusterState>): string[] => {
+    const now = { ...quiet, ...changes }
+    tell(now, before)
+    before = now
+    return done.splice(0)
+  }
+}
+
+test('it shares rates, and follows pauses and concurrency that were set elsewhere', () => {
+  const to = stage()
+  expect(to({})).toEqual(['share among 1', 'share among 2'])
+  expect(to({ paused: new Set(['mine']), concurrencies: new Map([['other', 3]]) })).toEqual(['other 3', 'recall mine'])
+  expect(to({ isAllPaused: true })).toEqual(['other null', 'recall null'])
+  expect(to({ wasSilent: true })).toEqual(['recall null'])
+  expect(to({})).toEqual([])
+})
+
+test('it looks for suspects of handlers that are loaded here, and of no others', () => {
+  const to = stage()
+  to({})
+  expect(to({ suspects: new Set(['gone']) })).toEqual([])
+  expect(to({ suspects: new Set(['gone', 'other']) })).toEqual(['look'])
+})
