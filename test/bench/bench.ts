@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as contenders from './contenders.ts'
 import { fillStore } from './fill.ts'
+import { benchCluster } from './postgres/cluster.ts'
+import { renderClusterText } from './postgres/report.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
 import { startCeiling, startProduct } from './server-process.ts'
@@ -28,6 +30,8 @@ const { values } = parseArgs({
     backlog: { type: 'string' },
     /** Also replays so many events. */
     replay: { type: 'string' },
+    /** Instead of all that: one to three replicas on PostgreSQL. */
+    postgres: { type: 'boolean', default: false },
     'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -37,7 +41,8 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--only handled]      only this one beside the ceiling; may be said again
                  [--stored 10000000]   also: the same on a store that holds so many events
                  [--backlog 1000000]   also: how it starts on so many waiting runs, and works them off
-                 [--replay 1000000]    also: how it replays so many events, and in how much memory`
+                 [--replay 1000000]    also: how it replays so many events, and in how much memory
+                 [--postgres]          instead: one to three replicas on PostgreSQL, against pgbench, which has to be installed`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
@@ -55,7 +60,7 @@ async function startAll(runners: Runner[]): Promise<void> {
   for (const [index, { name, handlers, wholeWay, keys, isWatched }] of products.entries()) {
     if (values.only !== undefined && !values.only.includes(name)) continue
     const handlersDir = contenders.writeHandlers(join(work, `handlers-${index}`), handlers)
-    const server = await startProduct({ file: join(work, `${index}.db`), handlersDir })
+    const server = await startProduct({ databaseUrl: `sqlite:${join(work, `${index}.db`)}`, handlersDir })
     const openRuns = () => server.openRuns()
     const indexed = () => server.indexed()
     const visit = () => server.visit()
@@ -65,7 +70,10 @@ async function startAll(runners: Runner[]): Promise<void> {
     const file = join(work, 'large.db')
     say(`filling a store with ${values.stored} events …`)
     await fillStore(file, Number(values.stored), { runs: 'done' })
-    const server = await startProduct({ file, handlersDir: contenders.writeHandlers(join(work, 'none'), {}) })
+    const server = await startProduct({
+      databaseUrl: `sqlite:${file}`,
+      handlersDir: contenders.writeHandlers(join(work, 'none'), {}),
+    })
     await server.indexed()
     runners.push({ name: onTopName, server, keys: stored.keys, indexed: () => server.indexed() })
   }
@@ -109,10 +117,20 @@ async function main(): Promise<void> {
   process.stdout.write(`${values.json ? renderJson(report) : renderText(report)}\n`)
 }
 
+async function mainOfCluster(): Promise<void> {
+  const [events, rounds, connections] = [values.events, values.rounds, values.connections].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  const results = await benchCluster({ events, rounds, connections, work, say })
+  process.stdout.write(`${values.json ? JSON.stringify({ events, results }) : renderClusterText(results)}\n`)
+}
+
 if (values.help) process.stdout.write(`${usage}\n`)
 else {
   try {
-    await main()
+    await (values.postgres ? mainOfCluster() : main())
   } finally {
     rmSync(work, { recursive: true, force: true })
   }

@@ -36,7 +36,7 @@ export async function fillStore(
   opened.close()
 }
 
-function makeEvent(index: number, count: number, bodies: Bodies = 'alike'): NewEvent {
+export function makeEvent(index: number, count: number, bodies: Bodies = 'alike'): NewEvent {
   if (bodies === 'varied') return makeVariedEvent(index, startedAt - (count - index) * spacingMs)
   const id = `evt_0${String(index).padStart(25, '0')}`
   const address = `0x${index.toString(16).padStart(40, '0')}`

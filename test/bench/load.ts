@@ -7,7 +7,8 @@ import { createHistogram } from 'node:perf_hooks'
  * has the answer to the last one. The requests are made and signed beforehand, so that it costs the machine as little as it can.
  */
 export interface LoadOptions {
-  readonly port: number
+  /** Connections take turns among them. */
+  readonly ports: readonly number[]
   readonly path: string
   readonly secret: string
   readonly connections: number
@@ -64,7 +65,9 @@ function makeRequest(options: LoadOptions, index: number): Buffer {
 
 async function run(options: LoadOptions): Promise<LoadResult> {
   const requests = Array.from({ length: options.events }, (_, index) => makeRequest(options, index))
-  const sockets = await Promise.all(Array.from({ length: options.connections }, () => open(options.port)))
+  const sockets = await Promise.all(
+    Array.from({ length: options.connections }, (_, n) => open(options.ports[n % options.ports.length] ?? 0)),
+  )
   const histogram = createHistogram()
   let next = 0
   let answered = 0

@@ -73,7 +73,7 @@ async function run({ name, server, keys, openRuns, indexed, visit }: Runner, opt
   const visitor = visit?.()
   const cpuBefore = server.cpuSeconds()
   const load = await runLoad({
-    port: server.port,
+    ports: [server.port],
     path: '/webhooks',
     secret: benchSecret,
     connections,

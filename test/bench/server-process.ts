@@ -26,6 +26,8 @@ export interface ServerProcess {
 export interface ProductProcess extends ServerProcess {
   /** Runs that are not finished. */
   openRuns(): Promise<number>
+  /** Hands out no more runs, or hands them out again. */
+  pause(isPaused: boolean): Promise<void>
   /** Starts a replay of everything for one handler; gives its number. */
   startReplay(handler: string): Promise<number>
   /** Resolves when its index is up to date, so that catching up does not count as work of what comes next. */
@@ -42,9 +44,9 @@ export async function startCeiling(): Promise<ServerProcess> {
   return describe(child, port, performance.now() - startedAt)
 }
 
-/** The product as it is shipped: `dist/`, its own process, its own database file. */
+/** The product as it is shipped: `dist/`, its own process. */
 export async function startProduct(options: {
-  readonly file: string
+  readonly databaseUrl: string
   readonly handlersDir: string
 }): Promise<ProductProcess> {
   const startedAt = performance.now()
@@ -56,7 +58,7 @@ export async function startProduct(options: {
       INBOX_ADMIN_TOKEN: adminToken,
       INBOX_PORT: '0',
       INBOX_ADMIN_PORT: '0',
-      INBOX_DATABASE_URL: `sqlite:${options.file}`,
+      INBOX_DATABASE_URL: options.databaseUrl,
       INBOX_HANDLERS: options.handlersDir,
     },
   })
@@ -88,6 +90,7 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
     async indexed() {
       while ((await call<{ index: { behind: number } }>('/health')).index.behind > 0) await wait(100)
     },
+    pause: async (isPaused) => void (await call(isPaused ? '/pause' : '/resume', {})),
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),
     startReplay: async (handler) => (await call<{ id: number }>('/replays', { handler })).id,
     replay: (id) => call(`/replays/${id}`),

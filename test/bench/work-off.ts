@@ -18,7 +18,7 @@ export async function measureStart(work: string, runs: number): Promise<Start> {
   await fillStore(file, runs, { runs: 'open' })
   const startedAt = performance.now()
   const handlersDir = writeHandlers(join(work, 'backlog'), { filled: noop })
-  const server = await startProduct({ file, handlersDir })
+  const server = await startProduct({ databaseUrl: `sqlite:${file}`, handlersDir })
   try {
     const openBelow = async (count: number) => {
       while ((await server.openRuns()) >= count) await wait(50)
@@ -46,7 +46,10 @@ export interface Replayed {
 export async function measureReplay(work: string, events: number): Promise<Replayed> {
   const file = join(work, 'replay.db')
   await fillStore(file, events, { runs: 'done' })
-  const server = await startProduct({ file, handlersDir: writeHandlers(join(work, 'replay'), { filled: noop }) })
+  const server = await startProduct({
+    databaseUrl: `sqlite:${file}`,
+    handlersDir: writeHandlers(join(work, 'replay'), { filled: noop }),
+  })
   try {
     const startedAt = performance.now()
     const id = await server.startReplay('filled')
