@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openSchema } from '../../../src/inbox/postgres/migrate.ts'
 import { handled, manyKeys, stored, writeHandlers, type Contender } from '../contenders.ts'
 import { measureAccepts } from './accepts.ts'
-import { measureLimit } from './pgbench.ts'
+import { measureLimit, type Limit } from './pgbench.ts'
 import { measureBurst, type BurstOptions } from './replicas.ts'
 import { startBenchPostgres, type BenchPostgres } from './server.ts'
 
@@ -25,7 +25,7 @@ export interface Figures {
   readonly p99Ms?: number
   readonly refused?: number
   /** What pgbench inserted at the same time, in transactions as large. */
-  readonly limit?: number
+  readonly limit?: Limit
 }
 
 /** The median round of one measurement, and the speed and share of the limit of all of them. */
@@ -33,8 +33,9 @@ export interface ClusterResult extends Figures {
   readonly name: string
   readonly replicas: number
   readonly rounds: readonly number[]
-  /** The median of the rounds' shares of their limits. */
+  /** The medians of the rounds' shares of their limits. */
   readonly ratio?: number
+  readonly ratioInTurn?: number
 }
 
 const replicaCounts = [1, 2, 3]
@@ -69,8 +70,7 @@ function planMeasurements(postgres: BenchPostgres, { events, connections, work }
   const limit = async (batch: number, withRuns: boolean) => {
     const url = await postgres.createDatabase(`limit_${++limits}`)
     await openSchema(url, 'auto')
-    return (await measureLimit({ url, batch: Math.max(1, Math.round(batch)), withRuns, seconds: limitSeconds, work }))
-      .perSecond
+    return measureLimit({ url, batch: Math.max(1, Math.round(batch)), withRuns, seconds: limitSeconds, work })
   }
   const folders = new Map<Contender, string>()
   const folderOf = (contender: Contender) => {
@@ -125,9 +125,17 @@ function planMeasurements(postgres: BenchPostgres, { events, connections, work }
 function summarize(rounds: readonly Figures[]): Omit<ClusterResult, 'name' | 'replicas'> {
   const middle = median(rounds, ({ perSecond }) => perSecond)
   if (middle === undefined) throw new Error('expected at least one round')
-  const ratios = rounds.flatMap(({ perSecond, limit }) => (limit === undefined ? [] : perSecond / limit))
-  const ratio = median(ratios, (value) => value)
-  return { ...middle, rounds: rounds.map(({ perSecond }) => perSecond), ...(ratio !== undefined && { ratio }) }
+  const share = (of: (limit: Limit) => number) =>
+    median(
+      rounds.flatMap(({ perSecond, limit }) => (limit === undefined ? [] : perSecond / of(limit))),
+      (value) => value,
+    )
+  const [ratio, ratioInTurn] = [share(({ perSecond }) => perSecond), share(({ inTurn }) => inTurn)]
+  return {
+    ...middle,
+    rounds: rounds.map(({ perSecond }) => perSecond),
+    ...(ratio !== undefined && ratioInTurn !== undefined && { ratio, ratioInTurn }),
+  }
 }
 
 function median<T>(items: readonly T[], of: (item: T) => number): T | undefined {

@@ -18,10 +18,12 @@ export interface LimitOptions {
   readonly work: string
 }
 
-/** What the database takes: the fastest of those that were tried. */
+/** Events a second that the database takes. */
 export interface Limit {
+  /** Of as many clients as were the fastest. */
   readonly perSecond: number
-  readonly clients: number
+  /** One transaction after the other. */
+  readonly inTurn: number
 }
 
 const clientCounts = [1, 2, 4]
@@ -35,7 +37,7 @@ export async function measureLimit({ url, batch, withRuns, seconds, work }: Limi
   for (const statement of tables) await ask(url, statement)
   const file = join(work, 'limit.sql')
   await writeFile(file, script(batch, withRuns))
-  const measured: Limit[] = []
+  const measured: number[] = []
   for (const clients of clientCounts) {
     const flags = [
       '--no-vacuum',
@@ -47,9 +49,9 @@ export async function measureLimit({ url, batch, withRuns, seconds, work }: Limi
     ]
     const { stdout } = await run('pgbench', flags)
     const transactions = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1])
-    measured.push({ perSecond: transactions * batch, clients })
+    measured.push(transactions * batch)
   }
-  return measured.reduce((best, limit) => (limit.perSecond > best.perSecond ? limit : best))
+  return { perSecond: Math.max(...measured), inTurn: measured[0] ?? NaN }
 }
 
 const tables = [

@@ -14,6 +14,7 @@ export function renderClusterText(results: readonly ClusterResult[]): string {
       'events/s',
       'rounds',
       'of the limit',
+      'in turn',
       'batch',
       'server µs/event',
       'replica µs/event',
@@ -27,6 +28,7 @@ export function renderClusterText(results: readonly ClusterResult[]): string {
       digits(result.perSecond, 0),
       result.rounds.map((perSecond) => perSecond.toFixed(0)).join(' '),
       digits(result.ratio, 2),
+      digits(result.ratioInTurn, 2),
       digits(result.batch, 0),
       digits(result.serverMicros, 0),
       digits(result.replicaMicros, 0),
@@ -36,7 +38,7 @@ export function renderClusterText(results: readonly ClusterResult[]): string {
     ]),
   )
   const goals = [
-    `the limit: what pgbench inserts of the same rows, in transactions as large; goal ≥ ${leastOfLimit} where there is no HTTP`,
+    `the limit: what pgbench inserts of the same rows, in transactions as large, by one to four clients, or in turn by one; goal ≥ ${leastOfLimit} where there is no HTTP`,
     `stored and handled: goal ≥ ${leastHandled} events/s`,
   ]
   return [table, ...goals].join('\n')
