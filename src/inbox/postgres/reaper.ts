@@ -92,9 +92,9 @@ function replicaOf(owner: string): string {
 async function ownersOf(db: Rows): Promise<string[]> {
   const rows = await db.query<{ owner: string }>(
     `WITH RECURSIVE o AS (
-       (SELECT owner FROM inbox.run WHERE state = 3 AND owner IS NOT NULL ORDER BY owner LIMIT 1)
+       (SELECT owner FROM inbox.run WHERE owner IS NOT NULL ORDER BY owner LIMIT 1)
        UNION ALL
-       SELECT (SELECT r.owner FROM inbox.run r WHERE r.state = 3 AND r.owner > o.owner ORDER BY r.owner LIMIT 1)
+       SELECT (SELECT r.owner FROM inbox.run r WHERE r.owner > o.owner ORDER BY r.owner LIMIT 1)
        FROM o WHERE o.owner IS NOT NULL
      )
      SELECT owner FROM o WHERE owner IS NOT NULL`,

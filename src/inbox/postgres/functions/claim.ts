@@ -1,6 +1,9 @@
 import { workLock } from '../locks.ts'
 import { callSettings } from './promote.ts'
 
+/** What is claimed stands in its index in the order in which it is claimed: another one would have to be read whole, and sorted. */
+const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = off`
+
 /**
  * Takes runs for claims, in their order: of each handler what is live before what is of replays, oldest first. It waits for nobody: what
  * another one is just taking is not there. The attempts are counted.
@@ -12,7 +15,7 @@ export const claimFunction = `
 CREATE OR REPLACE FUNCTION inbox.claim(claims json, now_ms bigint)
 RETURNS TABLE (claim_id bigint, run_id bigint, token integer, handler text, attempt integer, failed integer, crashed integer, key text,
   replay_id integer, new_keys boolean, event_seq bigint, due_at bigint)
-LANGUAGE plpgsql ${callSettings} SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql ${inOrder} AS $$
 #variable_conflict use_column
 DECLARE
   claim record;
@@ -78,7 +81,7 @@ END $$`
 /** When the next run of any generation of handlers that are not paused falls due; null if none is to. */
 export const nextDueFunction = `
 CREATE OR REPLACE FUNCTION inbox.next_due(handlers text[], wanted smallint) RETURNS bigint LANGUAGE plpgsql
-${callSettings} SET enable_bitmapscan = off AS $$
+${inOrder} AS $$
 DECLARE
   place record;
   generation integer;

@@ -72,11 +72,14 @@ BEGIN
     INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
     SELECT m.id, m.event_seq, m.handler, m.replay, m.key, CASE
         WHEN m.key IS NULL THEN 1
-        WHEN m.nth_of_key = 1 AND NOT EXISTS (
-          SELECT 1 FROM inbox.run p WHERE p.handler_id = m.handler AND p.replay_id = m.replay AND p.key = m.key AND p.state < 5) THEN 1
+        WHEN m.nth_of_key = 1 AND o.is_open IS NULL THEN 1
         ELSE 0 END,
       now_ms
-    FROM made m ORDER BY m.id
+    FROM made m LEFT JOIN LATERAL (
+      SELECT true AS is_open FROM inbox.run p
+      WHERE p.handler_id = m.handler AND p.replay_id = m.replay AND p.key = m.key AND p.state < 5 LIMIT 1
+    ) o ON true
+    ORDER BY m.id
   )
   INSERT INTO inbox.item (run_id, payload, idempotency_key) SELECT m.id, m.payload, m.idempotency FROM made m;
 END $$`

@@ -20,7 +20,7 @@ DECLARE
   ids bigint[];
 BEGIN
   PERFORM ${workLock};
-  SELECT array_agg(r.id) INTO ids FROM inbox.run r WHERE r.owner = who AND r.state = 3;
+  SELECT array_agg(r.id) INTO ids FROM inbox.run r WHERE r.owner = who AND r.state + 0 = 3;
   IF ids IS NULL THEN
     RETURN;
   END IF;

@@ -10,7 +10,7 @@ DECLARE
   zeros bigint[];
 BEGIN
   SELECT array_agg(r.id), array_agg(r.token::bigint), array_agg(0::bigint) INTO ids, tokens, zeros
-  FROM unnest(owners, claims) AS c(owner, id) JOIN inbox.run r ON r.state = 3 AND r.owner = c.owner AND r.claim_id = c.id;
+  FROM unnest(owners, claims) AS c(owner, id) JOIN inbox.run r ON r.state + 0 = 3 AND r.owner = c.owner AND r.claim_id = c.id;
   IF ids IS NULL THEN
     RETURN 0;
   END IF;

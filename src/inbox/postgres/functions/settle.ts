@@ -156,9 +156,9 @@ BEGIN
         WHEN u.kind = 'expired' THEN 7
         WHEN u.kind = 'unmatched' THEN 9
         WHEN q.replay_id > 0 AND inbox.is_cancelled(q.id, q.replay_id) THEN 10
-        WHEN h.latest_only AND q.replay_id = 0 AND EXISTS (
-          SELECT 1 FROM inbox.run o
-          WHERE o.handler_id = q.handler_id AND o.replay_id = 0 AND o.key = q.key AND o.state < 5 AND o.id > q.id) THEN 8
+        WHEN h.latest_only AND q.replay_id = 0 AND (
+          SELECT true FROM inbox.run o
+          WHERE o.handler_id = q.handler_id AND o.replay_id = 0 AND o.key = q.key AND o.state < 5 AND o.id > q.id LIMIT 1) THEN 8
         WHEN u.kind IN ('release', 'conflict') AND q.crashed > 0 THEN 2
         ELSE 1 END AS next
     FROM unnest(ids, verdicts, due, began, ended, group_of) AS u(id, kind, due, began, ended, grouped)

@@ -98,7 +98,8 @@ const statements = [
   `CREATE INDEX run_event ON inbox.run (event_seq)`,
   `CREATE INDEX run_open ON inbox.run (handler_id, replay_id, key, id) INCLUDE (state) WHERE state < 5`,
   `CREATE INDEX run_claimable ON inbox.run (state, handler_id, replay_id, run_at, id) WHERE state >= 1 AND state <= 2`,
-  `CREATE INDEX run_leased ON inbox.run (owner, claim_id) WHERE state = 3`,
+  // As long as it is running. Asked for by its owner alone, for `run_open` has what is running, too.
+  `CREATE INDEX run_leased ON inbox.run (owner, claim_id) WHERE owner IS NOT NULL`,
   // The database itself says it: of one key at most one run is first.
   `CREATE UNIQUE INDEX run_one ON inbox.run (handler_id, replay_id, key) WHERE state >= 1 AND state <= 4 AND key IS NOT NULL`,
   `CREATE INDEX run_dead ON inbox.run (id) INCLUDE (handler_id, state) WHERE state >= 4 AND state <= 5`,
