@@ -4,7 +4,7 @@ import { InboxError } from '../../src/errors.ts'
 import type { ClaimRequest, HandlerRoute, Lease } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
-import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
+import { anEvent, boom, idsOf, loose, ordered } from '../conformance/stage.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 import { done, openTimedStage } from './postgres-work-stage.ts'
@@ -142,4 +142,50 @@ describe('what is accepted while a claim waits', () => {
     await stage.accept(anEvent('b'))
     expect(await stage.run('b')).toMatchObject({ state: 1 })
   })
+
+  test('keeps nobody from what becomes ready meanwhile, however many accepts follow each other', async () => {
+    await using opened = await openStage(ordered)
+    const { stage } = opened
+    const { leases } = await opened.waiting()
+    await stage.accept(anEvent('first', { key: 'hot' }))
+    const [first] = (await leases) as [Lease]
+    let given: readonly Lease[] = []
+    const next = stage.claim().then((got) => (given = got))
+    let count = 0
+    const sending = Array.from({ length: 3 }, async () => {
+      while (given.length === 0 && count < 500) await stage.accept(anEvent(`e${++count}`, { key: 'hot' }))
+    })
+    await stage.work.settle([done(first)])
+    await Promise.all(sending)
+    expect(count).toBeLessThan(500)
+    await next
+    expect(idsOf(given)).toEqual(['e1'])
+  })
+})
+
+test('a run that falls due is given, however busy claims of other handlers are', async () => {
+  await using opened = await openStage(ordered, loose)
+  const { stage } = opened
+  await stage.accept(...Array.from({ length: 60 }, (_, n) => anEvent(`e${n}`, { key: `k${n}` })))
+  const leases = await stage.claim()
+  const [retried, ...others] = leases as [Lease, ...Lease[]]
+  const at = stage.clock.now() + 1_000
+  await stage.work.settle([
+    { runId: retried.runId, token: retried.token, kind: 'retry', at, startedAt: 1, endedAt: 2, error: boom },
+    ...others.map((lease) => done(lease)),
+  ])
+  const { leases: due } = await opened.waiting()
+  let isGiven = false
+  void due.then(() => (isGiven = true))
+  let busy = 0
+  const working = Array.from({ length: 2 }, async () => {
+    while (!isGiven && busy < 60) {
+      await stage.claim({ handlers: ['loose'], max: 1 })
+      if (++busy === 10) await stage.clock.advance(1_000)
+    }
+  })
+  await Promise.all(working)
+  expect(isGiven).toBe(true)
+  expect(busy).toBeLessThan(60)
+  await stage.work.close()
 })

@@ -71,9 +71,7 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
   const ofEvents = (text: (event: Arrival & { kind: 'event' }) => string | null) =>
     textArray(batch.map((arrival) => (arrival.kind === 'event' ? toStoredOrNull(text(arrival)) : null)))
 
-  const offer = makeOffer(runs.handlers())
-  const claims = offer?.claims ?? []
-  const values = [
+  const stored = [
     textArray(ids),
     ofEvents(({ type }) => type),
     ofEvents(({ createdAt }) => createdAt),
@@ -88,6 +86,12 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
     textArray(others.map(({ id }) => id)),
     textArray(others.map(({ reason }) => reason)),
     ...runs.values(),
+  ]
+  // Last: from here on nothing fails that would leave the claims with nobody.
+  const offer = makeOffer(runs.handlers())
+  const claims = offer?.claims ?? []
+  const values = [
+    ...stored,
     textArray(claims.map(({ handlers }) => toStoredOrNull(handlers[0] ?? null))),
     textArray(claims.map(({ owner }) => toStored(owner))),
     bigintArray(claims.map(({ id }) => id)),

@@ -82,7 +82,9 @@ export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }:
     try {
       ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
     } catch (error) {
-      offer?.lose()
+      // What the server says of it was undone.
+      if (error instanceof InboxError && error.code === 'store_unavailable') offer?.lose()
+      else offer?.end(new Map())
       throw error
     }
     offer?.end(row === undefined ? new Map() : givenLeases(batch, runs, row))

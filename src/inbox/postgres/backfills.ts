@@ -1,8 +1,17 @@
 import type { Clock } from '../../clock.ts'
 import { mostAhead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
+import { createMatcher } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
-import { beatenWithin, countOutSilent, differsAmong, isEverywhere, openBackfills } from './handler-sets.ts'
+import {
+  beatenWithin,
+  countOutSilent,
+  differsAmong,
+  isEverywhere,
+  openBackfills,
+  patternsIn,
+  variantsOf,
+} from './handler-sets.ts'
 import { planStep, type Plan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 
@@ -10,7 +19,6 @@ export interface BackfillsOptions {
   readonly db: Database
   readonly clock: Clock
   readonly routes: () => readonly HandlerRoute[] | undefined
-  readonly takes: (route: HandlerRoute, type: string) => boolean
   /** As of `Peers`. */
   readonly leads: (handler: string) => boolean
   /** As of `Peers`. */
@@ -31,6 +39,8 @@ interface BackfillRow {
   readonly open: number
   /** Whether another replica that is alive does not have it, or not as this one. */
   readonly differs: boolean
+  /** As of `variantsOf`. */
+  readonly variants: string
 }
 
 /** A replica that was not heard of for longer has left. */
@@ -41,7 +51,7 @@ const longestAwayMs = 3_600_000
  * replica that accepts without creating runs of them, they get all that comes in this way.
  */
 export function createBackfills(options: BackfillsOptions) {
-  const { db, clock, routes, takes, leads, silentMs, wake } = options
+  const { db, clock, routes, leads, silentMs, wake } = options
   /** Their names by their ids, as they were read last. */
   let known: ReadonlyMap<number, string> = new Map()
 
@@ -55,35 +65,37 @@ export function createBackfills(options: BackfillsOptions) {
            SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = 0 AND r.state < 5 AND r.state < 4
            ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${mostAhead}
          ) o) AS open,
-         ${differsAmong(beatenWithin('$2'))} AS differs
+         ${differsAmong(beatenWithin('$2'))} AS differs, ${variantsOf} AS variants
        FROM inbox.handler h CROSS JOIN inbox.counter c WHERE h.id = $1`,
       [handlerId, silentMs],
     )
     const route = routeOf(row?.name)
     if (row === undefined || row.fromSeq === null || route === undefined) return ended(handlerId)
     const room = Math.min(most, mostAhead - row.open)
-    const { fromSeq, differs } = row
+    const { fromSeq, differs, variants } = row
     if (room <= 0 || (differs && fromSeq > row.lastSeq)) return { created: 0, next: 'waits' }
 
     const filter = { from: row.receivedFrom ?? 0 }
-    const routesFor = (type: string) => (takes(route, type) ? [route] : null)
+    // Whichever of them takes it: who accepted it, or another one, would have created the run.
+    const isTaken = createMatcher([...route.types, ...patternsIn(variants)])
+    const routesFor = (type: string) => (isTaken(type) ? [route] : null)
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room, isLive: true })
     const early = !differs && row.lastSeq - fromSeq < nearEnd ? undefined : await plan(db, row.lastSeq)
     if (early !== undefined && early.runs.length === 0 && (differs || early.nextSeq <= row.lastSeq)) {
-      await move(db, handlerId, fromSeq, early.nextSeq)
+      await move(db, { handlerId, variants, from: fromSeq, to: early.nextSeq })
       return { created: 0, next: 'more' }
     }
     const { created, isEnded } = await db.alone(async (trx) => {
-      const lastSeq = await lastIfAt(trx, handlerId, fromSeq)
-      // Another one has gone on with it, or ended it.
+      const lastSeq = await lastIfAt(trx, { handlerId, variants, from: fromSeq })
+      // Another one has gone on with it, or ended it; or there is one by now that takes more.
       if (lastSeq === null) return { created: 0, isEnded: false }
       const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
       const done = await createRuns(trx, 0, runs, clock.now())
-      await countOutSilent(trx, route, silentMs)
+      if (nextSeq > lastSeq) await countOutSilent(trx, route, silentMs)
       const isAtEnd = nextSeq > lastSeq && (await isEverywhere(trx, handlerId))
       // From the next event on it gets its runs like all others.
-      await move(trx, handlerId, fromSeq, isAtEnd ? null : nextSeq)
+      await move(trx, { handlerId, variants: null, from: fromSeq, to: isAtEnd ? null : nextSeq })
       return { created: done.created, isEnded: isAtEnd }
     })
     wake()
@@ -124,19 +136,30 @@ export function createBackfills(options: BackfillsOptions) {
   }
 }
 
-async function move(rows: Rows, handlerId: number, from: number, to: number | null): Promise<void> {
-  await rows.query(`UPDATE inbox.handler SET backfill_seq = $3 WHERE id = $1 AND backfill_seq = $2`, [
-    handlerId,
-    from,
-    to,
-  ])
+interface Place {
+  readonly handlerId: number
+  /** What it was planned for; null: that was looked at. */
+  readonly variants: string | null
+  readonly from: number
 }
 
-/** The last number of the accept sequence; null where the backfill is not at this number any more. */
-async function lastIfAt(trx: Rows, handlerId: number, seq: number): Promise<number | null> {
+async function move(
+  rows: Rows,
+  { handlerId, variants, from, to }: Place & { readonly to: number | null },
+): Promise<void> {
+  await rows.query(
+    `UPDATE inbox.handler h SET backfill_seq = $3
+     WHERE h.id = $1 AND h.backfill_seq = $2 AND ($4::text IS NULL OR ${variantsOf} = $4)`,
+    [handlerId, from, to, variants],
+  )
+}
+
+/** The last number of the accept sequence; null where the backfill is not at this number any more, or replicas take something else. */
+async function lastIfAt(trx: Rows, { handlerId, variants, from }: Place): Promise<number | null> {
   const [row] = await trx.query<{ lastSeq: number }>(
-    `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE h.id = $1 AND h.backfill_seq = $2`,
-    [handlerId, seq],
+    `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c
+     WHERE h.id = $1 AND h.backfill_seq = $2 AND ${variantsOf} = $3`,
+    [handlerId, from, variants],
   )
   return row?.lastSeq ?? null
 }

@@ -41,6 +41,10 @@ const pollMs = 2_000
 const retryMs = 500
 /** What is due but was not given is just being taken, or given back, by somebody else. */
 const takenMs = 20
+/** How often it is seen to what was lost. */
+const lostMs = 1_000
+/** While answers fail to come, nothing is offered that may be lost as well. */
+const mostLost = 100
 
 /** Whose name the leases of an owner are in. */
 export function ownerIn(replicaId: string, owner: string): string {
@@ -51,8 +55,8 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
   const lost = createLostClaims(db, clock)
   const retired = new Set<string>()
   const refused = new Set<string>()
-  /** What there was nothing of when it was looked last, and when the next run of it falls due, if one is to. */
-  const idle = new Map<string, number | null>()
+  /** What there was nothing of when it was looked last, and when to look again: milliseconds since 1970. */
+  const idle = new Map<string, number>()
   /** What there was no more of when it was claimed last. */
   const drained = new Set<string>()
   const offers = new Set<Promise<void>>()
@@ -66,15 +70,24 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
   let isFailing = false
   let isClosed = false
   let lastId = 0
-  let lookAt = -Infinity
   let timer: Timer | undefined
 
-  const isMissed = ({ request }: WaitingClaim) => !retired.has(request.owner) && !idle.has(kindOf(request))
+  /** Whether it is to be asked for now; also where the clock was set back. */
+  function isMissed({ request }: WaitingClaim): boolean {
+    if (retired.has(request.owner)) return false
+    const waitMs = (idle.get(kindOf(request)) ?? -Infinity) - clock.now()
+    return waitMs <= 0 || waitMs > pollMs
+  }
 
   function wake(): void {
     idle.clear()
+    drained.clear()
     isChanged = true
-    if (lost.areAny) begin()
+    look()
+  }
+
+  function look(): void {
+    if (lost.count > 0) begin()
     else serveMissed()
   }
 
@@ -84,11 +97,9 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
     if (waiting.some(isMissed)) return begin()
     timer?.cancel()
     const open = waiting.filter(({ request }) => !retired.has(request.owner))
-    if (open.length === 0 && !lost.areAny) return
-    const dues = open.flatMap(({ request }) => idle.get(kindOf(request)) ?? [])
-    const waitMs = Math.min(pollMs, Math.min(lookAt, ...dues) - clock.now())
-    if (waitMs > 0) timer = clock.after(waitMs, wake)
-    else wake()
+    const waits = open.map(({ request }) => (idle.get(kindOf(request)) ?? 0) - clock.now())
+    if (lost.count > 0) waits.push(lostMs)
+    if (waits.length > 0) timer = clock.after(Math.min(...waits), look)
   }
 
   function begin(): void {
@@ -109,7 +120,6 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
         await round
       } while (!isClosed && isChanged && waiting.some(isMissed))
       isFailing = false
-      lookAt = clock.now() + pollMs
     } catch (error) {
       if (!isFailing && !isClosed)
         onWarning(`runs cannot be claimed, which is tried again until it succeeds: ${messageOf(error)}`)
@@ -122,7 +132,10 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
   }
 
   async function serveOnce(): Promise<void> {
-    await lost.giveBack()
+    if (await lost.giveBack()) {
+      idle.clear()
+      drained.clear()
+    }
     if (isClosed || !waiting.some(isMissed)) return
     await heed()
     const now = clock.now()
@@ -140,14 +153,17 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
     }
     for (const [index, claim] of claims.entries()) {
       const { leases = [], dueAt = null, isMore = false } = taken[index] ?? {}
-      if (isMore || leases.length === claim.request.max) drained.delete(kindOf(claim.request))
-      else drained.add(kindOf(claim.request))
+      if (isMore) isChanged = true
       if (leases.length > 0) {
         waiting = waiting.filter((other) => other !== claim)
         give(claim, known.slice(index, index + 1), leases)
-      } else if (isMore) isChanged = true
-      else if (!isChanged)
-        idle.set(kindOf(claim.request), dueAt !== null && dueAt <= now ? clock.now() + takenMs : dueAt)
+      }
+      if (isMore || isChanged || leases.length === claim.request.max) drained.delete(kindOf(claim.request))
+      else {
+        drained.add(kindOf(claim.request))
+        const nextAt = dueAt !== null && dueAt <= now ? clock.now() + takenMs : (dueAt ?? Infinity)
+        if (leases.length === 0) idle.set(kindOf(claim.request), Math.min(nextAt, clock.now() + pollMs))
+      }
     }
   }
 
@@ -168,7 +184,7 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
       const isFit = !request.suspects && others.length === 0 && handlers.includes(handler)
       return isFit && drained.has(kindOf(request)) && !retired.has(request.owner) && !asking.includes(claim)
     })
-    if (offered.length === 0 || isClosed) return null
+    if (offered.length === 0 || isClosed || lost.count >= mostLost) return null
     waiting = waiting.filter((claim) => !offered.includes(claim))
     const known = offered.map(toKnown)
     const { promise, resolve } = Promise.withResolvers<void>()

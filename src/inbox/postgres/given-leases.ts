@@ -34,6 +34,8 @@ function seqsOf({ results, lastBefore }: AcceptedRow): (number | null)[] {
 
 function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, seq: number): Lease {
   const { id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw, trace = null } = event
+  // Handlers may do with it what they like, and each has its own.
+  const own = Buffer.from(raw)
   return {
     runId,
     token: 1,
@@ -41,7 +43,7 @@ function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, s
     attempt: 1,
     failed: 0,
     crashed: 0,
-    event: { seq, id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw, trace },
+    event: { seq, id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw: own, trace },
     key,
     replay: null,
     item: null,

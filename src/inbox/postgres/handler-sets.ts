@@ -46,6 +46,14 @@ export function differsAmong(condition: string): string {
     WHERE r.handlers IS NOT NULL AND ${condition})`
 }
 
+/** SQL: what the replicas that count take by the handler `h`, as a JSON array of texts, each of which is one of `HandlerSet`. */
+export const variantsOf = `(SELECT coalesce(json_agg(DISTINCT r.handlers ->> h.name)::text, '[]') FROM inbox.replica r WHERE r.handlers ? h.name)`
+
+/** The patterns of types that one of the variants takes. */
+export function patternsIn(variants: string): string[] {
+  return (JSON.parse(variants) as string[]).flatMap((takes) => JSON.parse(fromStored(takes)) as string[])
+}
+
 /** SQL: whether the replica `r` has said that it is there within so many milliseconds. */
 export function beatenWithin(ms: string): string {
   return `r.beat_at > clock_timestamp() - make_interval(secs => ${ms}::float8 / 1000)`

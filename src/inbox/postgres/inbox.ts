@@ -98,7 +98,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   cluster.onBeat(async (beat) => {
     wasSilent ||= beat.wasSilent
     const move = await findMove(db)
-    if (move !== null) fail(move)
+    if (move !== null) return fail(move)
     await gaps.beat()
     await peers.beat()
     await replays.refresh()
@@ -168,7 +168,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
         routes = given
         return accepting.ended()
       })
-      await replays.refresh()
+      // What is not read now is read with the next heartbeat: the new ones are in their place.
+      await replays.refresh().catch(() => {})
       jobs.poke()
       return concurrencies
     },

@@ -11,7 +11,7 @@ export interface KnownClaim extends ClaimRequest {
 
 /**
  * What a claim got. If there was nothing to get, `dueAt` says when the next run that it may take falls due: milliseconds since 1970, or null
- * if none is to. `isMore`: what it got could not be handed out, and there may be others behind it.
+ * if none is to. `isMore`: some of what it got could not be handed out, and there may be others behind it.
  */
 export interface Taken {
   readonly leases: readonly Lease[]
@@ -82,7 +82,7 @@ export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now:
     return {
       leases: mine,
       dueAt: due?.dueAt ?? null,
-      isMore: mine.length === 0 && runs.some(({ claimId }) => claimId === id),
+      isMore: runs.filter(({ claimId }) => claimId === id).length > mine.length,
     }
   })
 }

@@ -19,41 +19,46 @@ export interface LostClaims {
   lose(claims: readonly KnownClaim[]): void
   /** The answer came, but nobody is there any more to take it. */
   refuse(claims: readonly KnownClaim[]): void
-  readonly areAny: boolean
-  /** Gives back what there is, unless that was done just now. Throws `store_unavailable`. */
-  giveBack(): Promise<void>
+  /** How many there are. */
+  readonly count: number
+  /** Gives back what there is, unless that was done just now; whether there was anything. Throws `store_unavailable`. */
+  giveBack(): Promise<boolean>
 }
 
 export function createLostClaims(rows: Rows, clock: Clock): LostClaims {
   const lost = new Map<KnownClaim, number>()
+  /** How many times some were added: what comes while others are given back has to be looked for soon. */
+  let added = 0
   let nextLookAt = -Infinity
   let lookedAt = -Infinity
 
   function add(claims: readonly KnownClaim[], until: number): void {
     for (const claim of claims) lost.set(claim, until)
+    added++
     nextLookAt = -Infinity
   }
 
   return {
     lose: (claims) => add(claims, clock.now() + lateMs),
     refuse: (claims) => add(claims, -Infinity),
-    get areAny() {
-      return lost.size > 0
+    get count() {
+      return lost.size
     },
     async giveBack() {
       const now = clock.now()
       // Also where the clock was set back.
-      if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return
+      if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return false
       const given = [...lost]
-      await rows.query('SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint)', [
-        textArray(given.map(([{ owner }]) => toStored(owner))),
-        bigintArray(given.map(([{ id }]) => id)),
-        now,
-      ])
+      const addedBefore = added
+      const [row] = await rows.query<{ released: number }>(
+        'SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint) AS released',
+        [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id)), now],
+      )
       const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
       lookedAt = now
-      nextLookAt = now + (isSoon ? lookMs.soon : lookMs.later)
+      if (added === addedBefore) nextLookAt = now + (isSoon ? lookMs.soon : lookMs.later)
       for (const [claim, until] of given) if (now >= until) lost.delete(claim)
+      return (row?.released ?? 0) > 0
     },
   }
 }

@@ -122,8 +122,11 @@ export function createPeers({ db, replicaId, silentMs }: PeersOptions): Peers {
     register: (routes, take) =>
       inTurn(async () => {
         const next = handlerSetOf(routes)
-        if (own !== undefined) await replace(own, next, take)
-        else {
+        if (own !== undefined) {
+          // What it has accepted while it did not count is looked back at before its handlers are others.
+          await beat()
+          await replace(own, next, take)
+        } else {
           await say(next, null)
           await take()
         }

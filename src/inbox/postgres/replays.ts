@@ -61,7 +61,6 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
     db,
     clock,
     routes,
-    takes: (route, type) => tableOf(routes())(type).includes(route),
     leads,
     silentMs,
     wake,

@@ -1,4 +1,5 @@
 import { workLock } from '../locks.ts'
+import { callSettings } from './promote.ts'
 
 /** More sets of headers are not kept: a sender whose headers differ from delivery to delivery must not fill the database with them. */
 export const mostHeaderSets = 1_000
@@ -21,7 +22,7 @@ CREATE OR REPLACE FUNCTION inbox.accept(ids text[], types text[], created text[]
   offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[], now_ms bigint,
   OUT results text, OUT last_before bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
 LANGUAGE plpgsql
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan SET lock_timeout = '3s' AS $$
+${callSettings} AS $$
 DECLARE
   size integer := cardinality(bodies);
   total bigint;
@@ -35,7 +36,8 @@ BEGIN
   -- A statement of its own after the lock: it sees what others have committed. Null: not new.
   SELECT array_agg(CASE WHEN f.is_new THEN last_before + f.nth END ORDER BY f.n), count(*) FILTER (WHERE f.is_new) INTO seqs, fresh FROM (
     SELECT g.n, g.is_new, count(*) FILTER (WHERE g.is_new) OVER (ORDER BY g.n) AS nth FROM (
-      SELECT n, e.id IS NULL AND ids[n] IS NOT NULL AS is_new FROM generate_series(1, size) n LEFT JOIN inbox.event e ON e.id = ids[n]
+      SELECT n, e.is_there IS NULL AND ids[n] IS NOT NULL AS is_new FROM generate_series(1, size) n
+      LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.event o WHERE o.id = ids[n] LIMIT 1) e ON true
     ) g
   ) f;
 

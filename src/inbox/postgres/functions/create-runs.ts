@@ -1,3 +1,5 @@
+import { hotSettings } from './promote.ts'
+
 /** At most so many runs of a key are superseded at once; usually there is one, more only where a handler was made `latestOnly` with a backlog. */
 const mostSuperseded = 500
 
@@ -18,7 +20,7 @@ export const createRunsFunction = `
 CREATE OR REPLACE FUNCTION inbox.create_runs(seqs bigint[], handlers text[], latest boolean[], slot_handler integer[], slot_key text[],
   run_at integer[], run_slot integer[], offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[],
   now_ms bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
-LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql ${hotSettings} AS $$
 DECLARE
   handler_ids integer[];
   busy boolean[];
@@ -97,7 +99,7 @@ END $$`
 /** A newer live run of the key comes: what was to be done for the older ones, and is not being done, is not done. */
 export const supersedeFunction = `
 CREATE OR REPLACE FUNCTION inbox.supersede(of_handler integer, of_key text, now_ms bigint) RETURNS void LANGUAGE plpgsql
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+${hotSettings} AS $$
 DECLARE
   waiting bigint[];
   head bigint;
