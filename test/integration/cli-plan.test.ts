@@ -16,7 +16,7 @@ test('plan says that SQLite is enough for a million events a day, what it takes,
   expect(out).toContain('A model, not a measurement of your machine.')
   expect(out).toMatch(/^SQLite is enough: up to [\d,]+ events a day/m)
   expect(out).toMatch(/^events a second +12 on average, 58 in the busiest second$/m)
-  expect(out).toContain('replicas were not measured yet')
+  expect(out).toContain('that of PostgreSQL was not measured')
   expect(out).not.toContain('Simulated')
 })
 
