@@ -106,6 +106,8 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
 /** One question to a database. */
 export async function ask<R extends Record<string, unknown>>(url: string, sql: string, values: unknown[] = []) {
   const client = new Client({ connectionString: url })
+  // A server that ends tells the query first.
+  client.on('error', () => {})
   await client.connect()
   try {
     return (await client.query<R>(sql, values)).rows
