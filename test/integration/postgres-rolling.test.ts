@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/clock.ts'
-import type { HandlerRoute } from '../../src/inbox/port.ts'
+import { runStates, type HandlerRoute } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
@@ -68,6 +68,15 @@ async function silence(inbox: PostgresInbox): Promise<void> {
   await ask(url, `UPDATE inbox.replica SET beat_at = beat_at - interval '1 minute' WHERE id = $1`, [inbox.replicaId])
 }
 
+/** As others do with one that is silent. It hears of it with its next heartbeat: until then it accepts without the handlers that only others have. */
+async function countOut(inbox: PostgresInbox): Promise<void> {
+  await ask(
+    url,
+    `WITH counted AS (UPDATE inbox.replica SET handlers = NULL WHERE id = $1) UPDATE inbox.handler SET backfill_seq = NULL`,
+    [inbox.replicaId],
+  )
+}
+
 describe('while old and new replicas work side by side', () => {
   test('a handler that only the new one has gets what either accepts, soon and in order, and nothing from before', async () => {
     const old = await join(loose)
@@ -117,17 +126,31 @@ describe('while old and new replicas work side by side', () => {
     const young = await join(loose, fresh)
     await accept(old, 'a')
     expect(await workOff(young, 1)).toEqual(['a'])
-    // It hears of it with its next heartbeat: until then it accepts without the handler.
-    await ask(
-      url,
-      `WITH counted AS (UPDATE inbox.replica SET handlers = NULL WHERE id = $1) UPDATE inbox.handler SET backfill_seq = NULL`,
-      [old.replicaId],
-    )
+    await countOut(old)
     await accept(old, 'lost')
     await accept(young, 'b')
     expect((await workOff(young, 2)).toSorted()).toEqual(['b', 'lost'])
     expect((await runsOf()).toSorted()).toEqual(['a', 'b', 'lost'])
     expect(await isBackfilling()).toBe(true)
+  })
+
+  test('and one that wants the latest only gets nothing older for it', async () => {
+    const old = await join(loose)
+    const young = await join(loose, { ...fresh, latestOnly: true })
+    await countOut(old)
+    await accept(old, 'lost')
+    await accept(young, 'b')
+    await until(async () => (await runsOf()).length === 2, 'what was lost has its run')
+    expect(await runsOf()).toEqual(['b', 'lost'])
+    expect(await workOff(young, 1)).toEqual(['b'])
+    const ofFresh = (id: string) =>
+      ask(
+        url,
+        `SELECT r.state FROM inbox.run r JOIN inbox.event e ON e.seq = r.event_seq
+      JOIN inbox.handler h ON h.id = r.handler_id WHERE e.id = $1 AND h.name = 'fresh'`,
+        [id],
+      )
+    expect(await ofFresh('lost')).toEqual([{ state: runStates.indexOf('superseded') }])
   })
 
   test('a handler that takes more events at the new one gets these from the old one too', async () => {
@@ -151,17 +174,23 @@ describe('while old and new replicas work side by side', () => {
     expect(old.isLeader()).toBe(true)
   })
 
-  test('a replay by a handler that nobody has any more ends with nothing', async () => {
+  test('a replay by a handler waits while the only one that has it is replaced', async () => {
     const old = await join(loose)
     await accept(old, 'a')
-    await join(loose, fresh)
+    const young = await join(loose, fresh)
+    await young.close()
+    // As one that was begun just before.
     await ask(
       url,
       `INSERT INTO inbox.replay (filter, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
-       VALUES ('{"handler":"gone","from":0}', false, 0, 0, 1, 1, 0, 0, 0)`,
+       VALUES ('{"handler":"fresh","from":0}', false, 0, 0, 1, 1, 0, 0, 0)`,
     )
-    await until(async () => (await old.replay(1))?.state === 'done', 'the replay is done')
-    expect(await old.replay(1)).toMatchObject({ events: 0, runs: 0 })
+    const replayed = await old.startReplay({ filter: { handler: 'loose', from: 0 }, perSecond: null, newKeys: false })
+    await until(async () => (await old.replay(replayed.id))?.runs === 1, 'other replays go on')
+    expect(await old.replay(1)).toMatchObject({ state: 'running', scannedSeq: 0, events: 0 })
+    const next = await join(loose, fresh)
+    expect(await workOff(next, 1)).toEqual(['a'])
+    await until(async () => (await next.replay(1))?.state === 'done', 'the replay is done')
   })
 
   test('an old one prunes nothing that a handler of the new one is still to get', async () => {

@@ -8,7 +8,7 @@ export interface NewRun {
   readonly seq: number
   readonly handler: string
   readonly key: string | null
-  /** Whether it supersedes those of its key that are not running; only of live ones. */
+  /** Whether it supersedes those of its key that are not running, unless they are of newer events: then they supersede it. Only of live ones. */
   readonly latest: boolean
 }
 
@@ -58,10 +58,17 @@ async function liveRunsOf(trx: Rows, seqs: readonly number[]): Promise<(run: New
 
 const rowType = `(seq bigint, handler text, key text, latest boolean)`
 
+/** SQL: whether a live run of the key in `w` is open for a newer event: where a backfill looks back, newer ones may have theirs. */
+const isBehind = (handlerId: string) => `EXISTS (
+  SELECT FROM inbox.run n
+  WHERE n.handler_id = ${handlerId} AND n.replay_id = 0 AND n.key = w.key AND n.state < 5 AND n.event_seq > w.seq
+)`
+
 const supersede = `
   SELECT inbox.supersede(h.id, w.key, $2::bigint) FROM (
-    SELECT DISTINCT r.handler, r.key FROM json_to_recordset($1::json) AS r${rowType} WHERE r.latest AND r.key IS NOT NULL
-  ) w JOIN inbox.handler h ON h.name = w.handler`
+    SELECT r.handler, r.key, max(r.seq) AS seq FROM json_to_recordset($1::json) AS r${rowType}
+    WHERE r.latest AND r.key IS NOT NULL GROUP BY r.handler, r.key
+  ) w JOIN inbox.handler h ON h.name = w.handler WHERE NOT ${isBehind('h.id')}`
 
 const insert = `
   WITH wanted AS MATERIALIZED (
@@ -73,7 +80,7 @@ const insert = `
   ), placed AS MATERIALIZED (
     SELECT w.*, CASE
         WHEN w.key IS NULL THEN ${state.ready}
-        WHEN w.latest AND w.from_end > 1 THEN ${state.superseded}
+        WHEN w.latest AND (w.from_end > 1 OR ${isBehind('w.handler')}) THEN ${state.superseded}
         WHEN o.open IS NULL AND (w.nth = 1 OR w.latest) THEN ${state.ready}
         ELSE ${state.waiting} END AS state
     FROM wanted w LEFT JOIN LATERAL (

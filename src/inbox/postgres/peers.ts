@@ -36,7 +36,7 @@ export interface Peers {
   counted(): Promise<void>
   /**
    * Whether it is this replica that creates the runs of a replay or a backfill by a handler; null: by all of them. It is the one that
-   * has run longest of those that have the handler as the newest one does, among them all where none does. Two may think so for a moment.
+   * has run longest of those that have the handler as the newest one does; none, as long as none of them has it. Two may think so for a moment.
    */
   leads(handler: string | null): boolean
 }
@@ -140,12 +140,10 @@ export function createPeers({ db, replicaId, silentMs }: PeersOptions): Peers {
     },
     leads(handler) {
       if (performance.now() - readAt >= silentMs) return false
-      const takes = (handlers: HandlerSet) => (handler === null ? undefined : handlers.get(handler))
-      const newest = living.findLast(({ handlers }) => takes(handlers) !== undefined)
-      const first =
-        newest === undefined
-          ? living.find(({ handlers }) => isSameSet(handlers, living.at(-1)?.handlers ?? handlers))
-          : living.find(({ handlers }) => takes(handlers) === takes(newest.handlers))
+      const newest = living.findLast(({ handlers }) => handler === null || handlers.has(handler))
+      const isAsNewest = (handlers: HandlerSet, of: HandlerSet) =>
+        handler === null ? isSameSet(handlers, of) : handlers.get(handler) === of.get(handler)
+      const first = living.find(({ handlers }) => newest !== undefined && isAsNewest(handlers, newest.handlers))
       return first?.id === replicaId
     },
   }
