@@ -18,8 +18,25 @@ export interface JobSource {
   step(replayId: number, most: number): Promise<StepResult>
 }
 
-/** So many runs of a handler are created ahead of what is worked off. */
+/** What a replay, or a backfill, has created and is still to be worked off. */
+export interface Ahead {
+  /** Runs that have not ended, dead letters aside; counted up to `mostBehind` or further. */
+  readonly open: number
+  /** Those of them that are due and wait for a worker alone; counted up to `enoughReady` or further. */
+  readonly ready: number
+}
+
+/** So many runs are created ahead of what is worked off. */
 export const mostAhead = 1_000
+/** And so many where hardly any of them can be worked off: a key that is slow, or held, does not keep those of other keys from being created. */
+export const mostBehind = 100_000
+export const enoughReady = 20
+
+/** How many runs a step may create, of the `most` that it could. */
+export function roomFor(most: number, { open, ready }: Ahead): number {
+  if (open < mostAhead) return Math.min(most, mostAhead - open)
+  return ready < enoughReady && open < mostBehind ? most : 0
+}
 
 /** Runs created in one transaction: few, because acknowledgements wait for it. */
 const mostPerStep = 200

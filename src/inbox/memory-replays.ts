@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { Jobs, mostAhead, type StepResult } from './jobs.ts'
+import { Jobs, roomFor, type Ahead, type StepResult } from './jobs.ts'
 import { checkReplayFilter, matchesFilter } from './replay-filter.ts'
 import { createMatcher, patternsOf } from './routes.ts'
 import type { MemoryRun } from './memory-runs.ts'
@@ -141,13 +141,13 @@ export class MemoryReplays {
   #step(id: number, most: number): StepResult {
     const entry = this.#replays[id - 1]
     if (entry?.state !== 'running') return { created: 0, next: 'ended' }
-    const open = this.#openOf(id).length
+    const open = this.#openOf(id)
     if (entry.nextSeq > entry.lastSeq) {
-      if (open > 0) return { created: 0, next: 'waits' }
+      if (open.length > 0) return { created: 0, next: 'waits' }
       this.#end(entry, 'done')
       return { created: 0, next: 'ended' }
     }
-    const room = Math.min(most, mostAhead - open)
+    const room = roomFor(most, this.#aheadOf(open))
     if (room <= 0) return { created: 0, next: 'waits' }
     let created = 0
     for (; entry.nextSeq <= entry.lastSeq && created < room; entry.nextSeq++) {
@@ -173,8 +173,8 @@ export class MemoryReplays {
   #backfill(index: number, most: number): StepResult {
     const backfill = this.#backfills[index]
     if (!backfill) return { created: 0, next: 'ended' }
-    const open = [...this.#options.openRuns()].filter(({ handler }) => handler === backfill.handler).length
-    const room = Math.min(most, mostAhead - open)
+    const open = [...this.#options.openRuns()].filter(({ handler }) => handler === backfill.handler)
+    const room = roomFor(most, this.#aheadOf(open))
     if (room <= 0) return { created: 0, next: 'waits' }
     let created = 0
     for (; backfill.nextSeq <= this.#options.events.length && created < room; backfill.nextSeq++) {
@@ -200,6 +200,11 @@ export class MemoryReplays {
 
   #openOf(id: number): MemoryRun[] {
     return [...this.#options.openRuns()].filter(({ replay }) => replay?.id === id)
+  }
+
+  #aheadOf(open: readonly MemoryRun[]): Ahead {
+    const now = this.#options.clock.now()
+    return { open: open.length, ready: open.filter(({ state, runAt }) => state === 'ready' && runAt <= now).length }
   }
 
   #end(entry: Entry, state: ReplayState): void {

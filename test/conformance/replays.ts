@@ -10,6 +10,8 @@ const replayOf = (filter: NewReplay['filter'], given: Partial<NewReplay> = {}): 
   ...given,
 })
 
+const holding = { ...ordered, onDead: 'hold' } as const
+
 /** What replays promise. */
 export function describeReplays(harness: ConformanceHarness): void {
   /** Events e0, e1 … of two addresses and two types, all handled. */
@@ -27,6 +29,15 @@ export function describeReplays(harness: ConformanceHarness): void {
     )
     await stage.accept(...events)
     await workOff(stage)
+    return stage
+  }
+
+  /** 1,200 events of one key, then one of another, from before there was the handler that is registered. */
+  async function withOneLongKey(): Promise<Stage> {
+    const stage = await Stage.open(harness, [loose])
+    const ofKey = (id: string, address: string) => anEvent(id, { network: 'base', address })
+    await stage.accept(...Array.from({ length: 1_200 }, (_, n) => ofKey(`e${n}`, 'long')), ofKey('other', 'other'))
+    await stage.inbox.register([holding])
     return stage
   }
 
@@ -151,6 +162,15 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await stage.inbox.replay(1)).toMatchObject({ state: 'running', runs: 1_000, openRuns: 1_000 })
       expect(new Set(await workOff(stage)).size).toBe(1_500)
       expect(await ended(stage, 1)).toMatchObject({ runs: 1_500, scannedSeq: 1_500, lastSeq: 1_500 })
+    })
+
+    test('goes on past a key that is held, however much waits for it', async () => {
+      await using stage = await withOneLongKey()
+      await stage.inbox.startReplay(replayOf({ handler: 'ordered' }))
+      await stage.until(async () => (await stage.stats('ordered')).ready > 0)
+      await stage.dead(await stage.claimOne())
+      await stage.until(async () => (await stage.inbox.replay(1))!.scannedSeq === 1_201)
+      expect(idsOf(await stage.claim())).toEqual(['other'])
     })
 
     test('finds what few events match, however far apart they are', async () => {
@@ -331,6 +351,16 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim(claimLate(stage))).toSorted()).toEqual(['e2', 'e3'])
       const { handlers } = await stage.inbox.stats()
       expect(handlers.find(({ handler }) => handler === 'late')).toMatchObject({ superseded: 2, ready: 0, running: 2 })
+    })
+
+    test('gets what is stored of other keys while one is held, however much waits for it', async () => {
+      await using stage = await withOneLongKey()
+      await stage.inbox.register([holding, { ...late('beginning'), onDead: 'hold' }])
+      await stage.until(async () => (await stage.stats('late')).ready > 0)
+      await stage.dead(await stage.claimOne(claimLate(stage)))
+      await stage.accept(anEvent('new', { network: 'base', address: 'new' }))
+      await stage.until(async () => (await stage.stats('late')).ready === 2)
+      expect(idsOf(await stage.claim(claimLate(stage)))).toEqual(['other', 'new'])
     })
 
     test('does not make others wait for it', async () => {

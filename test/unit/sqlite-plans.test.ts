@@ -42,6 +42,11 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   hasBody: ['SEARCH body USING INTEGER PRIMARY KEY (rowid=?)'],
   progressOf: ['SEARCH run USING INDEX run_event (event_seq=?)'],
   openCount: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=?)'],
+  readyCount: [
+    'CO-ROUTINE (subquery-1)',
+    'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id=? AND run_at<?)',
+    'SCAN (subquery-1)',
+  ],
   insertReplay: [],
   replayRow: ['SEARCH replay USING INTEGER PRIMARY KEY (rowid=?)'],
   runningReplays: ['SCAN replay USING INDEX replay_running'],

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts'
-import { mostAhead, type StepResult } from '../jobs.ts'
+import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
 import { createMatcher } from '../routes.ts'
+import { aheadOf } from './ahead.ts'
 import type { Database, Rows } from './database.ts'
 import {
   beatenWithin,
@@ -30,13 +31,11 @@ export interface BackfillsOptions {
 /** Closer to the end than this, new events are kept out while it is looked what is left: else the end would never be reached. */
 const nearEnd = 250
 
-interface BackfillRow {
+interface BackfillRow extends Ahead {
   readonly name: string
   readonly fromSeq: number | null
   readonly receivedFrom: number | null
   readonly lastSeq: number
-  /** Its live runs that have not ended, dead letters aside. */
-  readonly open: number
   /** Whether another replica that is alive does not have it, or not as this one. */
   readonly differs: boolean
   /** As of `variantsOf`. */
@@ -61,17 +60,15 @@ export function createBackfills(options: BackfillsOptions) {
   async function step(handlerId: number, most: number): Promise<StepResult> {
     const [row] = await db.query<BackfillRow>(
       `SELECT h.name, h.backfill_seq AS "fromSeq", h.backfill_from AS "receivedFrom", c.last_seq AS "lastSeq",
-         (SELECT count(*) FROM (
-           SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = 0 AND r.state < 5 AND r.state < 4
-           ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${mostAhead}
-         ) o) AS open,
+         a.open, a.ready,
          ${differsAmong(beatenWithin('$2'))} AS differs, ${variantsOf} AS variants
-       FROM inbox.handler h CROSS JOIN inbox.counter c WHERE h.id = $1`,
-      [handlerId, silentMs],
+       FROM inbox.handler h CROSS JOIN inbox.counter c
+       CROSS JOIN (${aheadOf({ handlers: 'h.id = $1', replayId: '0', now: '$3' })}) a WHERE h.id = $1`,
+      [handlerId, silentMs, clock.now()],
     )
     const route = routeOf(row?.name)
     if (row === undefined || row.fromSeq === null || route === undefined) return ended(handlerId)
-    const room = Math.min(most, mostAhead - row.open)
+    const room = roomFor(most, row)
     const { fromSeq, differs, variants } = row
     if (room <= 0 || (differs && fromSeq > row.lastSeq)) return { created: 0, next: 'waits' }
 

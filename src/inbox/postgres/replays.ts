@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock.ts'
-import { mostAhead, type JobSource, type StepResult } from '../jobs.ts'
+import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
 import type { HandlerRoute, NewReplay, ReplayFilter, ReplayRecord } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
 import { createMatcher, createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
+import { aheadOf } from './ahead.ts'
 import { createBackfills } from './backfills.ts'
 import type { Database, Rows } from './database.ts'
 import { planStep } from './job-plan.ts'
@@ -10,7 +11,7 @@ import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
 import { scan } from './scan.ts'
-import { replayCodes, type ReplayRow, openRunsOf, replayColumns, toReplayRecord } from './replay-row.ts'
+import { replayCodes, type ReplayRow, replayColumns, toReplayRecord } from './replay-row.ts'
 import { toStored } from './text.ts'
 
 export interface ReplaysOptions {
@@ -105,14 +106,16 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
 
   /** Creates up to `most` runs of a replay. What it looks at before holds nobody up: up to where it goes is settled at its start. */
   async function step(id: number, most: number): Promise<StepResult> {
-    const [row] = await db.query<ReplayRow & { readonly open: number }>(
-      `SELECT ${replayColumns}, ${openRunsOf('p.id')} AS open FROM inbox.replay p WHERE p.id = $1`,
-      [id],
+    const [row] = await db.query<ReplayRow & Ahead>(
+      `SELECT ${replayColumns}, a.open, a.ready FROM inbox.replay p CROSS JOIN LATERAL (
+         ${aheadOf({ handlers: 'true', replayId: 'p.id', now: '$2' })}
+       ) a WHERE p.id = $1`,
+      [id, clock.now()],
     )
     if (row === undefined || row.state !== replayCodes.running) return ended(id)
     const { nextSeq: fromSeq, lastSeq, open } = row
     if (fromSeq > lastSeq) return open > 0 ? { created: 0, next: 'waits' } : finish(id)
-    const room = Math.min(most, mostAhead - open)
+    const room = roomFor(most, row)
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const { filter } = toReplayRecord(row, open)

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { mostAhead, type StepResult } from '../jobs.ts'
+import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import {
   eventStatuses,
@@ -54,11 +54,11 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     const row = sql.replayRow.get(id)
     if (row === undefined || row.state !== codeOf('running')) return { created: 0, next: 'ended' }
     if (row.nextSeq > row.lastSeq) {
-      if (openRuns(id) > 0) return { created: 0, next: 'waits' }
+      if (aheadOf(handlers.ids(), id).open > 0) return { created: 0, next: 'waits' }
       sql.endReplay.run(codeOf('done'), clock.now(), id)
       return { created: 0, next: 'ended' }
     }
-    const room = Math.min(most, mostAhead - openRuns(id))
+    const room = roomFor(most, aheadOf(handlers.ids(), id))
     return room <= 0 ? { created: 0, next: 'waits' } : scan(row, room)
   }
 
@@ -121,8 +121,13 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     runs.insert(place, seq)
   }
 
-  function openRuns(id: number): number {
-    return handlers.ids().reduce((sum, handlerId) => sum + (sql.openCount.get(handlerId, id)?.count ?? 0), 0)
+  function aheadOf(handlerIds: readonly number[], replayId: number): Ahead {
+    const sumOf = (countOf: (handlerId: number) => { readonly count: number } | undefined) =>
+      handlerIds.reduce((sum, handlerId) => sum + (countOf(handlerId)?.count ?? 0), 0)
+    return {
+      open: sumOf((handlerId) => sql.openCount.get(handlerId, replayId)),
+      ready: sumOf((handlerId) => sql.readyCount.get(handlerId, replayId, clock.now())),
+    }
   }
 
   function cancel(id: number): boolean {
@@ -139,7 +144,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     const at = sql.backfill.get(handlerId)
     const route = handlers.routeOf(handlerId)
     if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
-    const room = Math.min(most, mostAhead - (sql.openCount.get(handlerId, live)?.count ?? 0))
+    const room = roomFor(most, aheadOf([handlerId], live))
     if (room <= 0) return { created: 0, next: 'waits' }
     const lastSeq = memo.nextSeq - 1
     let [next, created] = [lastSeq + 1, 0]

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { enoughReady } from '../jobs.ts'
 import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
 import type { ProgressRow } from './progress.ts'
@@ -177,6 +178,10 @@ const texts = {
   hasBody: `SELECT 1 AS found FROM body WHERE seq = ?`,
   progressOf: `SELECT state, attempt, replay_id AS replayId FROM run INDEXED BY run_event WHERE event_seq = ?`,
   openCount: `SELECT count(*) AS count FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5 AND state < ${state.held}`,
+  readyCount: `SELECT count(*) AS count FROM (
+     SELECT 1 FROM run INDEXED BY run_claimable
+     WHERE state = ${state.ready} AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? AND run_at <= ? LIMIT ${enoughReady}
+   )`,
   insertReplay: `INSERT INTO replay
      (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
      VALUES (?, ?, ?, 0, ?, 1, ?, 0, 0, 0)`,
@@ -322,6 +327,7 @@ export function prepareStatements(db: Database) {
     hasBody: read<[number], { found: number }>(t.hasBody),
     progressOf: read<[number], ProgressRow>(t.progressOf),
     openCount: read<[number, number], { count: number }>(t.openCount),
+    readyCount: read<[number, number, number], { count: number }>(t.readyCount),
     insertReplay: write<[string, number | null, number, number, number]>(t.insertReplay),
     replayRow: read<[number], ReplayRow>(t.replayRow),
     runningReplays: read<[], { id: number; perSecond: number | null }>(t.runningReplays),
