@@ -125,7 +125,7 @@ test(`three replicas lose, reorder and repeat nothing, whatever happens to them 
   }
   // While the database is away, and behind a proxy that stalls, requests are refused; what is late or lost is told by the other properties.
   expect(checkHistory(evidence)).toEqual([])
-})
+}, 3_600_000)
 
 test('requests are refused within a second while the database is away, and taken within 5 s of its return', async () => {
   await using postgres = await startPostgres()

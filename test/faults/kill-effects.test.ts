@@ -141,6 +141,7 @@ test.each(Object.entries(stores))(
     }
     console.log(`${events.size} events, ${lines.length - delivered.size} items delivered more than once`)
   },
+  1_800_000,
 )
 
 async function readStore(inbox: Inbox): Promise<{ events: Set<string>; state: Map<string, number> }> {
