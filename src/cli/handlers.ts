@@ -25,7 +25,7 @@ Open runs are
               others next in line; they come in portions
 \`at once\` is how many of them may run at once; \`set\`: somebody changed that with \`handlers set\`.
 Of dead letters, those that are held hold up their key. A handler with a backfill is being given what was stored before
-it (its \`from\`), at most 1,000 runs ahead. A sink that fails (its breaker), or that asked for a pause,
+it (its \`from\`), some 1,000 runs ahead. A sink that fails (its breaker), or that asked for a pause,
 is left alone for a while: a line under the table says since when, and why.`
 
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */

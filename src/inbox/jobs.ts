@@ -22,14 +22,14 @@ export interface JobSource {
 export interface Ahead {
   /** Runs that have not ended, dead letters aside; counted up to `mostBehind` or further. */
   readonly open: number
-  /** Those of them that are due and wait for a worker alone; counted up to `enoughReady` or further. */
+  /** Those of them that wait for a worker, or for their time, and not behind another of their key; counted up to `enoughReady` or further. */
   readonly ready: number
 }
 
 /** So many runs are created ahead of what is worked off. */
 export const mostAhead = 1_000
 /** And so many where hardly any of them can be worked off: a key that is slow, or held, does not keep those of other keys from being created. */
-export const mostBehind = 100_000
+export const mostBehind = 10_000
 export const enoughReady = 20
 
 /** How many runs a step may create, of the `most` that it could. */

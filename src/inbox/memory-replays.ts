@@ -203,8 +203,7 @@ export class MemoryReplays {
   }
 
   #aheadOf(open: readonly MemoryRun[]): Ahead {
-    const now = this.#options.clock.now()
-    return { open: open.length, ready: open.filter(({ state, runAt }) => state === 'ready' && runAt <= now).length }
+    return { open: open.length, ready: open.filter(({ state }) => state === 'ready').length }
   }
 
   #end(entry: Entry, state: ReplayState): void {

@@ -44,7 +44,7 @@ const plans: Readonly<Record<Name, readonly string[]>> = {
   openCount: ['SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=?)'],
   readyCount: [
     'CO-ROUTINE (subquery-1)',
-    'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id=? AND run_at<?)',
+    'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id=?)',
     'SCAN (subquery-1)',
   ],
   insertReplay: [],

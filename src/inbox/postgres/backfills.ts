@@ -63,8 +63,8 @@ export function createBackfills(options: BackfillsOptions) {
          a.open, a.ready,
          ${differsAmong(beatenWithin('$2'))} AS differs, ${variantsOf} AS variants
        FROM inbox.handler h CROSS JOIN inbox.counter c
-       CROSS JOIN (${aheadOf({ handlers: 'h.id = $1', replayId: '0', now: '$3' })}) a WHERE h.id = $1`,
-      [handlerId, silentMs, clock.now()],
+       CROSS JOIN (${aheadOf({ handlers: 'h.id = $1', replayId: '0' })}) a WHERE h.id = $1`,
+      [handlerId, silentMs],
     )
     const route = routeOf(row?.name)
     if (row === undefined || row.fromSeq === null || route === undefined) return ended(handlerId)

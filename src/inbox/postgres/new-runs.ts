@@ -58,11 +58,11 @@ async function liveRunsOf(trx: Rows, seqs: readonly number[]): Promise<(run: New
 
 const rowType = `(seq bigint, handler text, key text, latest boolean)`
 
-/** SQL: whether a live run of the key in `w` is open for a newer event: where a backfill looks back, newer ones may have theirs. */
-const isBehind = (handlerId: string) => `EXISTS (
-  SELECT FROM inbox.run n
-  WHERE n.handler_id = ${handlerId} AND n.replay_id = 0 AND n.key = w.key AND n.state < 5 AND n.event_seq > w.seq
-)`
+/** SQL: whether a live run of the key in `w` is open for a newer event: where a backfill looks back, newer ones may have theirs. Looked up for each, by the limit. */
+const isBehind = (handlerId: string) => `coalesce((
+  SELECT true FROM inbox.run n
+  WHERE n.handler_id = ${handlerId} AND n.replay_id = 0 AND n.key = w.key AND n.state < 5 AND n.event_seq > w.seq LIMIT 1
+), false)`
 
 const supersede = `
   SELECT inbox.supersede(h.id, w.key, $2::bigint) FROM (

@@ -108,9 +108,9 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
   async function step(id: number, most: number): Promise<StepResult> {
     const [row] = await db.query<ReplayRow & Ahead>(
       `SELECT ${replayColumns}, a.open, a.ready FROM inbox.replay p CROSS JOIN LATERAL (
-         ${aheadOf({ handlers: 'true', replayId: 'p.id', now: '$2' })}
+         ${aheadOf({ handlers: 'true', replayId: 'p.id' })}
        ) a WHERE p.id = $1`,
-      [id, clock.now()],
+      [id],
     )
     if (row === undefined || row.state !== replayCodes.running) return ended(id)
     const { nextSeq: fromSeq, lastSeq, open } = row
@@ -119,7 +119,10 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const { filter } = toReplayRecord(row, open)
-    const routesFor = (type: string) => routesOf(filter, type)
+    const registered = routes()
+    if (!has(registered, filter.handler)) return { created: 0, next: 'waits' }
+    const tableFor = tableOf(registered)
+    const routesFor = (type: string) => routesOf(tableFor(type), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room, isLive: false })
     const move = async (rows: Rows, created: number, gone: number) => {
       const moved = await rows.query(
@@ -163,14 +166,6 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
   function ended(id: number): StepResult {
     running.delete(id)
     return { created: 0, next: 'ended' }
-  }
-
-  /** The handlers that are to handle an event; null where it is not one of the handler that was asked for. */
-  function routesOf({ handler }: ReplayFilter, type: string): readonly HandlerRoute[] | null {
-    const all = tableOf(routes())(type)
-    if (handler === undefined) return all
-    const found = all.filter(({ name }) => name === handler)
-    return found.length === 0 ? null : found
   }
 
   async function count(filter: ReplayFilter, patterns: readonly string[]) {
@@ -218,6 +213,18 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
       step,
     },
   }
+}
+
+/** Whether there is a handler that the replay is for: where others have it, it waits for them. */
+function has(routes: readonly HandlerRoute[] | undefined, handler: string | undefined): boolean {
+  return routes !== undefined && (handler === undefined || routes.some(({ name }) => name === handler))
+}
+
+/** Of the handlers that take an event, those that are to handle it; null where it is not one of the handler that was asked for. */
+function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
+  if (handler === undefined) return all
+  const found = all.filter(({ name }) => name === handler)
+  return found.length === 0 ? null : found
 }
 
 /** The routes by type, made anew where others were registered. */

@@ -126,7 +126,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
       handlerIds.reduce((sum, handlerId) => sum + (countOf(handlerId)?.count ?? 0), 0)
     return {
       open: sumOf((handlerId) => sql.openCount.get(handlerId, replayId)),
-      ready: sumOf((handlerId) => sql.readyCount.get(handlerId, replayId, clock.now())),
+      ready: sumOf((handlerId) => sql.readyCount.get(handlerId, replayId)),
     }
   }
 

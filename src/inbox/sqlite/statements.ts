@@ -180,7 +180,7 @@ const texts = {
   openCount: `SELECT count(*) AS count FROM run INDEXED BY run_open WHERE handler_id = ? AND replay_id = ? AND state < 5 AND state < ${state.held}`,
   readyCount: `SELECT count(*) AS count FROM (
      SELECT 1 FROM run INDEXED BY run_claimable
-     WHERE state = ${state.ready} AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? AND run_at <= ? LIMIT ${enoughReady}
+     WHERE state = ${state.ready} AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? LIMIT ${enoughReady}
    )`,
   insertReplay: `INSERT INTO replay
      (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
@@ -327,7 +327,7 @@ export function prepareStatements(db: Database) {
     hasBody: read<[number], { found: number }>(t.hasBody),
     progressOf: read<[number], ProgressRow>(t.progressOf),
     openCount: read<[number, number], { count: number }>(t.openCount),
-    readyCount: read<[number, number, number], { count: number }>(t.readyCount),
+    readyCount: read<[number, number], { count: number }>(t.readyCount),
     insertReplay: write<[string, number | null, number, number, number]>(t.insertReplay),
     replayRow: read<[number], ReplayRow>(t.replayRow),
     runningReplays: read<[], { id: number; perSecond: number | null }>(t.runningReplays),
