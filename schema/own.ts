@@ -17,6 +17,8 @@ const warningData = z.looseObject({
   href: z.string().nullable(),
   /** The same as a URL, where the inbox knows that of its console. */
   url: z.url().optional(),
+  /** The process that it is about, where several share the inbox and it is not about all of them. */
+  replica: z.string().optional(),
 })
 
 const ownEvent = <T extends string>(type: T) => envelopeSchema.extend({ type: z.literal(type), data: warningData })

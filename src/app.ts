@@ -179,7 +179,11 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     consoleUrl: config.consoleUrl ?? null,
     // Where the sender counts what it sent, nothing else is to be stored.
     storesEvents: options.hasSender !== true,
-    tellsOfStore: isLeader,
+    cluster: cluster && {
+      replicaId: cluster.replicaId,
+      isLeader,
+      living: async () => (await cluster.replicas()).filter(({ isAlive }) => isAlive).map(({ id }) => id),
+    },
   })
   opened.defer(() => watch.close())
   const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })

@@ -133,12 +133,16 @@ const ownWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
   ]),
 )
 
-function ownWording(type: OwnEventType, { level, title, subject }: Fields): Wording {
+function ownWording(type: OwnEventType, { level, title, subject, replica }: Fields): Wording {
   const isOver = type === 'inbox.resolved'
   const words = `${isOver ? 'over' : formatText(level, 16)}: ${formatText(title, 300)}`
   return {
     tone: isOver ? 'green' : (levelTones[String(level)] ?? 'cyan'),
-    parts: () => [words, ...(isText(subject) ? [formatText(subject, 120)] : [])],
+    parts: () => [
+      words,
+      ...(isText(subject) ? [formatText(subject, 120)] : []),
+      ...(isText(replica) ? [`replica ${formatText(replica, 60)}`] : []),
+    ],
   }
 }
 

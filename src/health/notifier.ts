@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts'
 import type { OwnEventType } from '../../schema/own.ts'
 import type { AcceptPort, EventSummary, NewEvent, ViewPort } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
-import { firstIdOf, readOwnEvent, toOwnEvent, type ToldWarning, type Turn } from './own-events.ts'
+import { firstIdOf, readOwnEvent, toOwnEvent, type OwnWarning, type Turn } from './own-events.ts'
 import type { Warning } from './port.ts'
 import { countText } from './words.ts'
 
@@ -18,9 +18,9 @@ export interface NotifierOptions {
 /** Puts what begins and ends into the inbox as events of its own, from where it goes the way of all events. */
 export interface Notifier {
   /** Those that were told and are not over yet, as far as is stored. Rejects while the store cannot be read. */
-  open(): Promise<readonly ToldWarning[]>
+  open(): Promise<readonly OwnWarning[]>
   /** False: there were too many in the last hour. It is worth another try later. An end is never refused, it may come later. */
-  tell(told: ToldWarning, turn: Turn): boolean
+  tell(told: OwnWarning, turn: Turn): boolean
   /** Stores what was told, as far as it can be stored now; the rest is kept for the next time. Never rejects. */
   flush(): Promise<void>
 }
@@ -46,7 +46,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   let sentAt: number[] = []
   let pending: NewEvent[] = []
   /** Ends that wait for their turn. */
-  let ends: ToldWarning[] = []
+  let ends: OwnWarning[] = []
   /** Those that found no room: by code and subject. */
   const leftOut = new Set<string>()
   let leftOutToldAt = -Infinity
@@ -75,9 +75,15 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     return found
   }
 
-  function send(told: ToldWarning, turn: Turn, now: number): void {
+  /** Of the end of a warning there is one, whoever comes to tell of it. */
+  async function isNew({ id, type }: NewEvent): Promise<boolean> {
+    return type !== ('inbox.resolved' satisfies OwnEventType) || (await inbox.event(id)) === null
+  }
+
+  function send(told: OwnWarning, turn: Turn, now: number): void {
     sentAt.push(now)
-    pending = [...pending, toOwnEvent(told, turn, { at: now, consoleUrl })].slice(-mostPending)
+    const event = toOwnEvent(told, turn, { at: now, consoleUrl })
+    pending = [...pending.filter(({ id }) => id !== event.id), event].slice(-mostPending)
   }
 
   /** What waited for its turn goes before what is new. */
@@ -89,7 +95,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     // It takes the room of one that is still on, which without a limit would find none for ever.
     if (leftOut.size === 0 || isOfLastHour(leftOutToldAt, now) || !hasRoom(now)) return
     leftOutToldAt = now
-    send({ warning: leftOutWarning(leftOut.size, now), toldAt: now }, 'begun', now)
+    send({ warning: leftOutWarning(leftOut.size, now), toldAt: now, replica: null }, 'begun', now)
     leftOut.clear()
   }
 
@@ -110,7 +116,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       const found = await Promise.all(
         ids.map(async (id) => readOwnEvent(id, (await inbox.event(id))?.raw ?? new Uint8Array())),
       )
-      return found.filter((told) => told !== null && told.warning.level !== 'info') as ToldWarning[]
+      return found.filter((told) => told !== null && told.warning.level !== 'info') as OwnWarning[]
     },
     tell(told, turn) {
       const now = clock.now()
@@ -135,7 +141,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       if (pending.length === 0) return
       const batch = pending
       try {
-        await inbox.accept(batch)
+        const isNews = await Promise.all(batch.map(isNew))
+        await inbox.accept(batch.filter((_, index) => isNews[index]))
         pending = pending.filter((event) => !batch.includes(event))
         hasFailed = false
       } catch (error) {

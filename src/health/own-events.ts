@@ -9,6 +9,11 @@ export interface ToldWarning {
   readonly toldAt: number
 }
 
+/** With the replica that it is about; null: about all there are. */
+export interface OwnWarning extends ToldWarning {
+  readonly replica: string | null
+}
+
 /** What has become of it: `critical` is said of one that was none when it began. */
 export type Turn = 'begun' | 'critical' | 'resolved'
 
@@ -21,13 +26,13 @@ export interface OwnEventOptions {
 }
 
 /**
- * The event that tells of a warning: `inbox:<code>:<digest of the subject>:<when it was told first>`, with what became of it behind
- * that. All events of a warning have one key, so that whoever keeps order gets its end after its begin.
+ * The event that tells of a warning: `inbox:<code>:<digest of subject and replica>:<when it was told first>`, with what became of it
+ * behind that. All events of a warning have one key, so that whoever keeps order gets its end after its begin.
  */
-export function toOwnEvent({ warning, toldAt }: ToldWarning, turn: Turn, options: OwnEventOptions): NewEvent {
+export function toOwnEvent({ warning, toldAt, replica }: OwnWarning, turn: Turn, options: OwnEventOptions): NewEvent {
   const { at, consoleUrl } = options
   const { code, subject, level, title, text, since, href } = warning
-  const digest = digestOf(subject)
+  const digest = digestOf(replica === null ? subject : `${replica} ${subject}`)
   const id = `inbox:${code}:${digest}:${toldAt}${suffixes[turn]}`
   const type: OwnEventType = turn === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
   const createdAt = new Date(at).toISOString()
@@ -40,6 +45,7 @@ export function toOwnEvent({ warning, toldAt }: ToldWarning, turn: Turn, options
     since: new Date(since).toISOString(),
     href,
     ...(consoleUrl !== null && href !== null && { url: `${consoleUrl}/#${href}` }),
+    ...(replica !== null && { replica }),
   }
   const raw = Buffer.from(JSON.stringify({ id, type, created_at: createdAt, data }))
   return {
@@ -57,8 +63,8 @@ export function toOwnEvent({ warning, toldAt }: ToldWarning, turn: Turn, options
   }
 }
 
-function digestOf(subject: string): string {
-  return createHash('sha256').update(subject).digest('hex').slice(0, 16)
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 /** The id that the first event of the same warning has. */
@@ -67,14 +73,14 @@ export function firstIdOf(id: string): string {
 }
 
 /** The warning that stored bytes tell of; null if they tell of none, or are gone. */
-export function readOwnEvent(id: string, raw: Uint8Array): ToldWarning | null {
+export function readOwnEvent(id: string, raw: Uint8Array): OwnWarning | null {
   const toldAt = Number(/:(\d{1,15})$/.exec(firstIdOf(id))?.[1])
   try {
     const event = ownEventSchemas['inbox.warning'].parse(JSON.parse(Buffer.from(raw).toString()))
-    const { code, subject, level, title, text, since, href } = event.data
+    const { code, subject, level, title, text, since, href, replica = null } = event.data
     return Number.isNaN(toldAt)
       ? null
-      : { warning: { code, subject, level, title, text, since: Date.parse(since), href }, toldAt }
+      : { warning: { code, subject, level, title, text, since: Date.parse(since), href }, toldAt, replica }
   } catch {
     return null
   }

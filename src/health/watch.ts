@@ -7,7 +7,7 @@ import { gatherStored } from './gather.ts'
 import { createLedger, type Tell } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
 import { createNotifier } from './notifier.ts'
-import type { Turn } from './own-events.ts'
+import type { OwnWarning, Turn } from './own-events.ts'
 import type { HealthWatch, Silence, Warning } from './port.ts'
 import { findWarnings, ownCodes } from './warnings.ts'
 
@@ -29,8 +29,17 @@ export interface HealthWatchOptions {
   readonly consoleUrl: string | null
   /** Whether it is told by events of the inbox's own, too; otherwise by the log alone. Default true. */
   readonly storesEvents?: boolean
-  /** Whether it falls to this process to tell of what is about the store, where several share it. Default: always. */
-  readonly tellsOfStore?: () => boolean
+  /** Where several processes share the store. */
+  readonly cluster?: WatchCluster | undefined
+}
+
+/** Each of the processes tells of itself; one of them of what is about the store, and of the end of what is about those that are gone. */
+export interface WatchCluster {
+  readonly replicaId: string
+  /** Whether that one is this. */
+  isLeader(): boolean
+  /** The ids of those that are there. Rejects while that cannot be read. */
+  living(): Promise<readonly string[]>
 }
 
 const lookMs = 10_000
@@ -42,7 +51,7 @@ const hourMs = 3_600_000
  * the inbox's own, is what is on at the second look or later, since much is odd for a moment at a start.
  */
 export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { start(): void } {
-  const { inbox, meter, clock, log } = options
+  const { inbox, meter, clock, log, cluster } = options
   const startedAt = clock.now()
   const ledger = createLedger()
   const notifier = createNotifier(options)
@@ -50,6 +59,10 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   let isRestored = false
   /** Whether this process tells of the store, and knows what was told of it. */
   let tellsOfStore = false
+  /** Those that were there when it was looked last what those that are gone have left. */
+  let seenLiving = ''
+  /** What is to be told as over, for it was about a process that is gone. */
+  let leftBehind: OwnWarning[] = []
   let looks = 0
   let isClosed = false
   let isUnreadable = false
@@ -76,14 +89,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   async function storedFacts(): Promise<StoredFacts | null> {
     try {
       const found = await gatherStored(inbox, clock.now(), silences)
-      const isMine = options.tellsOfStore?.() ?? true
-      // What the last process told comes first, or it would be told again.
-      if (!isRestored || (isMine && !tellsOfStore)) {
-        const told = await notifier.open()
-        ledger.restore(isRestored ? told.filter(({ warning }) => !ownCodes.has(warning.code)) : told, clock.now())
-      }
-      isRestored = true
-      tellsOfStore = isMine
+      await restore()
       isUnreadable = false
       return found
     } catch (error) {
@@ -94,6 +100,27 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
     }
   }
 
+  /** What the last process told comes first, or it would be told again. */
+  async function restore(): Promise<void> {
+    const leads = cluster?.isLeader() ?? true
+    const living = (leads && (await cluster?.living())) || []
+    const isNewLeader = leads && !tellsOfStore
+    const hasChanged = leads && living.join(' ') !== seenLiving
+    if (!isRestored || isNewLeader || hasChanged) {
+      const told = await notifier.open()
+      const isOwn = ({ warning }: OwnWarning) => cluster !== undefined && ownCodes.has(warning.code)
+      if (!isRestored || isNewLeader)
+        ledger.restore(
+          told.filter((one) => !isOwn(one)),
+          clock.now(),
+        )
+      if (leads) leftBehind = told.filter((one) => isOwn(one) && !living.includes(one.replica ?? ''))
+      if (leads) seenLiving = living.join(' ')
+    }
+    isRestored = true
+    tellsOfStore = leads
+  }
+
   async function look(): Promise<void> {
     const stored = await storedFacts()
     const facts = await processFacts()
@@ -102,10 +129,13 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
     ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
     // Before it is known what was told already, it would be told again; and a start is no time for alarms.
     if (++looks === 1 || !isRestored) return
+    const replica = (code: string) => (cluster !== undefined && ownCodes.has(code) ? cluster.replicaId : null)
     const tell: Tell = (told, turn, isFirst) => {
       if (isFirst) write(told.warning, turn)
-      return options.storesEvents === false || notifier.tell(told, turn)
+      return options.storesEvents === false || notifier.tell({ ...told, replica: replica(told.warning.code) }, turn)
     }
+    if (options.storesEvents !== false) for (const one of leftBehind) notifier.tell(one, 'resolved')
+    leftBehind = []
     ledger.tellWith(tell, facts.now, (code) => tellsOfStore || ownCodes.has(code))
     await notifier.flush()
   }

@@ -133,7 +133,7 @@ function anyStep(canCrash: boolean): fc.Arbitrary<Step> {
 export function describeWalk(harness: ConformanceHarness): void {
   test(
     'whatever happens, every run is where the model says, and all end done or dead',
-    { timeout: 300_000 },
+    { timeout: 1_200_000 },
     async () => {
       const steps = fc.array(anyStep(harness.crash !== undefined), { maxLength: 60, size: 'max' })
       const walk = async (taken: readonly Step[]) => {

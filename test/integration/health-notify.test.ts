@@ -33,7 +33,10 @@ const eventOf = (
   change: Partial<Warning> = {},
   consoleUrl: string | null = 'https://inbox.example.com',
 ) => {
-  const { raw } = toOwnEvent({ warning: { ...warning, ...change }, toldAt }, turn, { at: toldAt, consoleUrl })
+  const { raw } = toOwnEvent({ warning: { ...warning, ...change }, toldAt, replica: null }, turn, {
+    at: toldAt,
+    consoleUrl,
+  })
   return JSON.parse(Buffer.from(raw).toString()) as AnyEvent
 }
 const incident = eventOf('begun').id
@@ -71,9 +74,9 @@ describe('a warning as a message', () => {
   })
 
   test('is of no network and no address, as every store takes it from its key', () => {
-    const { key } = toOwnEvent({ warning, toldAt }, 'begun', { at: toldAt, consoleUrl: null })
+    const { key } = toOwnEvent({ warning, toldAt, replica: null }, 'begun', { at: toldAt, consoleUrl: null })
     expect(partsOfKey(key)).toEqual({ network: null, address: null })
-    expect(toOwnEvent({ warning, toldAt }, 'resolved', { at: toldAt, consoleUrl: null }).key).toBe(key)
+    expect(toOwnEvent({ warning, toldAt, replica: null }, 'resolved', { at: toldAt, consoleUrl: null }).key).toBe(key)
   })
 
   test('shows whatever it holds, and links to the web alone', () => {
@@ -87,6 +90,8 @@ describe('a warning as a message', () => {
     expect(message.links).toEqual([])
     expect(JSON.stringify(message)).not.toContain('\u202e')
     expect(formatEvent(odd as unknown as AnyEvent)).toContain('inbox.warning')
+    const ofReplica = { id: 'x', type: 'inbox.warning', data: { title: 'slow', replica: 'host-1' } }
+    expect(formatEvent(ofReplica as unknown as AnyEvent)).toContain('slow · replica host-1')
     expect(formatEvent({ id: 'x', type: 'inbox.resolved' } as unknown as AnyEvent)).toContain('over: ?')
   })
 })

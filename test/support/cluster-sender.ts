@@ -26,6 +26,8 @@ export interface ClusterSender extends AsyncDisposable {
 
 /** The type that is nearly always possible. */
 const easiest = 'contract.ownership_changed'
+/** Of more events than these the simulated world becomes large, and slow. */
+const mostEvents = 10_000
 /** Some more than the ladder takes, in world time. */
 const ladderMs = 11 * 3_600_000
 
@@ -45,6 +47,7 @@ export async function startSender({ url, seed, rate }: SenderOptions): Promise<C
   })
   await emulator.start()
   const pace = setInterval(() => {
+    if (sent.length >= mostEvents) return clearInterval(pace)
     try {
       emulator.trigger(random.pick(eventTypes))
     } catch (error) {

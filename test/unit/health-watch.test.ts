@@ -19,6 +19,8 @@ interface StageOptions {
   readonly clock?: TestClock
   readonly inbox?: Inbox
   readonly isLeader?: boolean
+  /** The ids of the processes that share the inbox, of which the first is this one. */
+  readonly replicas?: () => readonly string[]
 }
 
 /** A watch over an inbox in memory whose clock stands still; what it warns of is made by a test. */
@@ -27,6 +29,7 @@ function stage({
   inbox = createMemoryInbox({ clock }),
   storesEvents = true,
   isLeader = true,
+  replicas,
 }: StageOptions = {}) {
   const meter = createMeter(clock)
   const { log, lines } = recordingLog()
@@ -57,7 +60,11 @@ function stage({
     secretLabels: () => ['main'],
     consoleUrl: 'https://inbox.example.com',
     storesEvents,
-    tellsOfStore: () => state.isLeader,
+    cluster: replicas && {
+      replicaId: replicas()[0] ?? '',
+      isLeader: () => state.isLeader,
+      living: async () => replicas().toSorted(),
+    },
   })
   watch.start()
   return {
@@ -153,8 +160,8 @@ describe('the watch over the health', () => {
   test('of several processes each tells of itself, and one of the store; the next one to do so goes on from what was told', async () => {
     const clock = createTestClock()
     const inbox = createMemoryInbox({ clock })
-    await using one = stage({ clock, inbox })
-    await using other = stage({ clock, inbox, isLeader: false })
+    await using one = stage({ clock, inbox, replicas: () => ['one', 'other'] })
+    await using other = stage({ clock, inbox, isLeader: false, replicas: () => ['other', 'one'] })
     await clock.advance(0)
     await inbox.setPaused(null, true)
     breakSink(one, 'of one')
@@ -178,6 +185,58 @@ describe('the watch over the health', () => {
     const logged = ({ lines }: ReturnType<typeof stage>) =>
       lines.filter(({ fields }) => 'code' in fields && fields.code === 'paused').length
     expect([logged(one), logged(other)]).toEqual([1, 0])
+  })
+
+  describe('what is about one of several processes', () => {
+    /** Two of them, of which the first leads, with the same to warn of; `living`: those that are there, as far as the others know. */
+    async function two() {
+      const clock = createTestClock()
+      const inbox = createMemoryInbox({ clock })
+      const living = new Set(['one', 'other'])
+      const join = (id: string, isLeader = false) =>
+        stage({ clock, inbox, isLeader, replicas: () => [id, ...[...living].filter((name) => name !== id)] })
+      const [one, other] = [join('one', true), join('other')]
+      await clock.advance(0)
+      for (const each of [one, other]) breakSink(each, 'desk')
+      await clock.advance(look)
+      const told = async () => (await one.told()).map(({ id, type, replica }) => ({ id, type, replica }))
+      return { clock, inbox, living, join, one, other, told }
+    }
+
+    test('is told of each, is no matter of one that comes, and is over for one that is gone', async () => {
+      const { clock, living, join, one, other, told } = await two()
+      await using stack = new AsyncDisposableStack()
+      stack.use(one)
+      const begun = await told()
+      expect(begun.map(({ type, replica }) => `${type} ${replica}`).toSorted()).toEqual([
+        'inbox.warning one',
+        'inbox.warning other',
+      ])
+      living.add('new')
+      stack.use(join('new'))
+      await clock.advance(hour)
+      expect(await told()).toHaveLength(2)
+      await other.watch.close()
+      living.delete('other')
+      await clock.advance(hour)
+      const id = begun.find(({ replica }) => replica === 'other')!.id
+      expect((await told()).slice(2)).toEqual([{ id: `${id}:resolved`, type: 'inbox.resolved', replica: 'other' }])
+    })
+
+    test('is over once, also where a process was taken for gone and is not', async () => {
+      const { clock, inbox, living, one, other, told } = await two()
+      await using stack = new AsyncDisposableStack()
+      stack.use(one)
+      stack.use(other)
+      living.delete('other')
+      await clock.advance(minute)
+      expect(await told()).toHaveLength(3)
+      living.add('other')
+      other.sinks.clear()
+      await clock.advance(hour)
+      expect(await told()).toHaveLength(3)
+      expect((await inbox.conflicts({ limit: 10 })).data).toEqual([])
+    })
   })
 
   test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {
@@ -341,7 +400,7 @@ describe('the watch over the health', () => {
     for (let n = 1; n <= 150; n++) {
       const toldAt = clock.now() + n
       for (const turn of ['begun', 'resolved'] as const)
-        await inbox.accept([toOwnEvent({ warning, toldAt }, turn, { at: toldAt, consoleUrl: null })])
+        await inbox.accept([toOwnEvent({ warning, toldAt, replica: null }, turn, { at: toldAt, consoleUrl: null })])
     }
     await clock.advance(hour)
     await using second = stage({ clock, inbox })
