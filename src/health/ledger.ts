@@ -9,6 +9,8 @@ export type Tell = (told: ToldWarning, turn: Turn, isFirst: boolean) => boolean
 export interface WarningLedger extends Before {
   /** What the inbox says was told before this process began, and is not over. */
   restore(told: readonly ToldWarning[], now: number): void
+  /** What was told of such codes is as if it had not been. */
+  forget(isSuch: (code: string) => boolean): void
   /** Takes what was found now. `isPartial`: the store was not asked, so nothing of what it alone knows is over. */
   update(found: readonly Found[], now: number, isPartial: boolean): void
   /** Those that were found the last time, most urgent first. */
@@ -58,6 +60,13 @@ export function createLedger(): WarningLedger {
           tried: null,
           told: { at: toldAt, level: warning.level },
         })
+      }
+    },
+    forget(isSuch) {
+      for (const entry of entries.values()) {
+        if (!isSuch(entry.warning.code)) continue
+        entry.told = null
+        entry.tried = null
       }
     },
     update(found, now, isPartial) {

@@ -81,9 +81,10 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   }
 
   function send(told: OwnWarning, turn: Turn, now: number): void {
-    sentAt.push(now)
     const event = toOwnEvent(told, turn, { at: now, consoleUrl })
-    pending = [...pending.filter(({ id }) => id !== event.id), event].slice(-mostPending)
+    if (pending.some(({ id }) => id === event.id)) return
+    sentAt.push(now)
+    pending = [...pending, event].slice(-mostPending)
   }
 
   /** What waited for its turn goes before what is new. */
@@ -133,7 +134,9 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
         if (leftOut.size < mostOpen) leftOut.add(key)
         return false
       }
-      ends = [...ends, told].slice(-mostOpen)
+      const isSame = (end: OwnWarning) => end.toldAt === told.toldAt && end.replica === told.replica
+      if (!ends.some((end) => isSame(end) && end.warning.code === code && end.warning.subject === subject))
+        ends = [...ends, told].slice(-mostOpen)
       return true
     },
     async flush() {

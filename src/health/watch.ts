@@ -43,6 +43,8 @@ export interface WatchCluster {
 }
 
 const lookMs = 10_000
+/** So often it is looked who is missing. */
+const goneMs = 10 * 60_000
 const latelyMs = 5 * 60_000
 const hourMs = 3_600_000
 
@@ -59,10 +61,12 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   let isRestored = false
   /** Whether this process tells of the store, and knows what was told of it. */
   let tellsOfStore = false
-  /** Those that were there when it was looked last what those that are gone have left. */
-  let seenLiving = ''
+  /** When it was read last what was told, and when the store was read last: whoever did not for long may have been taken for gone. */
+  let [toldReadAt, readAt] = [-Infinity, -Infinity]
+  /** Warnings about processes that were not there when it was read last. */
+  let missing = new Set<string>()
   /** What is to be told as over, for it was about a process that is gone. */
-  let leftBehind: OwnWarning[] = []
+  let leftBehind: readonly OwnWarning[] = []
   let looks = 0
   let isClosed = false
   let isUnreadable = false
@@ -102,23 +106,40 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
 
   /** What the last process told comes first, or it would be told again. */
   async function restore(): Promise<void> {
+    const now = clock.now()
     const leads = cluster?.isLeader() ?? true
-    const living = (leads && (await cluster?.living())) || []
     const isNewLeader = leads && !tellsOfStore
-    const hasChanged = leads && living.join(' ') !== seenLiving
-    if (!isRestored || isNewLeader || hasChanged) {
+    const isBack = cluster !== undefined && isRestored && now - readAt >= goneMs
+    const isDue = cluster !== undefined && leads && now - toldReadAt >= goneMs
+    if (!isRestored || isNewLeader || isBack || isDue) {
       const told = await notifier.open()
       const isOwn = ({ warning }: OwnWarning) => cluster !== undefined && ownCodes.has(warning.code)
       if (!isRestored || isNewLeader)
         ledger.restore(
           told.filter((one) => !isOwn(one)),
-          clock.now(),
+          now,
         )
-      if (leads) leftBehind = told.filter((one) => isOwn(one) && !living.includes(one.replica ?? ''))
-      if (leads) seenLiving = living.join(' ')
+      if (isBack) {
+        ledger.forget((code) => ownCodes.has(code))
+        ledger.restore(
+          told.filter((one) => isOwn(one) && one.replica === cluster.replicaId),
+          now,
+        )
+      }
+      if (isDue) await lookForGone(cluster, told.filter(isOwn), now)
     }
     isRestored = true
     tellsOfStore = leads
+    readAt = now
+  }
+
+  /** Who is missing a second time is gone. */
+  async function lookForGone(among: WatchCluster, told: readonly OwnWarning[], now: number) {
+    const present = new Set([among.replicaId, ...(await among.living())])
+    const absent = told.filter(({ replica }) => replica === null || !present.has(replica))
+    leftBehind = absent.filter((one) => missing.has(nameOf(one)))
+    missing = new Set(absent.map(nameOf))
+    toldReadAt = now
   }
 
   async function look(): Promise<void> {
@@ -134,7 +155,10 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       if (isFirst) write(told.warning, turn)
       return options.storesEvents === false || notifier.tell({ ...told, replica: replica(told.warning.code) }, turn)
     }
-    if (options.storesEvents !== false) for (const one of leftBehind) notifier.tell(one, 'resolved')
+    for (const one of leftBehind) {
+      write(one.warning, 'resolved')
+      if (options.storesEvents !== false) notifier.tell(one, 'resolved')
+    }
     leftBehind = []
     ledger.tellWith(tell, facts.now, (code) => tellsOfStore || ownCodes.has(code))
     await notifier.flush()
@@ -171,4 +195,8 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       await running
     },
   }
+}
+
+function nameOf({ warning, toldAt, replica }: OwnWarning): string {
+  return JSON.stringify([warning.code, warning.subject, toldAt, replica])
 }

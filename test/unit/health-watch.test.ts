@@ -229,13 +229,45 @@ describe('the watch over the health', () => {
       stack.use(one)
       stack.use(other)
       living.delete('other')
-      await clock.advance(minute)
+      await clock.advance(15 * minute)
+      expect(await told()).toHaveLength(2)
+      await clock.advance(15 * minute)
       expect(await told()).toHaveLength(3)
       living.add('other')
       other.sinks.clear()
       await clock.advance(hour)
       expect(await told()).toHaveLength(3)
       expect((await inbox.conflicts({ limit: 10 })).data).toEqual([])
+    })
+
+    test('begins anew where it is still on when a process comes back that was taken for gone', async () => {
+      const { clock, living, one, other, told } = await two()
+      await using stack = new AsyncDisposableStack()
+      stack.use(one)
+      stack.use(other)
+      living.delete('other')
+      other.state.reads = false
+      await clock.advance(30 * minute)
+      expect((await told()).slice(2)).toMatchObject([{ type: 'inbox.resolved', replica: 'other' }])
+      living.add('other')
+      other.state.reads = true
+      await clock.advance(hour)
+      expect((await told()).slice(3)).toMatchObject([{ type: 'inbox.warning', replica: 'other' }])
+    })
+
+    test('goes on under its name where a process comes back that nobody missed', async () => {
+      const { clock, one, other, told } = await two()
+      await using stack = new AsyncDisposableStack()
+      stack.use(one)
+      stack.use(other)
+      other.state.reads = false
+      await clock.advance(30 * minute)
+      other.state.reads = true
+      await clock.advance(hour)
+      expect(await told()).toHaveLength(2)
+      other.sinks.clear()
+      await clock.advance(hour)
+      expect((await told()).slice(2)).toMatchObject([{ type: 'inbox.resolved', replica: 'other' }])
     })
   })
 
