@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { limited } from '../../src/inbox/postgres/limited.ts'
@@ -44,6 +46,58 @@ test('a statement that takes too long is cancelled in the server, and the next o
   expect(await db.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
   expect(db.health()).toEqual({ ok: true })
 })
+
+test('a connection that is ended in the packet that says it is ready fails a statement, not the process', async () => {
+  let isEnding = false
+  await using proxy = await startProxy(url, (chunk) =>
+    isEnding && chunk.subarray(-6).equals(readyForQuery) ? Buffer.concat([chunk, terminated]) : chunk,
+  )
+  const db = open(proxy.url, { connections: 2 })
+  await db.query(`SELECT 1`)
+  isEnding = true
+  // One of them has the connection that is there, the other one a new one.
+  for (const answer of [db.query(`SELECT 1`), db.query(`SELECT 1`)])
+    await answer.catch((error: unknown) => expect(error).toMatchObject({ code: 'store_unavailable' }))
+  expect(proxy.changed()).toBeGreaterThan(0)
+  isEnding = false
+  await until(() => db.query(`SELECT 1`).then(Boolean, () => false), 'the next one goes through')
+})
+
+const readyForQuery = Buffer.from('Z\0\0\0\x05I')
+const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+const terminated = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, 4 + fields.length]), fields])
+
+/** Before the server of a URL: `change` may change what it says, packet by packet. */
+async function startProxy(to: string, change: (chunk: Buffer) => Buffer) {
+  let changed = 0
+  const sockets = new Set<Socket>()
+  const listener = createServer((client) => {
+    const behind = connect(Number(new URL(to).port), '127.0.0.1')
+    for (const socket of [client, behind]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => [client, behind].map((either) => either.destroy()))
+    }
+    client.pipe(behind)
+    behind.on('data', (chunk: Buffer) => {
+      const said = change(chunk)
+      if (said !== chunk) changed += 1
+      client.write(said)
+    })
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const through = new URL(to)
+  through.port = String((listener.address() as AddressInfo).port)
+  return {
+    url: through.href,
+    changed: () => changed,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      listener.close()
+      await once(listener, 'close')
+    },
+  }
+}
 
 test('a statement may be given less time than the others', async () => {
   const db = open(url)

@@ -29,8 +29,8 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
     query_timeout: options.statementTimeoutMs + answerMs,
     allowExitOnIdle: true,
   })
-  // Heard, or the loss of an idle connection would end the thread; the pool opens another.
-  pool.on('error', () => {})
+  // Heard, or the loss of a connection that is idle, or between two statements, would end the thread; the pool opens another.
+  pool.on('connect', (client) => client.on('error', () => {})).on('error', () => {})
   const begin = `BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`
 
   async function inTransaction(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {

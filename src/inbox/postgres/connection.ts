@@ -28,6 +28,14 @@ export function connectionConfig({ url, applicationName = 'onchain-inbox' }: Con
   }
 }
 
+/** A pool of connections none of which ends the process when it ends: the statement under way, or the next one, says it. */
+export function createPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config)
+  // One that is ended in the very packet that says it is ready has been lent, and whom it was lent to has not heard of it yet.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool.on('error', () => {})
+}
+
 /** The sockets under connections: what is silent cannot be closed in good order. */
 export interface Sockets {
   /** For `stream` of the driver. */

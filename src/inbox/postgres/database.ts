@@ -1,7 +1,14 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { InboxError } from '../../errors.ts'
 import { actLock } from './locks.ts'
-import { type ConnectionOptions, type Sockets, cancelStatement, connectionConfig, createSockets } from './connection.ts'
+import {
+  type ConnectionOptions,
+  type Sockets,
+  cancelStatement,
+  connectionConfig,
+  createPool,
+  createSockets,
+} from './connection.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import { type Health, startPulse } from './pulse.ts'
 
@@ -59,12 +66,8 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   function openEra(): Era {
     const sockets = createSockets()
-    const createPool = (max: number) => {
-      const pool = new pg.Pool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
-      // A connection that ends while nobody uses it is replaced when one is needed.
-      return pool.on('error', () => {})
-    }
-    return { pool: createPool(connections), apart: createPool(1), sockets, giveUp: new Set() }
+    const poolOf = (max: number) => createPool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
+    return { pool: poolOf(connections), apart: poolOf(1), sockets, giveUp: new Set() }
   }
 
   function endEra(reason: string): void {
@@ -108,7 +111,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await pool.connect()
     let broken: Error | undefined
-    // The statement under way fails as well; without this, one that ends between two statements would end the process.
+    // One that ends between two statements is not to be lent again.
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
     try {

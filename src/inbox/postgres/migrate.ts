@@ -1,8 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
-import pg from 'pg'
 import { InboxError, messageOf } from '../../errors.ts'
-import { connectionConfig } from './connection.ts'
+import { connectionConfig, createPool } from './connection.ts'
 import { toStartError } from './failure.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
@@ -86,9 +85,7 @@ export async function lookAtSchema(url: string, known = migrations): Promise<Sch
 /** One connection of its own, whose statements may take as long as they need. */
 async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: string) => Promise<T>): Promise<T> {
   const name = describeDatabase(url)
-  const pool = new pg.Pool({ ...connectionConfig({ url, applicationName: 'onchain-inbox schema' }), max: 1 })
-  // The statement under way fails as well, and says it.
-  pool.on('error', () => {})
+  const pool = createPool({ ...connectionConfig({ url, applicationName: 'onchain-inbox schema' }), max: 1 })
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
     return await work(db, name)
