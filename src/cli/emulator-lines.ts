@@ -1,5 +1,6 @@
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 import { safeText } from '../log.ts'
+import { timeOfDay, timeSeenFrom } from './short-time.ts'
 
 /** An event that nobody gets, in a line for people. */
 export function eventLine({ id, type, created_at }: PlainEvent): string {
@@ -22,7 +23,7 @@ export function attemptLine(report: AttemptReport, areSeveral: boolean): string 
   const notes = [
     ...(isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []),
     ...(failure !== null && status === null ? [safeText(failure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeAfter(at, nextAttemptAt)}`]),
+    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(at, nextAttemptAt)}`]),
   ]
   return [
     timeOfDay(at),
@@ -47,14 +48,4 @@ function shortUrl(url: string): string {
   const text = safeText(`${host}${pathname}`, url.length)
   if (text.length <= shownUrl) return text.padEnd(shownUrl)
   return `${text.slice(0, shownUrl - urlEnd - 1)}…${text.slice(-urlEnd)}`
-}
-
-/** With its date where that is another one. */
-function timeAfter(beforeMs: number, atMs: number): string {
-  const [before, at] = [new Date(beforeMs).toISOString(), new Date(atMs).toISOString()]
-  return at.slice(0, 10) === before.slice(0, 10) ? at.slice(11, 19) : `${at.slice(0, 10)} ${at.slice(11, 19)}`
-}
-
-function timeOfDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(11, 19)
 }

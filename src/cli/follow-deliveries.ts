@@ -3,6 +3,7 @@ import { safeText } from '../log.ts'
 import type { DeliveryJson } from './control-json.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
+import { timeSeenFrom } from './short-time.ts'
 
 /** An item, and how its deliveries stand. */
 export interface Standing<T> {
@@ -69,7 +70,7 @@ function deliveryLine(delivery: DeliveryJson): string {
   const notes = [
     ...(attempts > 1 ? [`${attempts} attempts`] : []),
     ...(lastFailure !== null && lastStatus === null ? [safeText(lastFailure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${nextAttemptAt.slice(11, 19)}`]),
+    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(Date.now(), Date.parse(nextAttemptAt))}`]),
   ]
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
   return [...columns, notes.join(', ')].join('  ').trimEnd()
