@@ -58,17 +58,19 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
 
 /** Those that are about all others. */
 const aboutAll: readonly string[] = ['completion']
+/** What is answered without any of them. */
+const versionFlags: readonly string[] = ['-V', '--version']
 
 /**
- * The program with the one command of this name, or with all: for help, to say which of them was meant by a name that is none,
- * and for a command that is about all others.
+ * The program with the one command of this name, or with none for its version, or with all: for help, to say which of them was
+ * meant by a name that is none, and for a command that is about all others.
  */
-export async function loadProgram(name?: string): Promise<Command> {
+export async function loadProgram(name = ''): Promise<Command> {
   const program = createProgram()
     .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
-    .version(version)
-  const isOne =
-    name !== undefined && !aboutAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
+    .version(version, versionFlags.join(', '))
+  if (versionFlags.includes(name)) return program
+  const isOne = !aboutAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
   for (const [heading, group] of Object.entries(groups)) {
     program.commandsGroup(heading)
     for (const [known, load] of Object.entries(group)) if (!isOne || known === name) (await load())(program)

@@ -1,5 +1,6 @@
 import { addToCadence, type CadenceCounts } from '../insight/cadence.ts'
-import { isFoundBy, readForIndex } from '../insight/read.ts'
+import { isFoundBy } from '../insight/event-text.ts'
+import { readForIndex } from '../insight/read.ts'
 import { wordsAsked } from '../insight/words.ts'
 import { bucketOf, checkActivity, mostDrift, mostKinds, mostWallets, otherKinds } from './index-limits.ts'
 import type { Activity, Cadence, DriftRecord, IndexPort, KnownWallet, SecretUse } from './index-port.ts'

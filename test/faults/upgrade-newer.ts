@@ -12,7 +12,7 @@ export const nextNumber = String(migrations.length + 1).padStart(4, '0')
 const next: NumberedMigration = {
   name: `${nextNumber}-note`,
   oldest: migrations.length + 1,
-  migration: {
+  load: async () => ({
     async up(db) {
       await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
       await sql`ALTER TABLE run ADD COLUMN note TEXT`.execute(db)
@@ -25,7 +25,7 @@ const next: NumberedMigration = {
       await sql`UPDATE run SET note = 'of ' || id`.execute(db)
       await sql`CREATE INDEX event_note ON event (note)`.execute(db)
     },
-  },
+  }),
 }
 
 ;(migrations as NumberedMigration[]).push(next)

@@ -16,24 +16,24 @@ const nextNumber = String(migrations.length + 1).padStart(4, '0')
 const later: NumberedMigration = {
   name: `${nextNumber}-note`,
   oldest: 2,
-  migration: {
+  load: async () => ({
     async up(db) {
       await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
       await sql`CREATE INDEX event_note ON event (note)`.execute(db)
     },
-  },
+  }),
 }
 
 const failing: NumberedMigration = {
   name: `${nextNumber}-failing`,
   oldest: 2,
-  migration: {
+  load: async () => ({
     async up(db) {
       await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
       await sql`DELETE FROM event`.execute(db)
       await sql`CREATE INDEX event_note ON nowhere (note)`.execute(db)
     },
-  },
+  }),
 }
 
 let root: string
@@ -171,12 +171,12 @@ describe('the schema of a file', () => {
     const interrupted: NumberedMigration = {
       name: '0001-initial',
       oldest: 1,
-      migration: {
+      load: async () => ({
         async up(db) {
-          await initial?.migration.up(db)
+          await (await initial?.load())?.up(db)
           throw new Error('killed')
         },
-      },
+      }),
     }
     const file = newFile()
     await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })

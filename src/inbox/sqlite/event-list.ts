@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { isFoundBy } from '../../insight/read.ts'
+import { isFoundBy } from '../../insight/event-text.ts'
 import { wordsAsked } from '../../insight/words.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { eventStatuses, type EventPage, type EventQuery, type EventStatus, type EventSummary } from '../port.ts'

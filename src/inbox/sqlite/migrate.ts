@@ -1,23 +1,26 @@
-import { Kysely, SqliteDialect } from 'kysely'
-import { Migrator, type Migration } from 'kysely/migration'
+import type { Migration } from 'kysely/migration'
 import type { Database } from 'better-sqlite3'
 import { InboxError, messageOf } from '../../errors.ts'
 import { classifyFailure } from './failure.ts'
-import { initial } from './migrations/0001-initial.ts'
-import { subscription } from './migrations/0002-subscription.ts'
-import { receipt } from './migrations/0003-receipt.ts'
 
-/** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
+/**
+ * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. It is loaded,
+ * and Kysely with it, only where a database is to be upgraded: every thread of every command would wait for it else.
+ */
 export interface NumberedMigration {
   readonly name: string
   readonly oldest: number
-  readonly migration: Migration
+  readonly load: () => Promise<Migration>
 }
 
 export const migrations: readonly NumberedMigration[] = [
-  { name: '0001-initial', oldest: 1, migration: initial },
-  { name: '0002-subscription', oldest: 1, migration: subscription },
-  { name: '0003-receipt', oldest: 1, migration: receipt },
+  { name: '0001-initial', oldest: 1, load: async () => (await import('./migrations/0001-initial.ts')).initial },
+  {
+    name: '0002-subscription',
+    oldest: 1,
+    load: async () => (await import('./migrations/0002-subscription.ts')).subscription,
+  },
+  { name: '0003-receipt', oldest: 1, load: async () => (await import('./migrations/0003-receipt.ts')).receipt },
 ]
 
 /**
@@ -32,10 +35,11 @@ export async function migrate(db: Database, file: string, known: readonly Number
     await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)
   }
 
-  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: keepOpen(db) }) })
+  const [{ Kysely, SqliteDialect }, { Migrator }] = await Promise.all([import('kysely'), import('kysely/migration')])
+  const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
   const migrator = new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => Object.fromEntries(known.map((m) => [m.name, m.migration])) },
+    db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: keepOpen(db) }) }),
+    provider: { getMigrations: async () => Object.fromEntries(loaded) },
     allowUnorderedMigrations: false,
   })
   const oldest = Math.max(...known.map((m) => m.oldest))

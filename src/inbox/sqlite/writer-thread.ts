@@ -9,8 +9,8 @@ import type { Acts } from './acts.ts'
 import type { Synchronous } from './connection.ts'
 import type { NewReplay } from '../port.ts'
 import { Jobs } from '../jobs.ts'
-import { createWriteSide, jobsOf } from './local.ts'
 import { openFileStore } from './open.ts'
+import { createWriteSide, jobsOf } from './write-side.ts'
 import { Writer } from './writer.ts'
 
 /** The thread that owns the one writing connection. It answers calls on its own port and on every port it is handed. */

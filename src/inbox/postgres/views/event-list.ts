@@ -1,4 +1,4 @@
-import { isFoundBy } from '../../../insight/read.ts'
+import { isFoundBy } from '../../../insight/event-text.ts'
 import { wordsAsked } from '../../../insight/words.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { EventPage, EventQuery, EventSummary } from '../../port.ts'
