@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './support/compile-cache.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -18,6 +19,9 @@ const alias = {
 const maxWorkers = Math.max(2, availableParallelism() - 1)
 /** Of the faults, those that neither load the machine nor are disturbed by what else runs on it. */
 const calmFaults = ['conformance-flawed', 'container', 'flawed-receivers'].map((name) => `test/faults/${name}.test.ts`)
+
+// For the threads that tests start in their own processes.
+process.env['NODE_COMPILE_CACHE'] ??= compileCache
 
 export default defineConfig({
   root,

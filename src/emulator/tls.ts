@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import { InboxError, messageOf } from '../errors.ts'
 
 /** A certificate and its key, as PEM. */
@@ -90,6 +89,8 @@ function endsAt({ cert }: TlsPair): number {
 }
 
 async function makeCertificate(now: number): Promise<TlsPair> {
+  // Here and not above: it is large, and an emulator seldom speaks HTTPS.
+  const { generate } = await import('selfsigned')
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',
     algorithm: 'sha256',

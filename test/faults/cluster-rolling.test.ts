@@ -6,7 +6,6 @@ import { version } from '../../src/version.ts'
 import { counts } from '../counts.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
-import { compileCache } from '../support/cli.ts'
 import { createBuild } from '../support/cluster-build.ts'
 import { checkDuplicates, countShared } from '../support/cluster-duplicates.ts'
 import {
@@ -47,7 +46,6 @@ test(`replicas restarted one after the other, and replaced by another version, l
   const env = {
     INBOX_DATABASE_URL: url,
     INBOX_SHUTDOWN_MS: String(shutdownMs),
-    NODE_COMPILE_CACHE: compileCache,
   }
   const common = { 'ledger.mjs': ledgerHandler, 'slow.mjs': slowSource(slowMs) }
   const older = { ...common, 'changed.mjs': ledgerSource('old'), 'removed.mjs': ledgerSource('old') }

@@ -10,7 +10,6 @@ import { readCluster, ledgerHandler, checkLedger } from '../support/cluster-ledg
 import { startMirroringBalancer } from '../support/cluster-mirror.ts'
 import { startSender } from '../support/cluster-sender.ts'
 import { checkHistory } from '../support/checks.ts'
-import { compileCache } from '../support/cli.ts'
 import { RecordingClient } from '../support/history.ts'
 import { Load } from '../support/load.ts'
 import { ask, startPostgres } from '../support/postgres.ts'
@@ -36,7 +35,7 @@ test(`three replicas lose, reorder and repeat nothing, whatever happens to them 
   for (let n = 0; n < replicaCount; n++) {
     // One of them reaches the database through a proxy that can stall.
     const own = n === 0 ? url.replace(`:${postgres.port}/`, `:${proxy.port}/`) : url
-    const env = { INBOX_DATABASE_URL: own, NODE_COMPILE_CACHE: compileCache }
+    const env = { INBOX_DATABASE_URL: own }
     replicas.push(stack.use(await Sidecar.create({ handlers: { 'ledger.mjs': ledgerHandler }, env })))
   }
   // All at once: one of them makes the schema.

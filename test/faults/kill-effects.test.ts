@@ -9,7 +9,6 @@ import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { counts } from '../counts.ts'
-import { compileCache } from '../support/cli.ts'
 import { requeueCrashed } from '../support/dead-letters.ts'
 import { RecordingClient } from '../support/history.ts'
 import { Load } from '../support/load.ts'
@@ -90,7 +89,7 @@ test.each(Object.entries(stores))(
     await using stack = new AsyncDisposableStack()
     const store = await createStore(stack)
     const effectsFile = join(stack.use(await createTempDir()).path, 'effects')
-    const env = { INBOX_DATABASE_URL: store.url, EFFECTS: effectsFile, NODE_COMPILE_CACHE: compileCache }
+    const env = { INBOX_DATABASE_URL: store.url, EFFECTS: effectsFile }
     const handlers = { 'counter.mjs': counter, 'ledger.mjs': ledger }
     const sidecars: Sidecar[] = []
     for (let n = 0; n < store.replicas; n++) sidecars.push(stack.use(await Sidecar.create({ handlers, env })))

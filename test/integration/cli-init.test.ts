@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { projectFiles } from '../../src/init/project.ts'
 import { version } from '../../src/version.ts'
-import { compileCache, runCli, startCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
+import { compileCache } from '../support/compile-cache.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

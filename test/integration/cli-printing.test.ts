@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { compileCache, inTerminal, runCli } from '../support/cli.ts'
+import { inTerminal, runCli } from '../support/cli.ts'
+import { compileCache } from '../support/compile-cache.ts'
 import { has } from '../support/tools.ts'
 
 const hasTerminals = process.platform === 'linux' && has('script')

@@ -1,12 +1,10 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from './compile-cache.ts'
 
 /** The file that `node` runs as `onchain-inbox`. */
 export const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
-
-/** What is compiled once need not be again: tests start hundreds of processes. */
-export const compileCache = fileURLToPath(new URL('../../node_modules/.cache/test-compile', import.meta.url))
 
 export interface CliOptions {
   readonly cwd: string

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { testSecret } from './app.ts'
+import { compileCache } from './compile-cache.ts'
 import { ProcessOutput, type LogLine } from './process-output.ts'
 import { until } from './until.ts'
 
@@ -218,6 +219,7 @@ export class Sidecar implements AsyncDisposable {
   #environment(env: SidecarOptions['env']): NodeJS.ProcessEnv {
     return {
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:INBOX_|VITEST|NODE_)/.test(name))),
+      NODE_COMPILE_CACHE: compileCache,
       INBOX_SECRETS: testSecret,
       INBOX_ADMIN_TOKEN: testToken,
       INBOX_PORT: '0',
