@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../log.ts'
+import { createAbsences, goneMs } from './absences.ts'
 import type { ProcessFacts, ShutSink, StoredFacts } from './facts.ts'
 import { gatherStored } from './gather.ts'
 import { createLedger, type Tell } from './ledger.ts'
@@ -43,8 +44,6 @@ export interface WatchCluster {
 }
 
 const lookMs = 10_000
-/** So often it is looked who is missing. */
-const goneMs = 10 * 60_000
 const latelyMs = 5 * 60_000
 const hourMs = 3_600_000
 
@@ -57,14 +56,13 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   const startedAt = clock.now()
   const ledger = createLedger()
   const notifier = createNotifier(options)
+  const absences = createAbsences()
   let silences: readonly Silence[] = []
   let isRestored = false
   /** Whether this process tells of the store, and knows what was told of it. */
   let tellsOfStore = false
-  /** When it was read last what was told, and when the store was read last: whoever did not for long may have been taken for gone. */
-  let [toldReadAt, readAt] = [-Infinity, -Infinity]
-  /** Warnings about processes that were not there when it was read last. */
-  let missing = new Set<string>()
+  /** When the store was read last: whoever did not for long may have been taken for gone. */
+  let readAt = -Infinity
   /** What is to be told as over, for it was about a process that is gone. */
   let leftBehind: readonly OwnWarning[] = []
   let looks = 0
@@ -110,7 +108,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
     const leads = cluster?.isLeader() ?? true
     const isNewLeader = leads && !tellsOfStore
     const isBack = cluster !== undefined && isRestored && now - readAt >= goneMs
-    const isDue = cluster !== undefined && leads && now - toldReadAt >= goneMs
+    const isDue = cluster !== undefined && leads && absences.isDue(now)
     if (!isRestored || isNewLeader || isBack || isDue) {
       const told = await notifier.open()
       const isOwn = ({ warning }: OwnWarning) => cluster !== undefined && ownCodes.has(warning.code)
@@ -126,20 +124,14 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
           now,
         )
       }
-      if (isDue) await lookForGone(cluster, told.filter(isOwn), now)
+      if (isDue) {
+        const present = new Set([cluster.replicaId, ...(await cluster.living())])
+        leftBehind = absences.look(told.filter(isOwn), present, now)
+      }
     }
     isRestored = true
     tellsOfStore = leads
     readAt = now
-  }
-
-  /** Who is missing a second time is gone. */
-  async function lookForGone(among: WatchCluster, told: readonly OwnWarning[], now: number) {
-    const present = new Set([among.replicaId, ...(await among.living())])
-    const absent = told.filter(({ replica }) => replica === null || !present.has(replica))
-    leftBehind = absent.filter((one) => missing.has(nameOf(one)))
-    missing = new Set(absent.map(nameOf))
-    toldReadAt = now
   }
 
   async function look(): Promise<void> {
@@ -195,8 +187,4 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       await running
     },
   }
-}
-
-function nameOf({ warning, toldAt, replica }: OwnWarning): string {
-  return JSON.stringify([warning.code, warning.subject, toldAt, replica])
 }
