@@ -20,8 +20,8 @@ const maxWorkers = Math.max(2, availableParallelism() - 1)
 /** Of the faults, those that neither load the machine nor are disturbed by what else runs on it. */
 const calmFaults = ['conformance-flawed', 'container', 'flawed-receivers'].map((name) => `test/faults/${name}.test.ts`)
 
-// For the threads that tests start in their own processes.
-process.env['NODE_COMPILE_CACHE'] ??= compileCache
+// For the processes that run tests, and all that they start.
+process.env['NODE_COMPILE_CACHE'] = compileCache
 
 export default defineConfig({
   root,

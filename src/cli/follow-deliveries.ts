@@ -66,11 +66,11 @@ export function printDelivery(delivery: DeliveryJson, options: OutputOptions): v
 }
 
 function deliveryLine(delivery: DeliveryJson): string {
-  const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, nextAttemptAt } = delivery
+  const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, createdAt, nextAttemptAt } = delivery
   const notes = [
     ...(attempts > 1 ? [`${attempts} attempts`] : []),
     ...(lastFailure !== null && lastStatus === null ? [safeText(lastFailure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(Date.now(), Date.parse(nextAttemptAt))}`]),
+    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(Date.parse(createdAt), Date.parse(nextAttemptAt))}`]),
   ]
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
   return [...columns, notes.join(', ')].join('  ').trimEnd()

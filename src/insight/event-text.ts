@@ -21,8 +21,8 @@ export function isFoundBy(asked: readonly string[], raw: Uint8Array, known: Know
 }
 
 /**
- * All texts and numbers in the bytes of an event, as they were written, and what the bytes say: undefined where they are no JSON,
- * or nested too deep.
+ * The texts and numbers in the bytes of an event, as far as they are searched, numbers as they were written; and what the bytes say:
+ * undefined where they are too many, no JSON, or nested too deep.
  */
 export function readText(raw: Uint8Array): { readonly text: string; readonly envelope: unknown } {
   if (raw.length > mostBytes) return { text: '', envelope: undefined }

@@ -9,7 +9,7 @@ import { requeueCrashed } from '../support/dead-letters.ts'
 import { RecordingClient } from '../support/history.ts'
 import { effectsHandler, readEffects, readLedger, type Effect, type WorkRecord } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
+import { cold, Sidecar, testToken } from '../support/sidecar.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
@@ -37,7 +37,7 @@ test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing
     await sending
   }
 
-  await sidecar.start()
+  await sidecar.start(cold)
   await load.heal()
   await sidecar.drained()
   const requeued = await requeueCrashed(sidecar)

@@ -53,7 +53,7 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgrad
     const isHalted = round < counts.upgradeKills / 2
     sidecar.launch({ ...newer, ...(isHalted && { HALT: halt }) })
     if (isHalted) await until(() => existsSync(halt), 'the migration is in its midst', 60_000)
-    else await wait(random.integer(0, 1_500))
+    else await wait(random.integer(0, 800))
     await sidecar.kill()
     await rm(halt, { force: true })
   }

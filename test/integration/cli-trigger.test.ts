@@ -68,7 +68,7 @@ test('R80 an event that is refused ends trigger with exit code 1, which says whe
   await using steered = await startSteered(answerStatus(500))
   const { code, out } = await steered.run('trigger contract.ownership_changed --timeout 2')
   expect(code).toBe(1)
-  expect(out).toMatch(/ {2}500 {2}pending {7}http:\S+ {2}next at \d{4}-\d\d-\d\d 00:01:00\n0 acknowledged, 1 not\n$/)
+  expect(out).toMatch(/ {2}500 {2}pending {7}http:\S+ {2}next at 00:01:00\n0 acknowledged, 1 not\n$/)
 })
 
 test('with --timeout 0 deliveries are not followed; without a webhook trigger says that nobody got the event', async () => {

@@ -56,7 +56,7 @@ test('a warning about a replica that is gone is over once the leader has missed 
   await other.stop()
   const goneAt = ofLeader.now()
   await until(async () => {
-    await ofLeader.advance(lookMs)
+    await ofLeader.advance(60_000)
     return (await told(leader, 'inbox.resolved')).length > 0
   }, 'a warning is over')
   expect(await told(leader, 'inbox.resolved')).toEqual([{ ...ofOtherTold }])

@@ -11,7 +11,7 @@ import { silentLogger, type Logger } from '../../src/log.ts'
 import { openInbox } from '../../src/open-inbox.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
-import { Sidecar } from '../support/sidecar.ts'
+import { cold, Sidecar } from '../support/sidecar.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -283,7 +283,7 @@ describe('a start on a large backlog', () => {
   test(`of ${counts.backlogRuns} open runs is ready soon, in bounded memory, and works on it`, async () => {
     await using sidecar = await Sidecar.create({ handlers: { 'ordered.js': handler } })
     await fillBacklog(sidecar.databaseFile, counts.backlogRuns)
-    await sidecar.start()
+    await sidecar.start(cold)
     await sidecar.log('a thousand done')
     const memoryMb = peakMemoryMb(sidecar.pid)
     const readyMs = sidecar.lives[0]?.readyMs ?? Infinity

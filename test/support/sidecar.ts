@@ -15,6 +15,9 @@ const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 /** `node src/cli.ts serve`. A test may put something before it: `['strace', '-f', ...serveCommand]`. */
 export const serveCommand: readonly string[] = [process.execPath, cli, 'serve']
 
+/** For a start as a user has it: with nothing compiled already. */
+export const cold = { NODE_COMPILE_CACHE: undefined }
+
 export interface SidecarOptions {
   /** What is started, `serve` by default. It must print a JSON line with `msg: 'listening'` and its `url`. */
   readonly command?: readonly string[]

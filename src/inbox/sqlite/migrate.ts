@@ -4,8 +4,8 @@ import { InboxError, messageOf } from '../../errors.ts'
 import { classifyFailure } from './failure.ts'
 
 /**
- * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. It is loaded,
- * and Kysely with it, only where a database is to be upgraded: every thread of every command would wait for it else.
+ * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. A migration is
+ * loaded, and Kysely with it, only where a file is made or upgraded: else each thread that opens a file would wait for them.
  */
 export interface NumberedMigration {
   readonly name: string
@@ -31,12 +31,12 @@ export async function migrate(db: Database, file: string, known: readonly Number
   const applied = appliedMigrations(db)
   const pending = known.slice(applied.length)
   if (pending.length === 0) return
+  const [{ Kysely, SqliteDialect }, { Migrator }] = await Promise.all([import('kysely'), import('kysely/migration')])
+  const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
   if (applied.length > 0 && file !== ':memory:') {
     await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)
   }
 
-  const [{ Kysely, SqliteDialect }, { Migrator }] = await Promise.all([import('kysely'), import('kysely/migration')])
-  const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
   const migrator = new Migrator({
     db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: keepOpen(db) }) }),
     provider: { getMigrations: async () => Object.fromEntries(loaded) },
