@@ -27,11 +27,13 @@ export const systemClock: Clock = {
 
 /** A clock that stands still until it is told to move. */
 export interface TestClock extends Clock {
-  /** Moves time on by `ms`, firing due timers in order; between timers it lets pending promises run. */
+  /** Moves time on by `ms`, firing due timers in order; between timers, pending promises and in-memory commits settle. */
   advance(ms: number): Promise<void>
   /** When the next timer fires, or null. */
   nextTimerAt(): number | null
 }
+
+const settleTurns = 10
 
 /** A test clock that starts at `startAt` and draws random numbers from a small seeded generator. */
 export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestClock {
@@ -40,7 +42,10 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
   const timers: { at: number; fn: () => void; order: number }[] = []
   let order = 0
 
-  const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve))
+  /** A commit of an in-memory inbox takes two turns of the event loop; what a timer starts may need several commits. */
+  async function settlePromises() {
+    for (let turn = 0; turn < settleTurns; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
   const next = () =>
     timers.reduce<(typeof timers)[number] | undefined>(
       (best, t) => (!best || t.at < best.at || (t.at === best.at && t.order < best.order) ? t : best),
@@ -48,7 +53,8 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
     )
 
   return {
-    now: () => now,
+    // Timers may fall between two milliseconds; a clock shows whole ones.
+    now: () => Math.floor(now),
     after(ms, fn) {
       const timer = { at: now + Math.max(0, ms), fn, order: order++ }
       timers.push(timer)

@@ -4,7 +4,7 @@ import type { DatabaseSetting } from './config/values.ts'
 import { describeDatabase } from './database-url.ts'
 import { InboxError, messageOf } from './errors.ts'
 import type { ClusterPort } from './inbox/cluster-port.ts'
-import { createMemoryInbox } from './inbox/memory.ts'
+import { createMemoryInbox } from './inbox/sqlite/local.ts'
 import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './inbox/port.ts'
 import type { MigrateSetting } from './inbox/postgres/migrate.ts'
 import { openWorkPort } from './inbox/remote-work.ts'
@@ -49,7 +49,7 @@ export interface OpenedInbox {
 export async function openInbox({ database, migrate, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
-      const inbox = createMemoryInbox({ clock })
+      const inbox = await createMemoryInbox({ clock })
       return { inbox, workPort: async () => openWorkPort(inbox) }
     }
     case 'postgres': {

@@ -1,6 +1,6 @@
 /**
- * The inbox: the durable store between receiver and dispatcher. One small port; memory and SQLite adapters pass one
- * conformance suite. The rule: the store decides what is claimable, the dispatcher decides when and how to run it.
+ * The inbox: the durable store between receiver and dispatcher. The SQLite and PostgreSQL adapters pass one conformance suite.
+ * The rule: the store decides what is claimable, the dispatcher decides when and how to run it.
  *
  * Words, one each:
  *   event       the envelope `{id, type, created_at, data}`, stored with its bytes as they came

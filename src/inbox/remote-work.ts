@@ -9,7 +9,7 @@ import type {
   StateQuery,
   WorkPort,
 } from './port.ts'
-import { answerCalls, Caller, type Packed } from './rpc.ts'
+import { answerCalls, Caller, plain } from './rpc.ts'
 import {
   packLeases,
   packOutcomes,
@@ -21,8 +21,6 @@ import {
 } from './wire.ts'
 
 /** The work side of an inbox across threads: `answerWork` where the inbox is, `connectWork` where the dispatcher is. */
-const plain = (value: unknown): Packed => ({ value, transfer: [] })
-
 type RunTokens = readonly Pick<Lease, 'runId' | 'token'>[]
 
 export function workOperations(work: WorkPort) {

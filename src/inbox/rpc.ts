@@ -86,11 +86,36 @@ export class Caller {
   }
 }
 
+type Method = (...args: never[]) => unknown
+
+/** The same methods on the other side of a port. */
+export type Remote<T> = {
+  readonly [M in keyof T]: T[M] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never
+}
+
+export const plain = (value: unknown): Packed => ({ value, transfer: [] })
+
+/** Calls the named methods of the object that `operationsOf` answers for. Arguments and results are copied. */
+export function remote<T, M extends keyof T & string>(
+  call: (op: string, packed: Packed) => Promise<unknown>,
+  names: readonly M[],
+): Remote<Pick<T, M>> {
+  const methods = names.map((name) => [name, (...args: readonly unknown[]) => call(name, plain(args))])
+  return Object.fromEntries(methods) as Remote<Pick<T, M>>
+}
+
+type Operations = Readonly<Record<string, (args: never) => Promise<Packed>>>
+
+/** Every method of `target` as an operation for `answerCalls`. */
+export function operationsOf(target: object): Operations {
+  const methods = Object.entries(target) as [string, Method][]
+  return Object.fromEntries(
+    methods.map(([name, method]) => [name, async (args: never[]) => plain(await method(...args))]),
+  )
+}
+
 /** Answers calls that arrive at `port` by `operations`. */
-export function answerCalls(
-  port: MessagePort,
-  operations: Readonly<Record<string, (args: never) => Promise<Packed>>>,
-): void {
+export function answerCalls(port: MessagePort, operations: Operations): void {
   const outbox = new Outbox(port)
   port.on('message', (calls: readonly Call[]) => {
     for (const { call, op, args } of calls) {

@@ -4,7 +4,7 @@ import type { SinkItem } from '../dispatch/define-sink.ts'
 import { parseDefinitions, type Definition } from '../dispatch/definitions.ts'
 import { startInProcess, type InProcessRunner } from '../dispatch/in-process.ts'
 import { InboxError } from '../errors.ts'
-import { createMemoryInbox } from '../inbox/memory.ts'
+import { createMemoryInbox } from '../inbox/sqlite/local.ts'
 import type { DeadLetter, Inbox, RunRecord } from '../inbox/port.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
@@ -88,8 +88,8 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   const { handlers, problems } = parseDefinitions(Array.isArray(given) ? [...given, ...keepers] : given)
   if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
 
-  // Nobody sets this clock back, so a long wait need not be looked at in between.
-  const inbox = createMemoryInbox({ clock, rewakeMs: Infinity })
+  // A test clock is never set back, so long waits need no check in between.
+  const inbox = await createMemoryInbox({ clock, clockCheckMs: Infinity })
   const observer = { settled() {}, stuck() {} }
   // What a test does not give is not there: a handler that uses it fails, and says so.
   const api = options.api && (() => options.api as ApiClient)

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createLocalSqliteInbox, createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
-import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
-import { openFileStore, openMemoryStore } from '../../src/inbox/sqlite/open.ts'
+import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { describeIndex } from './index-views.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'inbox-index-conformance-'))
@@ -21,10 +20,7 @@ async function openFile(file: string, clock: Clock): Promise<Inbox> {
   return inbox
 }
 
-describe('memory inbox', () => describeIndex({ open: async ({ clock }) => createMemoryInbox({ clock }) }))
-
-describe('SQLite inbox in memory', () =>
-  describeIndex({ open: async ({ clock }) => createLocalSqliteInbox(await openMemoryStore({ clock }), { clock }) }))
+describe('SQLite inbox in memory', () => describeIndex({ open: createMemoryInbox }))
 
 describe('SQLite inbox', () =>
   describeIndex({

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { envelopeSchema } from '../../schema/envelope.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { silentLogger } from '../../src/log.ts'
 import { readEnvelope } from '../../src/receiver/envelope.ts'
@@ -198,7 +198,7 @@ test(
 
     await fc.assert(
       fc.asyncProperty(deliveries, async ([raw, header]) => {
-        const inbox = createMemoryInbox({ clock })
+        const inbox = await createMemoryInbox({ clock })
         const ingest = createIngest({
           commits: { add: async (arrival) => (await inbox.accept([arrival]))[0] ?? 'late' },
           secrets: () => secrets,

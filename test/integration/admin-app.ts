@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { createAdminApp, type AdminAppOptions } from '../../src/admin/server.ts'
 import { createTestClock } from '../../src/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
@@ -21,9 +21,15 @@ export interface AppSetup {
 }
 
 /** The admin app over an inbox in memory, and what the tests turn. */
-export function setUpAdmin({ handlers = [], hosts = [], log = silentLogger, more = {}, ...given }: AppSetup = {}) {
+export async function setUpAdmin({
+  handlers = [],
+  hosts = [],
+  log = silentLogger,
+  more = {},
+  ...given
+}: AppSetup = {}) {
   const clock = createTestClock()
-  const inbox = given.inbox ?? createMemoryInbox({ clock })
+  const inbox = given.inbox ?? (await createMemoryInbox({ clock }))
   const state = {
     stopping: false,
     healthy: true,

@@ -25,7 +25,7 @@ test.each([
   ['the token twice', `${bearer} ${adminToken}`],
   ['the bare token', adminToken],
 ])('a request with a token that is not the right one (%s) is refused with 401', async (_what, authorization) => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   for (const path of protectedPaths) {
     const request = supertest(app).get(path)
     if (authorization !== undefined) request.set('Authorization', authorization)
@@ -36,7 +36,7 @@ test.each([
 })
 
 test('the right token is taken, whatever the case of its scheme', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   await supertest(app).get('/api/v1/events').set('Authorization', bearer).expect(200)
   await supertest(app).get('/api/v1/events').set('Authorization', `bearer ${adminToken}`).expect(200)
 })
@@ -50,7 +50,7 @@ test.each([
   '',
   'a@localhost',
 ])('the Host %j is refused even with the right token', async (host) => {
-  const { app } = setUpAdmin({ hosts: ['inbox.example', 'proxy.example:8443'] })
+  const { app } = await setUpAdmin({ hosts: ['inbox.example', 'proxy.example:8443'] })
   const { body } = await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', host).expect(403)
   expect(body.error.code).toBe('forbidden')
 })
@@ -64,7 +64,7 @@ test.each([
   'inbox.example:99',
   'proxy.example:8443',
 ])('the Host %j is allowed', async (host) => {
-  const { app } = setUpAdmin({ hosts: ['Inbox.example', 'proxy.example:8443'] })
+  const { app } = await setUpAdmin({ hosts: ['Inbox.example', 'proxy.example:8443'] })
   await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', host).expect(200)
 })
 
@@ -74,19 +74,19 @@ test.each([
   ['[fd00::5]', '[fd00::5]:8081'],
   ['[fd00::5]:8081', '[fd00::5]:8081'],
 ])('the address %s is allowed as the Host %s', async (address, host) => {
-  const { app } = setUpAdmin({ hosts: [address] })
+  const { app } = await setUpAdmin({ hosts: [address] })
   const get = (name: string) => supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', name)
   await get(host).expect(200)
   await get('[fd00::6]:8081').expect(403)
 })
 
 test('a name that is allowed with one port is refused with another', async () => {
-  const { app } = setUpAdmin({ hosts: ['proxy.example:8443'] })
+  const { app } = await setUpAdmin({ hosts: ['proxy.example:8443'] })
   await supertest(app).get('/api/v1/events').set('Authorization', bearer).set('Host', 'proxy.example:99').expect(403)
 })
 
 test('a repeated Host header is refused', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -106,7 +106,7 @@ test.each([
   { 'Sec-Fetch-Site': 'same-site' },
   { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'cross-site' },
 ])('a page of another origin (%j) cannot change anything', async (headers) => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await giveUp(inbox, ['a'])
   const request = supertest(app).post(requeue).set('Authorization', bearer).set('Host', 'localhost:8081').set(headers)
   const { body } = await request.send({ all: true }).expect(403)
@@ -117,14 +117,14 @@ test.each([
 test.each([{}, { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'same-origin' }, { 'Sec-Fetch-Site': 'none' }])(
   'the own page and clients that are no browser (%j) can',
   async (headers) => {
-    const { app } = setUpAdmin()
+    const { app } = await setUpAdmin()
     const request = supertest(app).post(requeue).set('Authorization', bearer).set('Host', 'localhost:8081').set(headers)
     await request.send({ all: true }).expect(200)
   },
 )
 
 test('every answer carries the security headers, and none allows other origins', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   for (const path of ['/healthz', '/none', ...protectedPaths]) {
     const { headers } = await supertest(app).get(path).set('Origin', 'https://evil.example')
     expect(headers).toMatchObject({

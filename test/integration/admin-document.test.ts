@@ -96,7 +96,7 @@ async function setUp(folder: string) {
     'signature_mismatch',
     Buffer.from('{}'),
   )
-  const set = setUpAdmin({
+  const set = await setUpAdmin({
     inbox,
     handlers: [info],
     more: {

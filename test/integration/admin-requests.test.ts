@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { InboxError } from '../../src/errors.ts'
@@ -19,7 +19,7 @@ import { adminToken, setUpAdmin, type AppSetup } from './admin-app.ts'
 const limitMs = 10_000
 
 async function startOver(inbox: Inbox, more: AppSetup['more'] = {}) {
-  const { app, admin } = setUpAdmin({ inbox, more })
+  const { app, admin } = await setUpAdmin({ inbox, more })
   app.listen(0, '127.0.0.1')
   await once(app, 'listening')
   const base = `http://127.0.0.1:${(app.address() as AddressInfo).port}/api/v1`
@@ -172,7 +172,7 @@ test.each([
     'digest: got nothing, expected the digest of the other body, 64 hex digits in lower case, as the list gives it',
   ],
 ])('GET %s is refused with what came and what was expected', async (target, message) => {
-  await using stage = await startOver(createMemoryInbox({ clock: createTestClock() }))
+  await using stage = await startOver(await createMemoryInbox({ clock: createTestClock() }))
   const { status, text } = await stage.send('GET', `/${target}`)
   expect([status, JSON.parse(text)]).toEqual([400, { error: { code: 'bad_request', message } }])
 })
@@ -197,7 +197,7 @@ test.each([
 ])(
   'POST %s with %j is refused with what came and what was expected, and changes nothing',
   async (target, body, message) => {
-    const inbox = createMemoryInbox({ clock: createTestClock() })
+    const inbox = await createMemoryInbox({ clock: createTestClock() })
     await giveUp(inbox, ['a'])
     await using stage = await startOver(inbox)
     const { status, text } = await stage.send('POST', `/${target}`, JSON.stringify(body))
@@ -208,7 +208,7 @@ test.each([
 )
 
 test('without access to the service a comparison with it is refused, and what it needs is named', async () => {
-  await using stage = await startOver(createMemoryInbox({ clock: createTestClock() }))
+  await using stage = await startOver(await createMemoryInbox({ clock: createTestClock() }))
   const { status, text } = await stage.send('POST', '/reconcile', '{"from":"2026-01-30","to":"2026-01-31"}')
   const message = 'this needs access to the service: set INBOX_API_URL and INBOX_API_KEY'
   expect([status, JSON.parse(text)]).toEqual([409, { error: { code: 'api_not_configured', message } }])
@@ -224,7 +224,7 @@ test.each([['memory'], ['sqlite']])(
     await using dir = await createTempDir()
     const inbox =
       kind === 'memory'
-        ? createMemoryInbox({ clock: createTestClock() })
+        ? await createMemoryInbox({ clock: createTestClock() })
         : await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
     const add = async (from: number, count: number) => {
       const ids = Array.from({ length: count }, (_, n) => `e${from + n}`)
@@ -269,7 +269,7 @@ test.each([['memory'], ['sqlite']])(
 )
 
 test('more than a page of what a filter finds is acted on at once, and nothing else is', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const many = Array.from({ length: 450 }, (_, n) => `e${n}`)
   await giveUp(inbox, many, 'no pair 17 at 0xabcdef0123')
   await giveUp(inbox, ['other'], 'something else')
@@ -295,7 +295,7 @@ test('more than a page of what a filter finds is acted on at once, and nothing e
 })
 
 test('where a filter finds more dead letters than are acted on at once, the answers say so', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const [first = 0] = await giveUp(inbox, ['a', 'b'])
   await using stage = await startOver({ ...inbox, deadRunIds: async () => ({ runIds: [first], isComplete: false }) })
   const post = async (path: string, body: object) =>
@@ -315,7 +315,7 @@ test('where a filter finds more dead letters than are acted on at once, the answ
 })
 
 test('of bodies that are to be tried again one that is not in quarantine is 404, and nothing is done; to drop it again is no mistake', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const known = eventBytes({ id: 'evt_1' })
   const bodies = [quarantinedOf(known), quarantinedOf(Buffer.from('b'))]
   await inbox.accept(bodies)
@@ -345,7 +345,7 @@ test('of bodies that are to be tried again one that is not in quarantine is 404,
 })
 
 test('a comparison with the service that cannot be noted, or may not begin, is neither begun nor noted', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const noted: string[] = []
   let isFull = true
   let isNoting = () => {}

@@ -25,7 +25,7 @@ export const tokens = { operator: adminToken, viewer: viewerToken }
 
 /** The admin app on a port of its own. Requests are sent as they are given: no fetch, which has headers of its own mind. */
 export async function startAdmin(setup: AppSetup = {}) {
-  const { app, ...rest } = setUpAdmin(setup)
+  const { app, ...rest } = await setUpAdmin(setup)
   const answered: { readonly method: string; readonly url: string; readonly status: number }[] = []
   app.on('request', ({ method = '', url = '' }, response) => {
     response.on('finish', () => answered.push({ method, url, status: response.statusCode }))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Tokens } from '../../src/admin/roles.ts'
 import { createSessions } from '../../src/admin/sessions.ts'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { adminToken, viewerToken } from './admin-app.ts'
@@ -12,10 +12,10 @@ const session = '/api/v1/session'
 const hours = 3_600_000
 
 /** An inbox in memory that keeps what is noted in the audit. */
-function notingInbox() {
+async function notingInbox() {
   const notes: unknown[] = []
   const note: Inbox['note'] = async (action, detail, by) => void notes.push([action, detail, by])
-  return { inbox: Object.assign(createMemoryInbox({ clock: createTestClock() }), { note }), notes }
+  return { inbox: Object.assign(await createMemoryInbox({ clock: createTestClock() }), { note }), notes }
 }
 
 test.each([
@@ -189,7 +189,7 @@ test('what a page of another origin sends is not counted: it can keep nobody fro
 })
 
 test('signing in and out is noted with who and from where, once each, and never with a secret', async () => {
-  const { inbox, notes } = notingInbox()
+  const { inbox, notes } = await notingInbox()
   await using stage = await startAdmin({ inbox })
   const headers = await stage.signIn(viewerToken)
   await stage.send(session, { method: 'DELETE', headers })
@@ -203,7 +203,7 @@ test('signing in and out is noted with who and from where, once each, and never 
 })
 
 test('where the audit cannot be written one gets in all the same, and the log says so', async () => {
-  const { inbox } = notingInbox()
+  const { inbox } = await notingInbox()
   inbox.note = () => Promise.reject(new Error('no space'))
   const { log, lines } = recordingLog()
   await using stage = await startAdmin({ inbox, log })

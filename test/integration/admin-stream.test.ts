@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createLiveStream } from '../../src/admin/stream.ts'
 import { readMarks, watchChanges, watchEvents, watchOverview, type Marks } from '../../src/admin/stream-watches.ts'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { until } from '../support/until.ts'
 import { adminToken, viewerToken } from './admin-app.ts'
@@ -122,7 +122,7 @@ test('a session that was signed out, or is over, is cut at the next heartbeat; a
 
 test('while nobody listens nothing is asked and no timer runs; a client that is gone leaves nothing behind', async () => {
   let asked = 0
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const events = inbox.events.bind(inbox)
   inbox.events = (query) => {
     asked++
@@ -220,7 +220,7 @@ test('the overview is told where more than its time changed', async () => {
 })
 
 test('of events nothing is told twice, whoever else listened before', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   const begin = watchEvents(inbox, ({ id }) => ({ id }))
   const early = begin()
   expect(await early()).toBeNull()
@@ -234,7 +234,7 @@ test('of events nothing is told twice, whoever else listened before', async () =
 })
 
 test('each list is told of when it changed, and only then', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   let rejects = 0
   const warnings: object[] = []
   const read = () => readMarks({ inbox, rejects: { count: () => rejects }, watch: { warnings: () => warnings } })
@@ -261,7 +261,7 @@ test('each list is told of when it changed, and only then', async () => {
 })
 
 test('an act that is counted up in the audit while it goes on is told of', async () => {
-  const inbox = createMemoryInbox({ clock: createTestClock() })
+  const inbox = await createMemoryInbox({ clock: createTestClock() })
   let count = 500
   const audit: (typeof inbox)['audit'] = async () => ({
     data: [{ id: 1, at: 0, action: 'dead.requeue', detail: { runs: 'all', count }, by: null }],

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { InboxError } from '../../src/errors.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { listedBytes } from '../../src/inbox/port.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
@@ -20,7 +20,7 @@ const post = (app: Server, path: string) => supertest(app).post(path).set('Autho
 const rawUrl = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/raw`
 
 test('events are listed newest first, in pages, with the filters applied', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await inbox.accept([arrivalOf('a'), arrivalOf('b', 'token.price_alert'), arrivalOf('c')])
 
   const first = await get(app, '/api/v1/events?limit=2').expect(200).expect('Content-Type', 'application/json')
@@ -53,9 +53,11 @@ test('events are listed newest first, in pages, with the filters applied', async
 })
 
 test('an EVM address is found however its letters are written', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const address = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
-  await inbox.accept([{ ...arrivalOf('a'), address }])
+  const key = `ethereum:${address}`
+  const raw = Buffer.from(JSON.stringify({ id: 'a', data: { network: 'ethereum', token_address: address } }))
+  await inbox.accept([{ ...arrivalOf('a'), key, address, raw }])
   const { body } = await get(app, `/api/v1/events?address=0x${address.slice(2).toUpperCase()}`).expect(200)
   expect(body.data).toHaveLength(1)
 })
@@ -72,14 +74,14 @@ test.each([
   ['to=2026-13-01&limit=x', 'limit: got "x", expected a whole number from 1 to 200'],
   ['cursor=zzz', 'cursor is not valid'],
 ])('the query %s is refused with what came and what was expected', async (query, message) => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   const { body } = await get(app, `/api/v1/events?${query}`).expect(400)
   expect(body.error.code).toBe('bad_request')
   expect(body.error.message).toContain(message)
 })
 
 test('an event is shown with its envelope, its receipt and the timeline of its attempts', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const [runId] = await giveUp(inbox, ['evt_1'])
   await inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
   const { body } = await get(app, '/api/v1/events/evt_1').expect(200)
@@ -124,14 +126,14 @@ test('an event is shown with its envelope, its receipt and the timeline of its a
 })
 
 test('numbers of an event are shown with every digit they came with', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await inbox.accept([arrivalOf('big', 'wallet.large_trade', '[18446744073709551615,0.1000,1e-18,5]')])
   const { text } = await get(app, '/api/v1/events/big').expect(200)
   expect(text).toContain('{"amount":[18446744073709551615,0.1000,1e-18,5]}')
 })
 
 test('ids that no event has are named, and nothing is started; those of pruned events are known', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await inbox.accept([arrivalOf('a'), arrivalOf('pruned')])
   await inbox.prune({ receivedBefore: Infinity, maxBytes: null })
   await inbox.accept([arrivalOf('b')])
@@ -151,7 +153,7 @@ test('ids that no event has are named, and nothing is started; those of pruned e
 test('only what was done with a replay is logged', async () => {
   const lines: string[] = []
   const info = (_fields: object, message: string) => void lines.push(message)
-  const { app, inbox } = setUpAdmin({ log: Object.assign(Object.create(silentLogger) as Logger, { info }) })
+  const { app, inbox } = await setUpAdmin({ log: Object.assign(Object.create(silentLogger) as Logger, { info }) })
   await inbox.register([{ name: 'trades', types: ['*'], order: 'none' }])
   await inbox.accept([arrivalOf('a')])
   const cancel = async () => (await post(app, '/api/v1/replays/1/cancel').expect(200)).body
@@ -170,7 +172,7 @@ test('only what was done with a replay is logged', async () => {
 })
 
 test('the exact bytes come as an attachment that no browser renders', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const raw = Buffer.from('{ "id":"x",\t"data":{"html":"<script>alert(1)</script>","é":1} }')
   await inbox.accept([{ ...arrivalOf('x'), raw }])
   const response = await get(app, rawUrl('x')).buffer(true).expect(200)
@@ -186,7 +188,7 @@ test('the exact bytes come as an attachment that no browser renders', async () =
 test.each(['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f', "';--", '__proto__', 'x'.repeat(255)])(
   'an event with the id %j is found by it',
   async (id) => {
-    const { app, inbox } = setUpAdmin()
+    const { app, inbox } = await setUpAdmin()
     await inbox.accept([arrivalOf('other'), arrivalOf(id)])
     const shown = await get(app, `/api/v1/events/${encodeURIComponent(id)}`).expect(200)
     expect(shown.body.id).toBe(id)
@@ -196,7 +198,7 @@ test.each(['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f'
 )
 
 test('an id of dots is found by clients that send a path as it is', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await inbox.accept([arrivalOf('..')])
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -214,7 +216,7 @@ test('an id of dots is found by clients that send a path as it is', async () => 
 })
 
 test('a target that is no URL gets constant JSON', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   using connection = await RawConnection.open((server.address() as AddressInfo).port)
@@ -228,7 +230,7 @@ test('a target that is no URL gets constant JSON', async () => {
 })
 
 test('an unknown event, an unknown path and broken percent-encoding get constant JSON', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   const expectError = async (path: string, status: number, code: string) => {
     const { body, text } = await get(app, path).expect(status).expect('Content-Type', 'application/json')
     expect(body.error.code).toBe(code)
@@ -244,14 +246,14 @@ test('an unknown event, an unknown path and broken percent-encoding get constant
 })
 
 test('other methods are answered 405 with what the path takes', async () => {
-  const { app } = setUpAdmin()
+  const { app } = await setUpAdmin()
   await post(app, '/api/v1/events').expect(405).expect('Allow', 'GET, HEAD')
   await get(app, '/api/v1/dead-letters/requeue').expect(405).expect('Allow', 'POST')
   await supertest(app).options('/healthz').expect(405).expect('Allow', 'GET, HEAD')
 })
 
 test('dead letters are listed and requeued, by number or all of them, and a second time there is nothing to do', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const runs = await giveUp(inbox, ['a', 'b', 'c'])
   const listed = await get(app, '/api/v1/dead-letters?limit=2').expect(200)
   expect(listed.body.data).toHaveLength(2)
@@ -273,7 +275,7 @@ test('dead letters are listed and requeued, by number or all of them, and a seco
 })
 
 test('a request to requeue that is not understood changes nothing', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await giveUp(inbox, ['a'])
   const path = '/api/v1/dead-letters/requeue'
   const wrong = [
@@ -299,7 +301,7 @@ test('a request to requeue that is not understood changes nothing', async () => 
 })
 
 test('a body in quarantine is listed as text that is safe to look at, and shown with its exact bytes', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
   await inbox.accept([quarantinedOf(raw), quarantinedOf(raw)])
   const { body } = await get(app, '/api/v1/quarantine').expect(200)
@@ -325,9 +327,9 @@ test.each([['memory'], ['sqlite']])('large bodies in quarantine (%s) make no lar
   await using dir = await createTempDir()
   const inbox =
     kind === 'memory'
-      ? createMemoryInbox({ clock: createTestClock() })
+      ? await createMemoryInbox({ clock: createTestClock() })
       : await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
-  const { app } = setUpAdmin({ inbox })
+  const { app } = await setUpAdmin({ inbox })
   const bodies = Array.from({ length: 60 }, (_, index) => Buffer.alloc(1024 * 1024, `${index} €`))
   for (const raw of bodies) await inbox.accept([quarantinedOf(raw)])
   const { body, text } = await get(app, '/api/v1/quarantine?limit=200').expect(200)
@@ -360,7 +362,7 @@ test('handlers are listed with their settings and their runs, those that are gon
     retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
     file: '/handlers/alerts.ts',
   }
-  const { app, inbox } = setUpAdmin({ handlers: [info] })
+  const { app, inbox } = await setUpAdmin({ handlers: [info] })
   await giveUp(inbox, ['a'])
   const { body } = await get(app, '/api/v1/handlers').expect(200)
   expect(body.data).toEqual([
@@ -419,7 +421,7 @@ test('handlers are listed with their settings and their runs, those that are gon
 })
 
 test('health and readiness need no token, and readiness follows the store and the stop', async () => {
-  const { app, state } = setUpAdmin()
+  const { app, state } = await setUpAdmin()
   const probe = (path: string) => supertest(app).get(path).set('Host', '10.1.2.3:8081').set('Connection', 'keep-alive')
   await probe('/healthz').expect(200, { status: 'alive' })
   await probe('/readyz').expect(200, { status: 'ready' }).expect('Connection', 'keep-alive')
@@ -433,7 +435,7 @@ test('health and readiness need no token, and readiness follows the store and th
 })
 
 test('metrics are given in the text format of Prometheus', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await giveUp(inbox, ['a'])
   const { text } = await get(app, '/metrics')
     .expect(200)
@@ -442,7 +444,7 @@ test('metrics are given in the text format of Prometheus', async () => {
 })
 
 test('a failure inside is answered without its details', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   const failures = [
     new Error('SELECT secret FROM inbox.db'),
     new InboxError('not_durable', 'SELECT secret FROM inbox.db'),
@@ -459,7 +461,7 @@ test('a failure inside is answered without its details', async () => {
 })
 
 test('handlers are paused and resumed, one or all together; the answer is the same when asked again', async () => {
-  const { app, inbox } = setUpAdmin()
+  const { app, inbox } = await setUpAdmin()
   await giveUp(inbox, ['a'])
   const stats = async () => {
     const { paused, handlers } = await inbox.stats()

@@ -6,7 +6,7 @@ import type { NetworkId } from '../../schema/index.ts'
 import type { Reconcile } from '../../src/health/port.ts'
 import { createReconciler, type ReconcilerOptions } from '../../src/health/reconcile.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/log.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
@@ -21,7 +21,7 @@ const leadMs = 5 * minute
 
 /** An inbox that holds these events as if they had been delivered when they arose. */
 async function inboxWith(events: readonly WorldEvent['event'][]): Promise<Inbox> {
-  const inbox = createMemoryInbox({ clock: systemClock })
+  const inbox = await createMemoryInbox({ clock: systemClock })
   for (const event of events) {
     const raw = Buffer.from(JSON.stringify(event))
     const arrival = readAsEvent({ raw, receivedAt: Date.parse(event.created_at), secretLabel: 'main' })
@@ -291,7 +291,7 @@ describe('a reconcile', () => {
   })
 
   test('takes times of up to 30 days, and needs access to the service', async () => {
-    const reconciler = reconcilerOf(createMemoryInbox({ clock: systemClock }), null)
+    const reconciler = reconcilerOf(await createMemoryInbox({ clock: systemClock }), null)
     for (const span of [
       { from: 2, to: 2 },
       { from: 2, to: 1 },

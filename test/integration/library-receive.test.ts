@@ -12,7 +12,7 @@ import {
 } from 'onchain-inbox'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { embedInbox } from '../../src/library/create-inbox.ts'
 import { parseOptions } from '../../src/library/options.ts'
 import { testSecret } from '../support/app.ts'
@@ -114,7 +114,7 @@ describe('inbox.receive', () => {
   test('R79 does not answer before the event is stored, and a stop waits for it', async () => {
     const clock = createTestClock()
     const gate = Promise.withResolvers<void>()
-    const store = createMemoryInbox({ clock })
+    const store = await createMemoryInbox({ clock })
     const slow = {
       ...store,
       accept: (...args: Parameters<typeof store.accept>) => gate.promise.then(() => store.accept(...args)),

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import express, { type Express } from 'express'
 import { createInbox, defineHandler, type EmbeddedInbox, type EmbeddedInboxOptions } from 'onchain-inbox'
 import { describe, expect, test } from 'vitest'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock, systemClock } from '../../src/clock.ts'
@@ -260,7 +260,7 @@ describe('options', () => {
 
   test('retentionDays: bodies of handled events are pruned after so long, and their ids are known for ever', async () => {
     const clock = createTestClock()
-    const store = createMemoryInbox({ clock })
+    const store = await createMemoryInbox({ clock })
     const handlers = [defineHandler({ name: 'h', type: '*', run() {} })]
     const inbox = embedInbox(parseOptions({ ...defaults, clock, handlers, retentionDays: 2 }), async () => store)
     await inbox.start()
@@ -363,7 +363,7 @@ describe('runs', () => {
 
   test('what a process that died had in flight is tried again', async () => {
     const settings = parseOptions({ ...defaults, handlers: [defineHandler({ name: 'h', type: '*', run() {} })] })
-    const inbox = createMemoryInbox({ clock: systemClock })
+    const inbox = await createMemoryInbox({ clock: systemClock })
     await inbox.register([{ name: 'h', types: ['*'], order: 'key' }])
     const handled: string[] = []
     const embedded = embedInbox(settings, async () => inbox)
@@ -414,7 +414,7 @@ describe('events', () => {
     }
     const handlers = [defineHandler({ name: 'h', type: '*', run, retry: { attempts: 1 } })]
     const inbox = embedInbox(parseOptions({ ...defaults, handlers, log }), async () => {
-      const memory = createMemoryInbox({ clock: systemClock })
+      const memory = await createMemoryInbox({ clock: systemClock })
       return { ...memory, accept: (batch) => commit.promise.then(() => memory.accept(batch)) }
     })
     await inbox.start()

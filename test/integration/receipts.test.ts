@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { embedInbox } from '../../src/library/create-inbox.ts'
 import { parseOptions } from '../../src/library/options.ts'
 import { testSecret } from '../support/app.ts'
@@ -43,7 +43,7 @@ test.each([
   ['an object', (headers: Record<string, string>) => headers],
   ['Headers', (headers: Record<string, string>) => new Headers(headers)],
 ])('an event that a framework hands over with %s has them as well', async (_, toHeaders) => {
-  const store = createMemoryInbox({ clock: systemClock })
+  const store = await createMemoryInbox({ clock: systemClock })
   const options = parseOptions({ secrets: testSecret, database: 'memory:', handlers: [], log: false })
   await using inbox = embedInbox(options, async () => store)
   await inbox.start()

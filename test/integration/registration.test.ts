@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock, systemClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createLogger } from '../../src/log.ts'
 import { register } from '../../src/registration/register.ts'
@@ -34,9 +34,9 @@ const wanted = { url: 'https://example.com/hook', events: ['token.new_listing'],
 const secret = 'the-secret-of-the-test'
 
 /** One registration by the real client, over an inbox in memory that goes on being used. */
-function setUp(fetchVia: typeof fetch = fetch) {
+async function setUp(fetchVia: typeof fetch = fetch) {
   const clock = createTestClock(Date.now())
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   let posts = 0
   const counting: typeof fetch = (...args) => {
     posts += 1
@@ -51,7 +51,7 @@ function setUp(fetchVia: typeof fetch = fetch) {
 }
 
 test('R60 R61 R77 the service gets url, events and secret, and what it answers is kept without the secret', async () => {
-  const { attempt, inbox } = setUp()
+  const { attempt, inbox } = await setUp()
   const result = await attempt()
   const [webhook, ...others] = await webhooks()
   expect(others).toEqual([])
@@ -70,7 +70,7 @@ test.each([
   ['malformed', 1],
   ['malformed-chunk', 1],
 ])('after the fault %s nobody knows whether it is there, and the POST is not sent again', async (kind, registered) => {
-  const { attempt, inbox, clock, posts } = setUp()
+  const { attempt, inbox, clock, posts } = await setUp()
   await stage.control('POST', '/faults', { direction: 'in', path: '/v1/webhooks', methods: ['POST'], fault: { kind } })
   expect((await attempt()).kind).toBe('unclear')
   expect(await inbox.subscription()).toMatchObject({ state: 'begun' })
@@ -80,7 +80,7 @@ test.each([
 })
 
 test('R107 refused for the rate limit it is certain that nothing is there, and it says when to come again', async () => {
-  const { attempt, inbox, posts } = setUp()
+  const { attempt, inbox, posts } = await setUp()
   const fault = { kind: 'too-many-requests', retryAfterS: 17 }
   await stage.control('POST', '/faults', { direction: 'in', path: '/v1/webhooks', methods: ['POST'], times: 1, fault })
   expect(await attempt()).toMatchObject({
@@ -93,7 +93,7 @@ test('R107 refused for the rate limit it is certain that nothing is there, and i
 })
 
 test('R67 a key that is not taken, and a service that is not there, are refusals; members that nobody knows are none', async () => {
-  const { attempt, inbox } = setUp()
+  const { attempt, inbox } = await setUp()
   const refused = await attempt({ key: 'sk_of-nobody-at-all-0001' })
   expect(refused).toMatchObject({ kind: 'refused', verdict: { status: 401, canRetry: false } })
   expect((refused as { verdict: { requestId: string } }).verdict.requestId).toMatch(/.+/)
@@ -112,7 +112,7 @@ test('no answer in time: nobody knows', async () => {
   await using silent = await AppServer.start()
   silent.answer = () => null
   const clock = createTestClock()
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   const client = createClient({ baseUrl: `http://127.0.0.1:${silent.port}/v1`, apiKey, retries: 0, clock })
   const result = register({ inbox, client, wanted, secret, now: () => clock.now() })
   await silent.received(1)

@@ -158,6 +158,7 @@ export class Process {
 
   /** Keeps a thread for suspects while there are any. */
   #lookForSuspects(): void {
+    if (this.#isStopping) return
     this.#world.time.after(this.life, suspectLookMs, () => this.#lookForSuspects())
     const thread = [...this.#threads].find(({ role }) => role === 'suspects')
     void this.inbox.stats().then(({ handlers }) => {

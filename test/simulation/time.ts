@@ -1,11 +1,9 @@
 import type { Clock, Timer } from '../../src/clock.ts'
-import { Heap } from '../../src/inbox/heap.ts'
+import { createDueHeap } from '../../src/emulator/heap.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 
 interface Pending {
-  readonly at: number
-  readonly order: number
   readonly fn: () => void
   readonly life: Life
   isCancelled: boolean
@@ -22,8 +20,7 @@ export class VirtualTime {
   /** Milliseconds since the simulation began; never goes back. */
   elapsed = 0
   #wall = start
-  #order = 0
-  readonly #timers = new Heap<Pending>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
+  readonly #timers = createDueHeap<Pending>()
   readonly #realImmediate = globalThis.setImmediate
   readonly #onThrown: (error: unknown) => void
   #immediates = 0
@@ -53,8 +50,8 @@ export class VirtualTime {
 
   /** Calls `fn` after `ms`, if that life still lasts then. */
   after(life: Life, ms: number, fn: () => void): Timer {
-    const timer = { at: this.elapsed + Math.max(0, ms), order: this.#order++, fn, life, isCancelled: false }
-    this.#timers.push(timer)
+    const timer = { fn, life, isCancelled: false }
+    this.#timers.push(this.elapsed + Math.max(0, ms), timer)
     return { cancel: () => void (timer.isCancelled = true) }
   }
 
@@ -81,10 +78,12 @@ export class VirtualTime {
   async pass(ms: number, isOver: () => boolean): Promise<void> {
     const until = this.elapsed + ms
     await this.#settle()
-    for (let timer = this.#timers.peek(); timer && timer.at <= until && !isOver(); timer = this.#timers.peek()) {
-      this.#timers.pop()
+    for (;;) {
+      const at = this.#timers.nextDueAt()
+      if (at === null || at > until || isOver()) break
+      const timer = this.#timers.popDue(at)!
       if (timer.isCancelled || timer.life.hasEnded) continue
-      this.elapsed = timer.at
+      this.elapsed = at
       this.#call(timer.fn)
       await this.#settle()
     }

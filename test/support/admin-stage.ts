@@ -2,7 +2,7 @@ import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
 import { systemClock } from '../../src/clock.ts'
 import { startHttpServer } from '../../src/http-server.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/log.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
@@ -20,7 +20,7 @@ export interface AdminStage extends AsyncDisposable {
 
 /** An inbox in memory with its admin API in this process, as commands see a running sidecar. */
 export async function createAdminStage(): Promise<AdminStage> {
-  const inbox = createMemoryInbox({ clock: systemClock })
+  const inbox = await createMemoryInbox({ clock: systemClock })
   const handler = createAdminApp({
     readEvent: readAsEvent,
     now: () => systemClock.now(),

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock.ts'
 import { startHttpServer, type HttpServer } from '../../src/http-server.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { AcceptPort, Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/log.ts'
 import { createGroupCommit, type GroupCommit } from '../../src/receiver/group-commit.ts'
@@ -37,7 +37,7 @@ const nothing: ReceiverObserver = {
 /** The receiver alone, wired as in `startApp`, with a store in memory that a test can hold back or break. */
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const clock = systemClock
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   const secrets = parseSecrets(testSecret)
   const state = { stopping: false, health: () => inbox.health() }
   const commits = createGroupCommit({

@@ -2,7 +2,7 @@ import { createTestClock } from '../../src/clock.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
 import { handlerDefaults, type HandlerEvent, type ResolvedHandler } from '../../src/dispatch/define.ts'
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
 import { silentLogger, type Logger } from '../../src/log.ts'
 import { anEvent } from '../conformance/stage.ts'
@@ -31,7 +31,7 @@ export interface StageOptions {
 /** A dispatcher over a memory inbox on one test clock; the handlers are called h1, h2 … unless they have names. */
 export async function stageDispatcher(options: StageOptions) {
   const clock = createTestClock()
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   const handlers = options.handlers.map((handler, index): ResolvedHandler => {
     const name = `h${index + 1}`
     const run = (ctx: RunContext) => handler.run(ctx.event, ctx)

@@ -5,7 +5,7 @@ import { InboxError } from '../../src/errors.ts'
 import { createMeter } from '../../src/health/meter.ts'
 import { toOwnEvent } from '../../src/health/own-events.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { ownLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -24,13 +24,14 @@ interface StageOptions {
 }
 
 /** A watch over an inbox in memory whose clock stands still; what it warns of is made by a test. */
-function stage({
+async function stage({
   clock = createTestClock(),
-  inbox = createMemoryInbox({ clock }),
+  inbox: given,
   storesEvents = true,
   isLeader = true,
   replicas,
 }: StageOptions = {}) {
+  const inbox = given ?? (await createMemoryInbox({ clock }))
   const meter = createMeter(clock)
   const { log, lines } = recordingLog()
   const store = { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>
@@ -91,13 +92,13 @@ function stage({
   }
 }
 
-const breakSink = ({ sinks, clock }: ReturnType<typeof stage>, name: string) =>
+const breakSink = ({ sinks, clock }: Awaited<ReturnType<typeof stage>>, name: string) =>
   sinks.set(name, { reason: 'breaker', since: clock.now() - hour, failures: 5 })
-const codesOf = ({ watch }: ReturnType<typeof stage>) => watch.warnings().map(({ code }) => code)
+const codesOf = ({ watch }: Awaited<ReturnType<typeof stage>>) => watch.warnings().map(({ code }) => code)
 
 describe('the watch over the health', () => {
   test('lists a warning at the first look, and tells of it at the second', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     breakSink(to, 'desk')
     await to.clock.advance(look)
@@ -117,7 +118,7 @@ describe('the watch over the health', () => {
   })
 
   test('tells nothing of what is odd at a start and gone at the second look', async () => {
-    await using to = stage()
+    await using to = await stage()
     breakSink(to, 'desk')
     await to.clock.advance(0)
     expect(codesOf(to)).toEqual(['sink_shut'])
@@ -127,7 +128,7 @@ describe('the watch over the health', () => {
   })
 
   test('without events of its own it tells the log alone', async () => {
-    await using to = stage({ storesEvents: false })
+    await using to = await stage({ storesEvents: false })
     await to.clock.advance(0)
     breakSink(to, 'desk')
     await to.clock.advance(hour)
@@ -136,7 +137,7 @@ describe('the watch over the health', () => {
   })
 
   test('tells of the end once it has lasted for a minute, and nothing of what comes back before', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     breakSink(to, 'desk')
     await to.clock.advance(look)
@@ -159,9 +160,9 @@ describe('the watch over the health', () => {
 
   test('of several processes each tells of itself, and one of the store; the next one to do so goes on from what was told', async () => {
     const clock = createTestClock()
-    const inbox = createMemoryInbox({ clock })
-    await using one = stage({ clock, inbox, replicas: () => ['one', 'other'] })
-    await using other = stage({ clock, inbox, isLeader: false, replicas: () => ['other', 'one'] })
+    const inbox = await createMemoryInbox({ clock })
+    await using one = await stage({ clock, inbox, replicas: () => ['one', 'other'] })
+    await using other = await stage({ clock, inbox, isLeader: false, replicas: () => ['other', 'one'] })
     await clock.advance(0)
     await inbox.setPaused(null, true)
     breakSink(one, 'of one')
@@ -182,7 +183,7 @@ describe('the watch over the health', () => {
     await inbox.setPaused(null, false)
     await clock.advance(hour)
     expect((await told()).slice(3)).toEqual(['inbox.resolved paused'])
-    const logged = ({ lines }: ReturnType<typeof stage>) =>
+    const logged = ({ lines }: Awaited<ReturnType<typeof stage>>) =>
       lines.filter(({ fields }) => 'code' in fields && fields.code === 'paused').length
     expect([logged(one), logged(other)]).toEqual([1, 0])
   })
@@ -191,11 +192,11 @@ describe('the watch over the health', () => {
     /** Two of them, of which the first leads, with the same to warn of; `living`: those that are there, as far as the others know. */
     async function two() {
       const clock = createTestClock()
-      const inbox = createMemoryInbox({ clock })
+      const inbox = await createMemoryInbox({ clock })
       const living = new Set(['one', 'other'])
       const join = (id: string, isLeader = false) =>
         stage({ clock, inbox, isLeader, replicas: () => [id, ...[...living].filter((name) => name !== id)] })
-      const [one, other] = [join('one', true), join('other')]
+      const [one, other] = [await join('one', true), await join('other')]
       await clock.advance(0)
       for (const each of [one, other]) breakSink(each, 'desk')
       await clock.advance(look)
@@ -213,7 +214,7 @@ describe('the watch over the health', () => {
         'inbox.warning other',
       ])
       living.add('new')
-      stack.use(join('new'))
+      stack.use(await join('new'))
       await clock.advance(hour)
       expect(await told()).toHaveLength(2)
       await other.watch.close()
@@ -272,7 +273,7 @@ describe('the watch over the health', () => {
   })
 
   test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     for (let index = 0; index < 100; index++) to.meter.acknowledged(3_000)
     await to.clock.advance(look)
@@ -289,7 +290,7 @@ describe('the watch over the health', () => {
   })
 
   test('keeps what it cannot store, and stores it once it can', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     to.state.store = { ok: false, reason: 'EIO' }
     to.state.accepts = false
@@ -310,7 +311,7 @@ describe('the watch over the health', () => {
   })
 
   test('takes nothing for over while the store, which alone knows, cannot be read', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     await to.inbox.setPaused(null, true)
     await to.clock.advance(2 * hour)
@@ -327,7 +328,7 @@ describe('the watch over the health', () => {
   })
 
   test('a new process goes on where the last one ended: it tells nothing twice, and ends what is over', async () => {
-    const first = stage()
+    const first = await stage()
     const { clock, inbox } = first
     await clock.advance(0)
     breakSink(first, 'desk')
@@ -336,7 +337,7 @@ describe('the watch over the health', () => {
     const begunAt = first.watch.warnings()[0]!.since
     await first.watch.close()
     await clock.advance(hour)
-    await using second = stage({ clock, inbox })
+    await using second = await stage({ clock, inbox })
     await clock.advance(9 * minute)
     // A sink is left alone only once it has failed for some time: until then nothing is over.
     expect(await second.told()).toHaveLength(2)
@@ -352,7 +353,7 @@ describe('the watch over the health', () => {
   })
 
   test('tells at most twenty in an hour, then how many were left out, and those that are still on', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     for (let index = 0; index < 30; index++) breakSink(to, `sink-${String(index).padStart(2, '0')}`)
     await to.clock.advance(look)
@@ -373,7 +374,7 @@ describe('the watch over the health', () => {
   })
 
   test('a notification that says what was left out never takes the room of what is still on', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     for (let index = 0; index < 20; index++) {
       breakSink(to, `sink-${index}`)
@@ -391,7 +392,7 @@ describe('the watch over the health', () => {
   })
 
   test('what is critical is told though twenty others were', async () => {
-    await using to = stage()
+    await using to = await stage()
     await to.clock.advance(0)
     for (let index = 0; index < 30; index++) breakSink(to, `sink-${index}`)
     await to.clock.advance(look)
@@ -401,7 +402,7 @@ describe('the watch over the health', () => {
   })
 
   test('a new process reads on where the list of what was told comes back cut short', async () => {
-    const first = stage()
+    const first = await stage()
     const { clock, inbox } = first
     await clock.advance(0)
     breakSink(first, 'desk')
@@ -414,7 +415,7 @@ describe('the watch over the health', () => {
           ? { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
           : inbox.events(query),
     }
-    await using second = stage({ clock, inbox: cutShort })
+    await using second = await stage({ clock, inbox: cutShort })
     breakSink(second, 'desk')
     await clock.advance(5 * minute)
     await second.watch.close()
@@ -422,7 +423,7 @@ describe('the watch over the health', () => {
   })
 
   test('a new process tells nothing twice of what had begun before hundreds of others', async () => {
-    const first = stage()
+    const first = await stage()
     const { clock, inbox } = first
     await clock.advance(0)
     breakSink(first, 'desk')
@@ -435,7 +436,7 @@ describe('the watch over the health', () => {
         await inbox.accept([toOwnEvent({ warning, toldAt, replica: null }, turn, { at: toldAt, consoleUrl: null })])
     }
     await clock.advance(hour)
-    await using second = stage({ clock, inbox })
+    await using second = await stage({ clock, inbox })
     breakSink(second, 'desk')
     await clock.advance(12 * minute)
     expect((await inbox.events({ type: 'inbox.warning', limit: 200 })).data).toHaveLength(151)
@@ -444,11 +445,11 @@ describe('the watch over the health', () => {
 
   test('tells the end of a silence that has become one for good', async () => {
     const clock = createTestClock()
-    const inbox = createMemoryInbox({ clock })
+    const inbox = await createMemoryInbox({ clock })
     const cadence = { type: 'token.new_listing', network: 'base', firstAt: 0, count: 100, gaps: [99] }
     let lastAt = clock.now() - hour
     const silent: Inbox = { ...inbox, cadences: async () => [{ ...cadence, lastAt }] }
-    await using to = stage({ clock, inbox: silent })
+    await using to = await stage({ clock, inbox: silent })
     await clock.advance(2 * look)
     expect(codesOf(to)).toEqual(['silence'])
     lastAt -= 7 * 24 * hour
@@ -463,7 +464,7 @@ describe('the watch over the health', () => {
 
   test('takes no type for silent while the index is behind', async () => {
     const clock = createTestClock()
-    const inbox = createMemoryInbox({ clock })
+    const inbox = await createMemoryInbox({ clock })
     const indexed = { isBehind: false }
     const old = { type: 'token.new_listing', network: 'base', firstAt: clock.now() - 48 * hour, count: 100, gaps: [99] }
     const behind: Inbox = {
@@ -471,7 +472,7 @@ describe('the watch over the health', () => {
       indexStatus: async () => ({ ...(await inbox.indexStatus()), state: indexed.isBehind ? 'building' : 'current' }),
       cadences: async () => [{ ...old, lastAt: clock.now() - (indexed.isBehind ? 24 * hour : 0) }],
     }
-    await using to = stage({ clock, inbox: behind })
+    await using to = await stage({ clock, inbox: behind })
     await clock.advance(look)
     indexed.isBehind = true
     await clock.advance(5 * minute)
@@ -481,7 +482,7 @@ describe('the watch over the health', () => {
 
   test('the end of a warning that a sink cannot tell is no news of its dead letters', async () => {
     const clock = createTestClock()
-    const inbox = createMemoryInbox({ clock })
+    const inbox = await createMemoryInbox({ clock })
     const diedAt = clock.now()
     const letter = (type: string, at: number) => ({ type, diedAt: at }) as DeadLetter
     const withDead: Inbox = {
@@ -495,7 +496,7 @@ describe('the watch over the health', () => {
         nextCursor: null,
       }),
     }
-    await using to = stage({ clock, inbox: withDead })
+    await using to = await stage({ clock, inbox: withDead })
     await clock.advance(look)
     expect(to.watch.warnings()).toMatchObject([{ code: 'dead_letters', level: 'warning' }])
     await clock.advance(24 * hour)
@@ -504,7 +505,7 @@ describe('the watch over the health', () => {
 
   test('looks one at a time, however long a look takes, and ends with the one that is under way', async () => {
     const clock = createTestClock()
-    const inbox = createMemoryInbox({ clock })
+    const inbox = await createMemoryInbox({ clock })
     let looking = 0
     let most = 0
     let looks = 0
@@ -518,7 +519,7 @@ describe('the watch over the health', () => {
         return inbox.stats()
       },
     }
-    const to = stage({ clock, inbox: slow })
+    const to = await stage({ clock, inbox: slow })
     await clock.advance(2 * minute)
     expect(most).toBe(1)
     expect(looks).toBeGreaterThan(2)

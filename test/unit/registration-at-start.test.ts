@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
 import { createLogger } from '../../src/log.ts'
 import { createReceiverRegistration } from '../../src/registration/at-start.ts'
@@ -17,9 +17,9 @@ interface Line {
 }
 
 /** `answers`: what the client does with one call after the other; after them it succeeds. */
-function setUp(answers: (() => unknown)[] = []) {
+async function setUp(answers: (() => unknown)[] = []) {
   const clock = createTestClock()
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   let text = ''
   const lines = () =>
     text
@@ -60,7 +60,7 @@ function failure(fields: object): () => never {
 }
 
 test('a receiver that starts is registered, the next time it says that it is already', async () => {
-  const { clock, start, lines, text, calls } = setUp()
+  const { clock, start, lines, text, calls } = await setUp()
   start()
   await clock.advance(0)
   start()
@@ -75,7 +75,7 @@ test('a receiver that starts is registered, the next time it says that it is alr
 
 test('as long as the service cannot be reached it is tried again, ever later', async () => {
   const refused = failure({ cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })
-  const { clock, start, lines, calls } = setUp([refused, refused, refused])
+  const { clock, start, lines, calls } = await setUp([refused, refused, refused])
   start()
   await clock.advance(0)
   expect(lines()).toMatchObject([{ level: 'error', msg: 'not registered with the service', isTriedAgain: true }])
@@ -95,7 +95,7 @@ test('as long as the service cannot be reached it is tried again, ever later', a
 })
 
 test('R107 after a 429 it is tried again when the service says', async () => {
-  const { clock, start, calls } = setUp([failure({ status: 429, retryAfterMs: 33_000 })])
+  const { clock, start, calls } = await setUp([failure({ status: 429, retryAfterMs: 33_000 })])
   start()
   await clock.advance(32_999)
   expect(calls()).toBe(1)
@@ -104,7 +104,9 @@ test('R107 after a 429 it is tried again when the service says', async () => {
 })
 
 test('R107 a 429 that asks to wait for nothing is not asked again and again', async () => {
-  const { clock, start, calls } = setUp(Array.from({ length: 1_000 }, () => failure({ status: 429, retryAfterMs: 0 })))
+  const { clock, start, calls } = await setUp(
+    Array.from({ length: 1_000 }, () => failure({ status: 429, retryAfterMs: 0 })),
+  )
   start()
   await clock.advance(4_999)
   expect(calls()).toBe(1)
@@ -118,7 +120,7 @@ test.each([
   ['refused', 'error', 'not registered with the service', { status: 403 }],
   ['unclear', 'warn', 'it is not known whether this receiver is registered with the service', { status: 500 }],
 ])('what is %s is left to people, who are told what to do', async (_, level, msg, fields) => {
-  const { clock, start, lines, calls } = setUp([failure(fields)])
+  const { clock, start, lines, calls } = await setUp([failure(fields)])
   start()
   await clock.advance(24 * 3_600_000)
   expect(lines()).toMatchObject([{ level, msg, ...fields, requestId: 'req_7', todo: expect.any(String) }])
@@ -126,7 +128,7 @@ test.each([
 })
 
 test('a registration that another process began is looked at again, and after a minute said to be unclear', async () => {
-  const { clock, inbox, start, lines, calls } = setUp()
+  const { clock, inbox, start, lines, calls } = await setUp()
   await inbox.beginSubscription({ digest: 'd', ...wanted, at: clock.now() }, null)
   start()
   await clock.advance(30_000)
@@ -137,7 +139,7 @@ test('a registration that another process began is looked at again, and after a 
 })
 
 test('a secret that the service made is not in the log, but that it did', async () => {
-  const { clock, start, lines, text } = setUp([() => ({ data: { secret: 'whsec_of_the_service' } })])
+  const { clock, start, lines, text } = await setUp([() => ({ data: { secret: 'whsec_of_the_service' } })])
   start()
   await clock.advance(0)
   expect(lines()).toMatchObject([{}, { level: 'error', msg: expect.stringContaining('made a secret of its own') }])
@@ -145,7 +147,7 @@ test('a secret that the service made is not in the log, but that it did', async 
 })
 
 test('a label that no secret has any more is said, and nothing is sent', async () => {
-  const { clock, start, lines, calls } = setUp()
+  const { clock, start, lines, calls } = await setUp()
   start({ secret: () => undefined })
   await clock.advance(0)
   expect(lines()).toMatchObject([{ level: 'error', msg: expect.stringContaining('no secret of this label') }])
@@ -153,7 +155,7 @@ test('a label that no secret has any more is said, and nothing is sent', async (
 })
 
 test('an inbox that cannot be written is tried again, and nothing is sent meanwhile', async () => {
-  const { clock, inbox, start, lines, calls } = setUp()
+  const { clock, inbox, start, lines, calls } = await setUp()
   let isFull = true
   const full: SubscriptionPort = {
     ...inbox,
@@ -169,7 +171,7 @@ test('an inbox that cannot be written is tried again, and nothing is sent meanwh
 })
 
 test('a stop waits for the answer of a call that is under way, at most so long; then nothing is tried again', async () => {
-  const { clock, inbox, start } = setUp()
+  const { clock, inbox, start } = await setUp()
   const called = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<{ body: unknown }>()
   const client: WebhookClient = {
@@ -191,7 +193,7 @@ test('a stop waits for the answer of a call that is under way, at most so long; 
 })
 
 test('a stop does not wait longer than it is told', async () => {
-  const { clock, inbox, start } = setUp()
+  const { clock, inbox, start } = await setUp()
   const called = Promise.withResolvers<void>()
   const client: WebhookClient = {
     createWebhook() {
@@ -208,7 +210,7 @@ test('a stop does not wait longer than it is told', async () => {
 })
 
 test('after a stop nothing is tried again', async () => {
-  const { clock, start, calls } = setUp([failure({ status: 429, retryAfterMs: 5_000 })])
+  const { clock, start, calls } = await setUp([failure({ status: 429, retryAfterMs: 5_000 })])
   const registration = start()
   await clock.advance(0)
   expect(clock.nextTimerAt()).not.toBeNull()

@@ -3,7 +3,7 @@ import { createEventAccess } from '../../src/admin/views.ts'
 import { routes } from '../../src/admin/routes.ts'
 import { judgeRegistration } from '../../src/cli/doctor-registration.ts'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { digestOf } from '../../src/registration/wanted.ts'
 
 const url = 'https://example.com/hook?token=in-the-query'
@@ -15,14 +15,14 @@ const readEvent = () => {
   throw new Error('no event is read here')
 }
 
-function setUp() {
+async function setUp() {
   const clock = createTestClock()
-  const access = createEventAccess({ inbox: createMemoryInbox({ clock }), readEvent, now: () => clock.now() })
+  const access = createEventAccess({ inbox: await createMemoryInbox({ clock }), readEvent, now: () => clock.now() })
   return { clock, access }
 }
 
 test('what the admin API logs of a registration is which, how it stands, and where to without the query', async () => {
-  const { access } = setUp()
+  const { access } = await setUp()
   const post = async (path: string, given: unknown) => {
     const route = routes.find((one) => one.method === 'post' && one.path === path)!
     return route.toLog!(await route.answer(access, { id: '1', query: {}, body: given, by: 'operator (token) ::1' }))
@@ -33,7 +33,7 @@ test('what the admin API logs of a registration is which, how it stands, and whe
 })
 
 test('doctor says how the registration stands: nothing where there is none and none is wanted', async () => {
-  const { access, clock } = setUp()
+  const { access, clock } = await setUp()
   const judge = async (setting: typeof subscribe | null) => {
     const { subscription } = await access.showSubscription()
     return judgeRegistration(subscription, setting, clock.now()).map(({ result, found }) => `${result} ${found}`)

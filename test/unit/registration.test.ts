@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
 import { describeRegistration } from '../../src/registration/describe.ts'
 import { confirmRegistered, register, type Registration, type WebhookClient } from '../../src/registration/register.ts'
@@ -14,9 +14,9 @@ const minuteMs = 60_000
 type Call = Parameters<WebhookClient['createWebhook']>[0]
 
 /** An inbox, and a client that answers as it is told; without being told it succeeds. */
-function setUp() {
+async function setUp() {
   const clock = createTestClock()
-  const inbox = createMemoryInbox({ clock })
+  const inbox = await createMemoryInbox({ clock })
   const calls: Call[] = []
   const answers: (() => unknown)[] = []
   const client: WebhookClient = {
@@ -60,7 +60,7 @@ const textOf = (result: Registration) => {
 }
 
 test('R60 R61 R77 the receiver is registered once with url, events and secret; the same again sends nothing', async () => {
-  const { calls, attempt, inbox, clock } = setUp()
+  const { calls, attempt, inbox, clock } = await setUp()
   const result = await attempt()
   expect(result).toMatchObject({ kind: 'registered', webhookId: 'wh_1', madeSecret: null })
   expect(calls).toEqual([{ url: wanted.url, events: wanted.events, secret }])
@@ -89,7 +89,7 @@ test('the digest tells url, events and label apart, not the order of events', ()
 })
 
 test('R62 what is wanted now differs: nothing is sent, it says what was registered, what is wanted, and what to do', async () => {
-  const { calls, attempt, clock } = setUp()
+  const { calls, attempt, clock } = await setUp()
   await attempt({ wanted: other })
   await clock.advance(90 * minuteMs)
   const result = await attempt()
@@ -103,7 +103,7 @@ test('R62 what is wanted now differs: nothing is sent, it says what was register
 })
 
 test('with force what is wanted now is registered, also if it is the same; a dry run only says it', async () => {
-  const { calls, attempt, inbox } = setUp()
+  const { calls, attempt, inbox } = await setUp()
   expect(await attempt({ dryRun: true })).toEqual({ kind: 'planned', replaces: null })
   expect([await inbox.subscription(), calls.length]).toEqual([null, 0])
   await attempt({ wanted: other })
@@ -125,7 +125,7 @@ test.each([
 ])(
   'after %s it is certain that nothing was registered, and the same can be tried again',
   async (_, fields, canRetry) => {
-    const { calls, answers, attempt, inbox } = setUp()
+    const { calls, answers, attempt, inbox } = await setUp()
     answers.push(failure(fields))
     const result = await attempt()
     expect(result).toMatchObject({ kind: 'refused', verdict: { canRetry, requestId: 'req_7' } })
@@ -145,7 +145,7 @@ test.each([
 ])(
   'after %s nobody knows: it is never sent again by itself, and force may send it after a minute',
   async (_, fields) => {
-    const { calls, answers, attempt, inbox, clock } = setUp()
+    const { calls, answers, attempt, inbox, clock } = await setUp()
     answers.push(failure(fields))
     const result = await attempt()
     expect(kindOf(result)).toBe('unclear')
@@ -167,7 +167,7 @@ test.each([
 )
 
 test('what was begun is confirmed by somebody who has looked', async () => {
-  const { clock, calls, answers, attempt, inbox } = setUp()
+  const { clock, calls, answers, attempt, inbox } = await setUp()
   const confirm = () => confirmRegistered(inbox, () => clock.now())
   expect(await confirm()).toBeNull()
   answers.push(failure({ status: 500 }))
@@ -179,7 +179,7 @@ test('what was begun is confirmed by somebody who has looked', async () => {
 })
 
 test('what is still under way is not confirmed: it may be refused yet', async () => {
-  const { clock, inbox, calls, attempt } = setUp()
+  const { clock, inbox, calls, attempt } = await setUp()
   const answer = Promise.withResolvers<never>()
   const called = Promise.withResolvers<void>()
   const slow: WebhookClient = {
@@ -204,14 +204,14 @@ test.each([
   [null, null],
   [undefined, null],
 ])('R8 a 2xx with success true is a registration, whatever its data: %j', async (data, madeSecret) => {
-  const { answers, attempt, inbox } = setUp()
+  const { answers, attempt, inbox } = await setUp()
   answers.push(failure({ status: 201, ownCode: 'answer_invalid', body: { success: true, data } }))
   expect(await attempt()).toMatchObject({ kind: 'registered', madeSecret })
   expect(await inbox.subscription()).toMatchObject({ state: 'registered', answer: expect.stringContaining('true') })
 })
 
 test.each([false, true])('R62 of ten at the same time one registers (force: %s)', async (force) => {
-  const { calls, attempt } = setUp()
+  const { calls, attempt } = await setUp()
   if (force) await attempt({ wanted: other })
   const before = calls.length
   const results = await Promise.all(Array.from({ length: 10 }, () => attempt({ force })))
@@ -227,7 +227,7 @@ test.each([
 ])(
   'when another comes first and is answered %i (force: %s), its end is heeded',
   async (status, force, first, then, posts) => {
-    const { calls, answers, attempt, inbox } = setUp()
+    const { calls, answers, attempt, inbox } = await setUp()
     if (status === 400) answers.push(failure({ status }))
     // Between the look and the begin of one, the other comes and goes.
     let isFirst = true
@@ -247,7 +247,7 @@ test.each([
 )
 
 test('an answer is kept without anything secret; a secret that the service made is handed over once', async () => {
-  const { answers, attempt, inbox } = setUp()
+  const { answers, attempt, inbox } = await setUp()
   const data = {
     webhook_id: 'wh_2',
     secret: 'whsec_of_the_service',
@@ -267,7 +267,7 @@ test('an answer is kept without anything secret; a secret that the service made 
 })
 
 test('our own secret in the answer is no secret of the service; an answer without a body is registered too', async () => {
-  const { answers, attempt, inbox } = setUp()
+  const { answers, attempt, inbox } = await setUp()
   answers.push(() => ({ data: { id: 'x', secret } }))
   expect(await attempt()).toMatchObject({ kind: 'registered', webhookId: 'x', madeSecret: null })
   answers.push(() => undefined)
@@ -276,7 +276,7 @@ test('our own secret in the answer is no secret of the service; an answer withou
 })
 
 test('registered, but the inbox fails: it says so, and that it is to be confirmed', async () => {
-  const { attempt, inbox } = setUp()
+  const { attempt, inbox } = await setUp()
   const failing: SubscriptionPort = { ...inbox, endSubscription: () => Promise.reject(new Error('no space')) }
   const result = await attempt({ inbox: failing })
   expect(kindOf(result)).toBe('unnoted')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
 import { StateCache } from '../../src/dispatch/state-cache.ts'
 import { TerminalError } from '../../src/errors.ts'
-import { createMemoryInbox } from '../../src/inbox/memory.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { versionOf, type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
 import { aContext } from '../support/run-context.ts'
@@ -240,7 +240,7 @@ test('however runs of several threads are interleaved, and whatever is not store
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
       const clock = createTestClock()
-      const inbox = createMemoryInbox({ clock })
+      const inbox = await createMemoryInbox({ clock })
       await inbox.register([{ ...ordered, order: 'none' }])
       await inbox.accept(Array.from({ length: 12 }, (_, n) => anEvent(`e${n}`)))
       const caches = [0, 1].map(() => new StateCache((query) => inbox.readState('ordered', query)))

@@ -1,30 +1,18 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../errors.ts'
 import { siblingModule } from '../../sibling-module.ts'
-import type {
-  AcceptPort,
-  AcceptResult,
-  ConflictDetail,
-  CrashedRun,
-  HandlerRoute,
-  Inbox,
-  ReplayRecord,
-  Subscription,
-  ViewPort,
-} from '../port.ts'
+import type { AcceptResult, CrashedRun, Inbox } from '../port.ts'
 import { callWork } from '../remote-work.ts'
-import { Caller, fromWireError, type Packed } from '../rpc.ts'
+import { Caller, fromWireError, plain, remote, type Packed, type Remote } from '../rpc.ts'
 import { packArrivals, unpackResults } from '../wire.ts'
-import { checkReplayFilter } from '../replay-filter.ts'
-import { patternsOf } from '../routes.ts'
-import type { Acts } from './acts.ts'
+import { actionNames, composeInbox, viewNames } from './compose.ts'
 import type { Synchronous } from './connection.ts'
-import { countAll, type ReplayCount } from './count-replay.ts'
-import { collectDeadIds, type DeadIds } from './dead-views.ts'
 import { startIndexer, type RemoteIndexer } from './index/remote-indexer.ts'
 import { indexOff } from '../index-status.ts'
 import type { Evidence } from './open.ts'
-import { sumQuarantine, type GroupsPart } from './quarantine-views.ts'
+import type { ReaderUpkeep } from './reader-thread.ts'
+import type { SqliteViews } from './views.ts'
+import type { WriteSide } from './write-side.ts'
 import type { WriterThreadData } from './writer-thread.ts'
 import type { WriterHealth } from './writer.ts'
 
@@ -55,7 +43,7 @@ export interface SqliteInbox extends Inbox {
 /** A thread's young generation would grow to several times this, for no speed. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
-const plain = (value: unknown): Packed => ({ value, transfer: [] })
+const upkeepNames = ['tables', 'quickCheck', 'close'] as const satisfies readonly (keyof ReaderUpkeep)[]
 
 /**
  * The SQLite inbox: a writer thread with the only writing connection, a reader thread for the admin side. Throws
@@ -113,110 +101,48 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
-    if (failure === undefined) await writer.call('close', plain(undefined)).catch(() => {})
+    if (failure === undefined) await writer.call('close', plain([])).catch(() => {})
     writer.end(closed)
     await Promise.all([writerThread.terminate(), reader?.close(closed), indexer?.close()])
   }
 
   /** A reader that died is replaced by the next call. */
-  function read<T>(op: string, args?: unknown): Promise<T> {
+  function read(op: string, args: Packed): Promise<unknown> {
     if (reader?.isDead && closing === undefined) reader = undefined
     reader ??= startReader(file, 'reader', onIndexDamage)
-    return reader.caller.call<T>(op, plain(args))
+    return reader.caller.call(op, args)
   }
-
-  const view =
-    <M extends keyof ViewPort>(op: M) =>
-    (args?: unknown) =>
-      read<Awaited<ReturnType<ViewPort[M]>>>(op, args)
-
-  const act =
-    <M extends keyof Acts>(op: M) =>
-    (...args: Parameters<Acts[M]>) =>
-      writer.call<Awaited<ReturnType<Acts[M]>>>(op, plain(args)) as ReturnType<Acts[M]>
 
   async function quickCheck(): Promise<string> {
     const checker = startReader(file, 'checker')
     try {
-      for (const table of await checker.caller.call<string[]>('tables', plain(undefined))) {
+      for (const table of await checker.upkeep.tables()) {
         if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
-        const result = await checker.caller.call<string>('quickCheck', plain(table))
+        const result = await checker.upkeep.quickCheck(table)
         if (result !== 'ok') return result
       }
-      await writer.call('foundWell', plain(undefined))
+      await writer.call('foundWell', plain([]))
       return 'ok'
     } finally {
       await checker.close(new InboxError('shutting_down', 'the check has ended'))
     }
   }
 
-  const accept: AcceptPort['accept'] = async (batch) =>
-    unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch)))
-
-  const work = callWork(writer)
-  let routes: readonly HandlerRoute[] | undefined
+  const side: WriteSide = {
+    ...remote<WriteSide, (typeof actionNames)[number]>((op, args) => writer.call(op, args), actionNames),
+    ...callWork(writer),
+    accept: async (batch) => unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch))),
+  }
 
   return {
+    ...composeInbox(side, remote<SqliteViews, (typeof viewNames)[number]>(read, viewNames)),
     evidence,
     deadAtStart,
-    accept,
-    ...work,
-    async register(given) {
-      const concurrencies = await work.register(given)
-      routes = given
-      return concurrencies
-    },
-    setPaused: act('setPaused'),
-    setConcurrency: act('setConcurrency'),
-    requeueDead: act('requeueDead'),
-    dropDead: act('dropDead'),
-    dropOpenRuns: act('dropOpenRuns'),
-    retryQuarantined: act('retryQuarantined'),
-    dropQuarantined: act('dropQuarantined'),
-    prune: act('prune'),
-    acknowledgeGaps: act('acknowledgeGaps'),
-    beginSubscription: act('beginSubscription'),
-    endSubscription: act('endSubscription'),
-    note: act('note'),
-    subscription: () => read<Subscription | null>('subscription'),
-    deadLetter: view('deadLetter'),
-    deadGroups: view('deadGroups'),
-    deadRunIds: (filter) => collectDeadIds(filter, (part) => read<DeadIds>('deadRunIds', part)),
-    conflicts: view('conflicts'),
-    conflict: (eventId, digest) => read<ConflictDetail | null>('conflict', [eventId, digest]),
-    quarantineGroups: () => sumQuarantine((after) => read<GroupsPart>('quarantineGroups', after)),
-    gaps: view('gaps'),
-    audit: view('audit'),
-    async startReplay(replay, by) {
-      checkReplayFilter(replay.filter)
-      patternsOf(replay.filter.handler, routes)
-      return read<ReplayRecord>('replayStarted', await writer.call<number>('startReplay', plain([replay, by])))
-    },
-    startServing: () => writer.call<void>('startServing', plain(undefined)),
-    cancelReplay: (id, by) => writer.call<boolean>('cancelReplay', plain([id, by])),
-    countReplay: async (filter) =>
-      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) =>
-        read<ReplayCount>('countReplay', part),
-      ),
-    unknownIds: view('unknownIds'),
-    replays: view('replays'),
-    replay: view('replay'),
-    events: view('events'),
     indexStatus: async () => indexer?.status() ?? indexOff('it is switched off'),
-    activity: view('activity'),
-    cadences: view('cadences'),
-    drift: view('drift'),
-    secretUses: view('secretUses'),
-    knownWallets: view('knownWallets'),
     async rebuildIndex(by) {
-      await writer.call('note', plain(['index.rebuild', {}, by]))
+      await side.note('index.rebuild', {}, by)
       await indexer?.rebuild(null)
     },
-    event: view('event'),
-    deadLetters: view('deadLetters'),
-    quarantine: view('quarantine'),
-    quarantined: view('quarantined'),
-    stats: view('stats'),
     quickCheck,
     async workPort() {
       const { port1, port2 } = new MessageChannel()
@@ -231,6 +157,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
 interface Reader {
   readonly caller: Caller
+  readonly upkeep: Remote<ReaderUpkeep>
   readonly isDead: boolean
   close(reason: Error): Promise<void>
 }
@@ -256,13 +183,15 @@ function startReader(
   })
   thread.on('error', (error) => die(messageOf(error)))
   thread.on('exit', (code) => die(`it ended with code ${code}`))
+  const upkeep = remote<ReaderUpkeep, (typeof upkeepNames)[number]>((op, args) => caller.call(op, args), upkeepNames)
   return {
     caller,
+    upkeep,
     get isDead() {
       return isDead
     },
     async close(reason) {
-      await caller.call('close', plain(undefined)).catch(() => {})
+      await upkeep.close().catch(() => {})
       caller.end(reason)
       await thread.terminate()
     },

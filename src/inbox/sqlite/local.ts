@@ -1,21 +1,25 @@
 import type { Clock } from '../../clock.ts'
-import type { InboxError } from '../../errors.ts'
-import type { HandlerRoute, Inbox } from '../port.ts'
-import { checkReplayFilter } from '../replay-filter.ts'
-import { patternsOf } from '../routes.ts'
-import { countAll } from './count-replay.ts'
-import { collectDeadIds } from './dead-views.ts'
+import { InboxError } from '../../errors.ts'
+import type { Inbox } from '../port.ts'
 import { Jobs } from '../jobs.ts'
+import type { Remote } from '../rpc.ts'
+import { composeInbox, viewNames } from './compose.ts'
 import { createLocalIndex } from './index/local-index.ts'
-import type { OpenStore } from './open.ts'
-import { sumQuarantine } from './quarantine-views.ts'
-import { createViews } from './views.ts'
+import { openMemoryStore, type OpenStore } from './open.ts'
+import { createViews, type SqliteViews } from './views.ts'
 import { createWriteSide, jobsOf } from './write-side.ts'
 import { Writer, type WriterHealth } from './writer.ts'
 
 export interface LocalOptions {
   readonly clock: Clock
   readonly onHealth?: (health: WriterHealth) => void
+  /** Longest sleep before the clock is read again, in case it was set back. Default 5,000; Infinity for a clock that never is. */
+  readonly clockCheckMs?: number
+}
+
+/** An inbox in memory, for tests and simulations: SQLite on `:memory:` in the caller's thread. Its events end with the process. */
+export async function createMemoryInbox(options: LocalOptions): Promise<Inbox> {
+  return createLocalSqliteInbox(await openMemoryStore(options), options)
 }
 
 /** A SQLite inbox without threads: the same store and writer on the caller's event loop, for simulations and tests. */
@@ -27,13 +31,12 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     onCommit: () => open.committed(),
     onFailure: (error: InboxError) => failureListeners.forEach((listener) => listener(error)),
     ...(options.onHealth && { onHealth: options.onHealth }),
+    ...(options.clockCheckMs !== undefined && { clockCheckMs: options.clockCheckMs }),
   })
   const index = createLocalIndex(open.db, options.clock)
-  const views = createViews(open.db, options.clock, index.handle)
   const jobs = new Jobs(jobsOf(writer, open.store), options.clock)
   const side = createWriteSide(writer, jobs)
   let closed: Promise<void> | undefined
-  let routes: readonly HandlerRoute[] | undefined
 
   async function closeAll(): Promise<void> {
     jobs.stop()
@@ -45,49 +48,30 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
 
   jobs.poke()
   return {
-    ...side,
-    async register(given) {
-      const concurrencies = await side.register(given)
-      routes = given
-      return concurrencies
-    },
-    async startReplay(replay, by) {
-      checkReplayFilter(replay.filter)
-      patternsOf(replay.filter.handler, routes)
-      return views.replayStarted(await side.startReplay(replay, by))
-    },
-    countReplay: async (filter) =>
-      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, async (part) => views.countReplay(part)),
-    unknownIds: async (ids) => views.unknownIds(ids),
-    deadLetter: async (runId) => views.deadLetter(runId),
-    deadGroups: async (filter) => views.deadGroups(filter),
-    deadRunIds: (filter) => collectDeadIds(filter, async (part) => views.deadRunIds(part)),
-    conflicts: async (query) => views.conflicts(query),
-    conflict: async (eventId, digest) => views.conflict(eventId, digest),
-    quarantineGroups: () => sumQuarantine(async (after) => views.quarantineGroups(after)),
-    gaps: async () => views.gaps(),
-    subscription: async () => views.subscription(),
-    audit: async (query) => views.audit(query),
-    replays: async (query) => views.replays(query),
-    replay: async (id) => views.replay(id),
-    events: async (query) => views.events(query),
+    ...composeInbox(
+      side,
+      localViews(createViews(open.db, options.clock, index.handle), () => closed !== undefined),
+    ),
     indexStatus: async () => index.status(),
-    activity: async (query) => views.activity(query),
-    cadences: async () => views.cadences(),
-    drift: async () => views.drift(),
-    secretUses: async () => views.secretUses(),
-    knownWallets: async () => views.knownWallets(),
     async rebuildIndex(by) {
       await side.note('index.rebuild', {}, by)
       index.rebuild()
     },
-    event: async (id) => views.event(id),
-    deadLetters: async (query) => views.deadLetters(query),
-    quarantine: async (query) => views.quarantine(query),
-    quarantined: async (id) => views.quarantined(id),
-    stats: async () => views.stats(),
     health: () => writer.health,
     onFailure: (listener) => void failureListeners.push(listener),
     close: () => (closed ??= closeAll()),
   }
+}
+
+/** Views of this thread, answered as those of another thread are: later, and not once the inbox is closed. */
+function localViews(views: SqliteViews, isClosed: () => boolean): Remote<SqliteViews> {
+  const methods = viewNames.map((name) => {
+    const view = views[name] as (...args: unknown[]) => unknown
+    const answer = async (...args: unknown[]) => {
+      if (isClosed()) throw new InboxError('shutting_down', 'the inbox is closed')
+      return view(...args)
+    }
+    return [name, answer]
+  })
+  return Object.fromEntries(methods) as Remote<SqliteViews>
 }

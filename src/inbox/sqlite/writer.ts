@@ -27,6 +27,8 @@ export interface WriterOptions {
    * not at all.
    */
   readonly lingerMs?: number
+  /** Longest sleep until a due run before the clock is read again, because it can be set. Default 5,000. */
+  readonly clockCheckMs?: number
   /** Called when health changes. */
   readonly onHealth?: (health: WriterHealth) => void
   /** Called once: nothing can be committed any more. */
@@ -41,7 +43,6 @@ const busyRetryMs = 20
 /** Nobody waits for an answer that long; what is refused then is sent again. */
 const busyLimitMs = 5_000
 const probeMs = 1_000
-const clockLookMs = 5_000
 
 /**
  * Group commit. All work that gathered while the last commit ran goes into the next transaction: one fsync for all of it.
@@ -293,10 +294,9 @@ export class Writer {
     if (dueAt !== null) this.#awaitDue(dueAt)
   }
 
-  /** Looks at the clock now and then, because it can be set. */
   #awaitDue(dueAt: number): void {
-    const { store, clock } = this.#options
-    this.#dueTimer = clock.after(Math.min(dueAt - clock.now(), clockLookMs), () => {
+    const { store, clock, clockCheckMs = 5_000 } = this.#options
+    this.#dueTimer = clock.after(Math.min(dueAt - clock.now(), clockCheckMs), () => {
       if (clock.now() < dueAt && !store.clockWasSetBack()) return this.#awaitDue(dueAt)
       this.#dueAt = null
       this.#newClaims = true

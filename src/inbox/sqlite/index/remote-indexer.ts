@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../../errors.ts'
 import { siblingModule } from '../../../sibling-module.ts'
 import type { IndexStatus } from '../../index-port.ts'
-import { Caller, type Packed } from '../../rpc.ts'
+import { Caller, plain } from '../../rpc.ts'
 import { indexFileOf } from './file.ts'
 import type { IndexerThreadData } from './indexer-thread.ts'
 import { indexOff } from '../../index-status.ts'
@@ -17,7 +17,6 @@ export interface RemoteIndexer {
 
 /** A look at a whole large file can take longer; then it is ended in the middle, which harms nothing. */
 const closeWithinMs = 2_000
-const plain = (value: unknown): Packed => ({ value, transfer: [] })
 
 /** Starts the thread. That it dies is a warning, and the index is off; it is started again by `rebuild`. */
 export function startIndexer(file: string, onWarning: (text: string) => void): RemoteIndexer {

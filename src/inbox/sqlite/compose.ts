@@ -1,0 +1,83 @@
+import type { HandlerRoute, Inbox } from '../port.ts'
+import { checkReplayFilter } from '../replay-filter.ts'
+import { patternsOf } from '../routes.ts'
+import type { Remote } from '../rpc.ts'
+import { countAll } from './count-replay.ts'
+import { collectDeadIds } from './dead-views.ts'
+import { sumQuarantine } from './quarantine-views.ts'
+import type { SqliteViews } from './views.ts'
+import type { WriteSide } from './write-side.ts'
+
+/** The whole port but for what depends on where the store lives. */
+type Composed = Omit<Inbox, 'health' | 'onFailure' | 'close' | 'indexStatus' | 'rebuildIndex'>
+
+/** The views by name, for calls from other threads. */
+export const viewNames = [
+  'events',
+  'event',
+  'unknownIds',
+  'activity',
+  'cadences',
+  'drift',
+  'secretUses',
+  'knownWallets',
+  'deadLetters',
+  'deadLetter',
+  'deadGroups',
+  'deadRunIds',
+  'conflicts',
+  'conflict',
+  'quarantine',
+  'quarantined',
+  'quarantineGroups',
+  'gaps',
+  'audit',
+  'subscription',
+  'replays',
+  'replay',
+  'replayStarted',
+  'countReplay',
+  'stats',
+] as const satisfies readonly (keyof SqliteViews)[]
+
+/** The methods that another thread calls with their arguments copied; the rest goes over the wire packed. */
+export const actionNames = [
+  'setPaused',
+  'setConcurrency',
+  'requeueDead',
+  'dropDead',
+  'dropOpenRuns',
+  'retryQuarantined',
+  'dropQuarantined',
+  'prune',
+  'acknowledgeGaps',
+  'beginSubscription',
+  'endSubscription',
+  'note',
+  'startReplay',
+  'cancelReplay',
+  'startServing',
+] as const satisfies readonly (keyof WriteSide)[]
+
+/** Joins the write side and the views of a store, in this thread or in others. Long views are asked in parts. */
+export function composeInbox(side: WriteSide, views: Remote<SqliteViews>): Composed {
+  let routes: readonly HandlerRoute[] | undefined
+  return {
+    ...views,
+    ...side,
+    async register(given) {
+      const concurrencies = await side.register(given)
+      routes = given
+      return concurrencies
+    },
+    async startReplay(replay, by) {
+      checkReplayFilter(replay.filter)
+      patternsOf(replay.filter.handler, routes)
+      return views.replayStarted(await side.startReplay(replay, by))
+    },
+    countReplay: async (filter) =>
+      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) => views.countReplay(part)),
+    deadRunIds: (filter) => collectDeadIds(filter, (part) => views.deadRunIds(part)),
+    quarantineGroups: () => sumQuarantine((after) => views.quarantineGroups(after)),
+  }
+}
