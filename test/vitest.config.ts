@@ -36,6 +36,7 @@ export default defineConfig({
         test: {
           name: 'together',
           maxWorkers,
+          globalSetup: at('test/shared-postgres.ts'),
           include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },

@@ -1,21 +1,18 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import createSql from '../../handlers/sinks/sql.ts'
 import { sqlOptions } from '../../src/config/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
 import { sampleData } from '../../src/testing/sample-data.ts'
-import { ask, startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { ask, createSharedDatabase } from '../support/postgres.ts'
 import { anItem, underTest } from '../support/sink-items.ts'
 
-let postgres: TestPostgres
 let database: string
 let schemas = 0
 
 beforeAll(async () => {
-  postgres = await startPostgres()
-  database = await postgres.createDatabase('sinks')
+  database = await createSharedDatabase()
 }, 60_000)
-afterAll(() => postgres[Symbol.asyncDispose]())
 
 /** The URL of a place where no tables are: a schema of its own, which is quicker to make than a database. */
 async function anEmptyPlace(): Promise<string> {
@@ -223,11 +220,12 @@ describe('the sink `sql` on Postgres', () => {
   })
 
   test('a database that is not there is an error without the password, and is used once it is there', async () => {
-    await using sink = aSqlSink(database.replace(/sinks$/, 'later'))
+    const later = `${new URL(database).pathname.slice(1)}_later`
+    await using sink = aSqlSink(`${database}_later`)
     const error = await sink.send([trade('evt_1', '1')]).catch((thrown: unknown) => thrown)
     expect(String(error)).toContain('does not exist')
     expect(JSON.stringify(error)).not.toContain('of-the-test')
-    await postgres.createDatabase('later')
+    await ask(database, `CREATE DATABASE ${later}`)
     await sink.send([trade('evt_1', '1')])
   })
 

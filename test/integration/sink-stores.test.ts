@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
-import { ask, startPostgres } from '../support/postgres.ts'
+import { ask, createSharedDatabase } from '../support/postgres.ts'
 import { eventBytes } from '../support/signed.ts'
 import { startSmtp } from '../support/smtp.ts'
 import { until } from '../support/until.ts'
@@ -17,8 +17,7 @@ async function deliver(app: TestApp, raw: Buffer): Promise<void> {
 
 test('file, exec, sql and email by configuration: each gets every event once, and what handlers enqueue', async () => {
   await using smtp = await startSmtp()
-  await using postgres = await startPostgres()
-  const warehouse = await postgres.createDatabase('warehouse')
+  const warehouse = await createSharedDatabase()
   const sinks = {
     archive: { kind: 'file', path: 'archive/events.ndjson', types: '*' },
     script: { kind: 'exec', command: ['sh', '-c', 'cat >> ran; echo >> ran'], types: '*', concurrency: 1 },

@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { openSchema } from '../../src/inbox/postgres/migrate.ts'
 import { closeGate, type Gate } from './postgres-gate.ts'
-import { startPostgres } from './postgres.ts'
+import { sharedPostgresUrl } from './postgres.ts'
 
 interface Options {
   readonly clock: Clock
@@ -30,23 +30,20 @@ interface Opened {
 }
 
 /**
- * Inboxes in one PostgreSQL server: of its own, or the one of this URL, by default that in INBOX_TEST_POSTGRES (as a superuser). Databases are copies of one
- * with the schema; what tests have closed is emptied and used again.
+ * Inboxes on the shared PostgreSQL server, or on that of a superuser's URL. Databases are copies of one with the schema. Closed
+ * ones are emptied and used again; all are dropped at the end.
  */
-export async function startPostgresInboxes(shared = process.env['INBOX_TEST_POSTGRES']): Promise<PostgresInboxes> {
+export async function startPostgresInboxes(serverUrl?: string): Promise<PostgresInboxes> {
   await using stack = new AsyncDisposableStack()
-  const own = shared === undefined ? stack.use(await startPostgres()) : undefined
   const prefix = `t${randomBytes(4).toString('hex')}`
-  const rootUrl = shared ?? (await own!.createDatabase(`${prefix}_root`))
+  const rootUrl = serverUrl ?? (await sharedPostgresUrl())
   const root = new Client({ connectionString: rootUrl })
   await root.connect()
   const made: string[] = []
   const users: string[] = []
   stack.defer(async () => {
-    if (shared !== undefined) {
-      for (const name of made) await root.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-      for (const user of users) await root.query(`DROP ROLE IF EXISTS ${user}`)
-    }
+    for (const name of made) await root.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    for (const user of users) await root.query(`DROP ROLE IF EXISTS ${user}`)
     await root.end()
   })
 

