@@ -32,12 +32,23 @@ export default defineConfig({
     hookTimeout: 30_000,
     projects: [
       {
+        // Pure enough to share a process: what a file changes, it puts back.
+        extends: true,
+        test: {
+          name: 'unit',
+          maxWorkers,
+          isolate: false,
+          include: ['test/unit/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
         extends: true,
         test: {
           name: 'together',
           maxWorkers,
           globalSetup: at('test/shared-postgres.ts'),
-          include: ['test/{unit,conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
+          include: ['test/{conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },
