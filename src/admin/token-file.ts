@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, link, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { adminTokenPattern } from '../admin-token.ts'
 import type { Config } from '../config.ts'
 import { InboxError } from '../errors.ts'
+import { makeFolder } from '../files.ts'
 import { isLoopback } from '../loopback.ts'
 import { readSecretFile } from '../secret-file.ts'
 import { withoutLineBreak } from '../signature/keys.ts'
@@ -39,7 +40,7 @@ export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin
 
 /** Makes the file if it is not there. It appears with all of its content or not at all, and never replaces another. */
 async function makeTokenFile(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   try {
     await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: ownerOnly, flush: true })

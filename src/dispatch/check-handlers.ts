@@ -3,8 +3,11 @@ import { systemClock } from '../clock.ts'
 import { InboxError } from '../errors.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import { siblingModule } from '../sibling-module.ts'
-import { runnerTiming, type HandlerInfo } from './runner-protocol.ts'
+import type { HandlerInfo } from './runner-protocol.ts'
 import type { HandlerSources } from './sources.ts'
+
+/** Longest time for a check, in milliseconds. It is shorter than for `serve`: somebody waits for it. */
+const checkMs = 10_000
 
 /**
  * Loads all handlers as `serve` would, in a thread of their own, runs none of them, and tells what they are.
@@ -12,7 +15,7 @@ import type { HandlerSources } from './sources.ts'
  */
 export async function checkHandlers(
   sources: HandlerSources,
-  limitMs: number = runnerTiming.startMs,
+  limitMs: number = checkMs,
 ): Promise<readonly HandlerInfo[]> {
   const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: sources })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
@@ -35,7 +38,8 @@ export async function checkHandlers(
     return await checked.promise
   } finally {
     late.cancel()
-    await worker.terminate()
+    // Not awaited: a thread inside a native call ends only when that returns.
+    void worker.terminate()
   }
 }
 

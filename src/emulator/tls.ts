@@ -1,9 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { InboxError, messageOf } from '../errors.ts'
+import { makeFolder } from '../files.ts'
 
 /** A certificate and its key, as PEM. */
 export interface TlsPair {
@@ -29,7 +30,7 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
 
   const pair = await makeCertificate(now)
   try {
-    await mkdir(dir, { recursive: true })
+    makeFolder(dir)
     await writeFile(keyFile, pair.key, { mode: 0o600 })
     await writeFile(certFile, pair.cert, { mode: 0o600 })
   } catch (error) {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chown, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { InboxError, messageOf } from '../errors.ts'
+import { makeFolder } from '../files.ts'
 import type { ProjectFile } from './project.ts'
 
 /** What may be in a folder that counts as empty. */
@@ -47,7 +48,7 @@ export async function writeProject(
   try {
     for (const { path, content, isSecret } of files) {
       const file = join(folder, path)
-      await mkdir(dirname(file), { recursive: true })
+      makeFolder(dirname(file))
       await writeFile(file, content, { flag: 'wx', ...(isSecret && { mode: 0o600 }) })
       if (isSecret && secretOwner !== null) await chown(file, secretOwner, secretOwner)
     }

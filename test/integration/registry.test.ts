@@ -251,7 +251,12 @@ describe('a folder that cannot be used', () => {
     ['ends its process', 'process.exit(3)', /ended its thread with code 3/],
     ['waits for what never comes', 'await new Promise(() => {})', /waits for what never comes/],
     ['never comes to an end', 'for (;;);', /takes longer than 2000 ms; the last file that it read is .*\/a\.mjs$/],
-  ])('is refused when a file %s', async (_what, source, expected) => {
+    [
+      'never returns from a native call',
+      `import { execSync } from 'node:child_process'; execSync('sleep 12')`,
+      /\/a\.mjs$/,
+    ],
+  ])('is refused when a file %s', { timeout: 10_000 }, async (_what, source, expected) => {
     const { code, message } = await refusalOf({ 'a.mjs': source }, 2_000)
     expect(code).toBe('handler_invalid')
     expect(message).toMatch(expected)

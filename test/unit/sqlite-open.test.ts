@@ -169,6 +169,29 @@ describe('a file that cannot be opened', () => {
     })
   })
 
+  test.each([
+    ['holds noise', (lock: string) => writeFileSync(lock, 'noise'.repeat(1_000))],
+    ['is a folder', (lock: string) => mkdirSync(lock)],
+  ])('because its lock file %s is named, with what to do', async (_what, spoil) => {
+    const file = await aFile()
+    rmSync(`${file}.lock`)
+    spoil(`${file}.lock`)
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'config_invalid',
+      exitCode: 1,
+      message: expect.stringMatching(
+        /^.*inbox\.db\.lock is not a lock file of onchain-inbox: .* Stop every process that uses .*inbox\.db, then delete it/,
+      ),
+    })
+  })
+
+  test('because its folder can never be made is named', async () => {
+    await expect(open('/proc/nowhere/deeper/inbox.db')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/the database \/proc\/nowhere.* cannot be used: ENOENT.*mkdir '\/proc\/nowhere'/),
+    })
+  })
+
   test('because its folder cannot be made is named', async () => {
     const blocking = newFileIn(newFile())
     writeFileSync(blocking, '')

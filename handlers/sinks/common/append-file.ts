@@ -43,7 +43,7 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
   let last: Promise<unknown> = Promise.resolve()
 
   async function openOnce(): Promise<Opened> {
-    await mkdir(dirname(options.path), { recursive: true })
+    await makeFolder(dirname(options.path))
     const file = await realPath(options.path)
     return { file, lock: await openFileLock(`${file}.lock`) }
   }
@@ -147,6 +147,18 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
       lock?.close()
     },
   }
+}
+
+/**
+ * Makes a folder and its parents. Below /proc, Node's own recursive `mkdir` never returns, and keeps one of the four threads that do
+ * all file work of the process.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const parent = dirname(folder)
+  if ((await statOf(parent)) === undefined) await makeFolder(parent)
+  await mkdir(folder).catch(async (error: unknown) => {
+    if (!(await statOf(folder))?.isDirectory()) throw error
+  })
 }
 
 /** How many of the first lines have `bytes` bytes or less together. */

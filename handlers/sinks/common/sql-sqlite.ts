@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { makeFolder } from './append-file.ts'
 import type { Row, Value } from './sql-row.ts'
 import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
 import type { Column, ColumnKind, Table } from './sql-table.ts'
@@ -23,7 +23,7 @@ const lookMs = 20
  */
 export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlStoreOptions): Promise<SqlStore> {
   const { default: Sqlite } = await import('better-sqlite3')
-  await mkdir(dirname(url), { recursive: true })
+  await makeFolder(dirname(url))
   // Never waits for a lock: other handlers run in this thread.
   const db = new Sqlite(url, { timeout: 0 })
   const inserts = new Map<Table, (row: Row) => void>()

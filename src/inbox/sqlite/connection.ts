@@ -2,7 +2,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError } from '../../errors.ts'
-import { fsyncPath } from './fsync.ts'
+import { fsyncPath } from '../../files.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
 const pageCacheKib = 16 * 1024

@@ -96,8 +96,11 @@ export function toOpenError(file: string, cause: unknown): InboxError {
   )
 }
 
-/** No right to write, a file in the place of a folder. A disk that is mounted for reading only may be mounted anew. */
-const mistakes: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOTDIR', 'EPERM'])
+/**
+ * No right to write, a file in the place of a folder, a place such as /proc where no folder can be made (ENOENT). A disk that is
+ * mounted for reading only may be mounted again for writing.
+ */
+const mistakes: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EPERM'])
 
 /** What a person must mend before trying again can help. */
 function mistakeInPath(file: string, cause: unknown): string | undefined {

@@ -1,7 +1,8 @@
 import Sqlite from 'better-sqlite3'
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { InboxError } from '../../errors.ts'
+import { InboxError, messageOf } from '../../errors.ts'
+import { makeFolder } from '../../files.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 
 export interface DatabaseLock {
@@ -18,11 +19,18 @@ export interface DatabaseLock {
 export function lockDatabase(given: string): DatabaseLock {
   const file = realFile(given)
   const holderFile = `${file}.pid`
-  const lock = openLockFile(file)
+  const lockFile = `${file}.lock`
+  let lock: Sqlite.Database | undefined
   try {
+    lock = new Sqlite(lockFile, { timeout: 0 })
     lock.exec('BEGIN IMMEDIATE')
   } catch (error) {
-    lock.close()
+    lock?.close()
+    if (isForeign(lockFile, error)) {
+      const reason = `${lockFile} is not a lock file of onchain-inbox: ${messageOf(error)}`
+      const advice = `Stop every process that uses ${file}, then delete it: a lock file holds no data`
+      throw new InboxError('config_invalid', `${reason}. ${advice}`, { cause: error })
+    }
     if (classifyFailure(error) !== 'busy') throw toOpenError(file, error)
     throw new InboxError(
       'database_in_use',
@@ -38,7 +46,7 @@ export function lockDatabase(given: string): DatabaseLock {
   return {
     file,
     release() {
-      if (lock.open) lock.close()
+      lock.close()
     },
   }
 }
@@ -46,19 +54,16 @@ export function lockDatabase(given: string): DatabaseLock {
 /** Makes the folder, too, where it is not there. */
 function realFile(file: string): string {
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
   } catch (error) {
     throw toOpenError(file, error)
   }
 }
 
-function openLockFile(file: string): Sqlite.Database {
-  try {
-    return new Sqlite(`${file}.lock`, { timeout: 0 })
-  } catch (error) {
-    throw toOpenError(file, error)
-  }
+/** True if the lock file holds something else than an SQLite database, or is a folder. */
+function isForeign(lockFile: string, error: unknown): boolean {
+  return classifyFailure(error) === 'fatal' || statSync(lockFile, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function describeHolder(holderFile: string): string {
