@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -122,6 +123,22 @@ describe('a second opening of the same file', () => {
       for (const other of names) await expect(open(other)).rejects.toMatchObject({ code: 'database_in_use' })
     }
     expect(existsSync(`${file}.link.seq`)).toBe(false)
+  })
+
+  test('is refused under the name of a hard link, whichever name was opened first, and whenever it was made', async () => {
+    const file = await aFile()
+    const link = newFileIn(newFile())
+    const refused = {
+      code: 'database_in_use',
+      message: expect.stringMatching(/2 names \(hard links\).*another process/),
+    }
+    {
+      using _first = await open(file)
+      linkSync(file, link)
+      await expect(open(link)).rejects.toMatchObject(refused)
+    }
+    using _first = await open(link)
+    await expect(open(file)).rejects.toMatchObject(refused)
   })
 
   test('leaves the first one locked', async () => {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError } from '../../errors.ts'
 import { fsyncPath } from '../../files.ts'
+import { claimLinked } from './lock.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
 const pageCacheKib = 16 * 1024
@@ -29,12 +30,14 @@ export interface WriterConnectionOptions {
 export async function openWriterConnection(file: string, options: WriterConnectionOptions = {}): Promise<Database> {
   const { synchronous = 'full', known = migrations } = options
   if (existsSync(file)) refuseUntouched(file, known)
+  const checkClaim = claimLinked(file)
   const db = new Sqlite(file, { timeout: 0 })
   try {
     refuseNewer(db, file, known)
     // Of a new file only: so that pruned space can be given back bit by bit.
     db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
+    checkClaim(db)
     db.pragma(`synchronous = ${synchronous}`)
     db.pragma(`journal_size_limit = ${walLimitBytes}`)
     db.pragma(`wal_autocheckpoint = ${pagesPerCheckpoint}`)

@@ -1,4 +1,5 @@
-import Sqlite from 'better-sqlite3'
+import Sqlite, { type Database } from 'better-sqlite3'
+import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { InboxError, messageOf } from '../../errors.ts'
@@ -20,7 +21,7 @@ export function lockDatabase(given: string): DatabaseLock {
   const file = realFile(given)
   const holderFile = `${file}.pid`
   const lockFile = `${file}.lock`
-  let lock: Sqlite.Database | undefined
+  let lock: Database | undefined
   try {
     lock = new Sqlite(lockFile, { timeout: 0 })
     lock.exec('BEGIN IMMEDIATE')
@@ -48,6 +49,35 @@ export function lockDatabase(given: string): DatabaseLock {
     release() {
       lock.close()
     },
+  }
+}
+
+/**
+ * Each hard link of a database has a lock file and a log of its own, so only a lock on the file itself keeps a second process out. Every
+ * process in WAL mode shares SQLite's. A file with several names is locked alone for a moment, which fails while another process has it
+ * open, and given a random number. Returns a check for the new connection, once that shares the lock: another number means that another
+ * process came between.
+ */
+export function claimLinked(file: string): (db: Database) => void {
+  const { nlink, size } = statSync(file, { throwIfNoEntry: false }) ?? { nlink: 0, size: 0 }
+  if (nlink < 2 || size === 0) return () => {}
+  const inUse = new InboxError(
+    'database_in_use',
+    `${file} has ${nlink} names (hard links), and another process has it open under one of them. One process serves a SQLite ` +
+      `file at a time: stop that one, or give this one another INBOX_DATABASE_URL.`,
+  )
+  const claim = randomInt(1, 2 ** 31)
+  const alone = new Sqlite(file, { timeout: 0 })
+  try {
+    alone.pragma('locking_mode = EXCLUSIVE')
+    alone.pragma(`user_version = ${claim}`)
+  } catch (error) {
+    throw classifyFailure(error) === 'busy' ? inUse : error
+  } finally {
+    alone.close()
+  }
+  return (db) => {
+    if (db.pragma('user_version', { simple: true }) !== claim) throw inUse
   }
 }
 
