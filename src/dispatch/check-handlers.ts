@@ -6,7 +6,7 @@ import { siblingModule } from '../sibling-module.ts'
 import type { HandlerInfo } from './runner-protocol.ts'
 import type { HandlerSources } from './sources.ts'
 
-/** Longest time for a check, in milliseconds. It is shorter than for `serve`: somebody waits for it. */
+/** Limit for a check, in milliseconds. Shorter than that of `serve`, because a person waits for it. */
 const checkMs = 10_000
 
 /**

@@ -1,10 +1,10 @@
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, link, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
-import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
@@ -134,6 +134,64 @@ test('a second instance on the same file ends with 75 and names the first, which
   expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
   expect(await first.stop()).toEqual({ code: 0, signal: null })
   expect((await readLedger(first.databaseFile)).stored.map(({ id }) => id)).toEqual(['before', 'after'])
+})
+
+test('a second instance on a hard link of the file ends with 75; the first, which has one, says so and goes on', async () => {
+  await using first = await Sidecar.start()
+  const name = join(first.dir, 'copy.db')
+  await link(first.databaseFile, name)
+  await using second = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${name}` } })
+  expect(await second.run()).toEqual({ code: 75, signal: null })
+  expect(second.output.text).toContain(`${name} has 2 names (hard links), and another process has it open`)
+
+  using client = new RecordingClient({ url: () => first.url })
+  expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
+  await until(() => first.output.text.includes('inbox.db has 2 names (hard links)'), 'a warning')
+  expect(await first.stop()).toEqual({ code: 0, signal: null })
+  await first.start()
+  expect(await client.deliver(anEvent('again'))).toMatchObject({ answer: 200 })
+})
+
+test.each([
+  ['deleted', (file: string) => rm(file)],
+  ['replaced', (file: string) => copyFile(process.execPath, `${file}.new`).then(() => rename(`${file}.new`, file))],
+  ['gone with its whole folder', (file: string) => rm(dirname(file), { recursive: true })],
+])(
+  'a database that is %s under load: nothing sent from then on gets 2xx, exit 75, and the next start says what is missing',
+  async (what, take) => {
+    await using sidecar = await Sidecar.create()
+    const file = join(sidecar.dir, 'data', 'inbox.db')
+    const env = { INBOX_DATABASE_URL: `sqlite:${file}` }
+    await sidecar.start(env)
+    using client = new RecordingClient({ url: () => sidecar.url })
+    const load = new Load({ client, workers: 16, keys: 100, random: Math.random })
+    const acknowledged = load.acknowledgements(300)
+    const sending = load.run()
+    await acknowledged
+    await take(file)
+    const takenAt = performance.now()
+    expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
+    await sending
+    const late = client.requests.filter(({ op, startedAt }) => op === 'deliver' && startedAt > takenAt)
+    expect(late.length).toBeGreaterThan(0)
+    expect(late.filter(isAcknowledged)).toEqual([])
+    expect((await sidecar.log('the store failed; ending, so that a new process can recover it'))['error']).toContain(
+      `${file} was ${what === 'replaced' ? 'replaced by another file' : 'deleted or moved'}`,
+    )
+    if (what === 'replaced') await rm(file)
+    await sidecar.start(env)
+    const missing = 'accepted events are missing'
+    const { missingSeqs } = await sidecar.output.waitFor(({ msg }) => msg.startsWith(missing), missing, 10_000)
+    const acknowledgedIds = new Set(client.requests.filter(isAcknowledged).map(({ id }) => id))
+    expect(missingSeqs).toBeGreaterThanOrEqual(acknowledgedIds.size)
+  },
+)
+
+test('a database that is deleted while nothing comes in is found out by a stop at the latest, which ends with 75', async () => {
+  await using sidecar = await Sidecar.start()
+  await rm(sidecar.databaseFile)
+  expect(await sidecar.stop()).toEqual({ code: 75, signal: null })
+  expect(sidecar.output.text).toContain(`${sidecar.databaseFile} was deleted or moved while this process served it`)
 })
 
 test.each(['INBOX_PORT', 'INBOX_ADMIN_PORT'])(

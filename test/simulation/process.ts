@@ -306,5 +306,5 @@ function openStore({ db, databaseOf, time, random, chronicle }: ProcessWorld, li
     firstSeq: lastSeq + 1,
   })
   const evidence = { missingSeqs: 0, lastSeq, cleanStop: true, checkDue: false, synchronous: 2 }
-  return { store, db, evidence, committed: () => {}, close: () => {} }
+  return { store, db, evidence, committed: () => null, close: () => {} }
 }

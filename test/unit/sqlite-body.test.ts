@@ -9,7 +9,11 @@ async function anInboxWith(...ids: string[]) {
   const clock = createTestClock()
   const open = await openMemoryStore({ clock })
   let commits = 0
-  const inbox = createLocalSqliteInbox({ ...open, committed: () => void (commits += 1) }, { clock })
+  const committed = () => {
+    commits += 1
+    return null
+  }
+  const inbox = createLocalSqliteInbox({ ...open, committed }, { clock })
   await inbox.register([ordered])
   await inbox.accept(ids.map((id) => anEvent(id, { key: `of ${id.slice(0, 1)}` })))
   return {

@@ -1,11 +1,15 @@
 import Sqlite from 'better-sqlite3'
 import {
   copyFileSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -185,3 +189,97 @@ describe('the mark beside the file', () => {
     expect(await opened.seqOf('e4')).toBe(4)
   })
 })
+
+describe('a file that is taken away while it is served', () => {
+  const refused = (what: string) => ({ code: 'store_unavailable', message: expect.stringContaining(what) })
+
+  async function aServedFile() {
+    const file = newFile()
+    const opened = await open(file)
+    await acceptAll(opened.inbox)
+    const failed = new Promise<Error>((resolve) => opened.inbox.onFailure(resolve))
+    return { ...opened, file, failed }
+  }
+
+  test.each([
+    ['deleted', 'inbox.db was deleted or moved', (file: string) => rmSync(file)],
+    ['moved', 'inbox.db was deleted or moved', (file: string) => renameSync(file, `${file}.old`)],
+    ['replaced', 'inbox.db was replaced by another file', replace],
+    ['gone with its whole folder', 'inbox.db was deleted or moved', (file: string) => removeAll(dirname(file))],
+    ['gone with all files beside it', 'inbox.db was deleted or moved', removeBeside],
+  ])('%s: nothing more is acknowledged, and the next start reports what is missing', async (_, what, take) => {
+    const served = await aServedFile()
+    take(served.file)
+    await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(what))
+    await expect(served.inbox.accept([anEvent('later')])).rejects.toMatchObject(refused(what))
+    expect(await served.failed).toMatchObject(refused(what))
+    expect(served.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining(what) })
+    await served.inbox.close()
+    await using next = await open(served.file)
+    expect(next.evidence).toMatchObject({ lastSeq: 0, missingSeqs: events })
+  })
+
+  test.each([
+    ['deleted', (log: string) => rmSync(log)],
+    ['replaced', replace],
+  ])('its -wal is %s: nothing more is acknowledged, and nothing that was is missing', async (what, take) => {
+    const served = await aServedFile()
+    take(`${served.file}-wal`)
+    await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(`inbox.db-wal was ${what}`))
+    // As after a kill.
+    const image = newFile()
+    mkdirSync(dirname(image))
+    copyFileSync(served.file, image)
+    copyFileSync(`${served.file}.seq`, `${image}.seq`)
+    await using next = await open(image)
+    expect(next.evidence).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
+    await served.inbox.close()
+  })
+
+  test('a symbolic link that leads elsewhere now counts as a replaced file', async () => {
+    const [file, other] = [await aClosedFile(), await aClosedFile()]
+    symlinkSync(file, `${file}.link`)
+    await using served = await open(`${file}.link`)
+    rmSync(`${file}.link`)
+    symlinkSync(other, `${file}.link`)
+    const what = 'inbox.db.link was replaced by another file'
+    await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(what))
+  })
+
+  test('a moved file is left to the process that serves it at its new place', async () => {
+    const served = await aServedFile()
+    const moved = `${dirname(served.file)}-moved`
+    renameSync(dirname(served.file), moved)
+    await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused('was deleted or moved'))
+    const log = readFileSync(join(moved, 'inbox.db-wal'))
+    await served.inbox.close()
+    expect(readFileSync(join(moved, 'inbox.db-wal'))).toEqual(log)
+    await using next = await open(join(moved, 'inbox.db'))
+    expect(next.evidence).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
+  })
+
+  test('a file with a hard link is served on, with one warning', async () => {
+    const warnings: string[] = []
+    const file = await aClosedFile()
+    linkSync(file, `${file}.copy`)
+    const opened = await openFileStore(file, { clock: systemClock, onWarning: (text) => void warnings.push(text) })
+    const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
+    expect(await inbox.accept([anEvent('a')])).toEqual(['accepted'])
+    expect(await inbox.accept([anEvent('b')])).toEqual(['accepted'])
+    await inbox.close()
+    expect(warnings).toEqual([expect.stringMatching(/inbox\.db has 2 names \(hard links\)\. A hard link is no backup/)])
+  })
+})
+
+function removeAll(folder: string): void {
+  rmSync(folder, { recursive: true })
+}
+
+function removeBeside(file: string): void {
+  for (const name of readdirSync(dirname(file))) rmSync(join(dirname(file), name))
+}
+
+function replace(file: string): void {
+  writeFileSync(`${file}.new`, '')
+  renameSync(`${file}.new`, file)
+}

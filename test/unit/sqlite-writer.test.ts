@@ -45,7 +45,10 @@ async function aWriter() {
     clock,
     onHealth: (health) => seen.health.push(health),
     onFailure: (error) => seen.failures.push(error),
-    onCommit: () => void (seen.commits += 1),
+    onCommit() {
+      seen.commits += 1
+      return null
+    },
   })
   const selectIds = open.db.prepare<[], { id: string }>('SELECT id FROM event ORDER BY seq')
   const ids = () => selectIds.all().map(({ id }) => id)

@@ -1,4 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { makeFolder } from '../../files.ts'
 
 /**
  * The highest committed accept-sequence number, kept in a small file beside the database. A damaged WAL can lose its last
@@ -9,6 +11,8 @@ export interface HighWaterMark {
   /** What an earlier process left, 0 if none. */
   readonly found: number
   write(seq: number): void
+  /** Writes the mark again if it or its folder was deleted, so that the next start there counts the missing events. */
+  writeAgain(): void
   close(): void
 }
 
@@ -20,9 +24,10 @@ export function openHighWaterMark(databaseFile: string): HighWaterMark {
   closeSync(fd)
   const text = readFileSync(file, 'utf8').trim()
   const writable = openSync(file, 'r+')
-  let last = -1
+  const found = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  let last = found
   return {
-    found: /^\d{1,15}$/.test(text) ? Number(text) : 0,
+    found,
     write(seq) {
       if (seq === last) return
       last = seq
@@ -30,6 +35,16 @@ export function openHighWaterMark(databaseFile: string): HighWaterMark {
         writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
       } catch {
         // Evidence only: a full disk here must not fail a commit that succeeded.
+      }
+    },
+    writeAgain() {
+      try {
+        makeFolder(dirname(file))
+        const there = openHighWaterMark(databaseFile)
+        if (there.found < last) there.write(last)
+        there.close()
+      } catch {
+        // Evidence only, as above.
       }
     },
     close: () => closeSync(writable),

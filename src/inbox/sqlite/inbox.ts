@@ -64,7 +64,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
   const writer = new Caller(writerThread)
 
   function fail(error: Error): void {
-    if (failure !== undefined || closing !== undefined) return
+    if (failure !== undefined) return
     failure = error
     health = { ok: false, reason: error.message }
     writer.end(error)
@@ -85,12 +85,12 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
         cause: error,
       })
       reject(wrapped)
-      fail(wrapped)
+      if (closing === undefined) fail(wrapped)
     })
     writerThread.on('exit', () => {
       const error = new InboxError('store_unavailable', 'the writer thread ended')
       reject(error)
-      fail(error)
+      if (closing === undefined) fail(error)
     })
   })
 

@@ -53,10 +53,10 @@ export function lockDatabase(given: string): DatabaseLock {
 }
 
 /**
- * Each hard link of a database has a lock file and a log of its own, so only a lock on the file itself keeps a second process out. Every
- * process in WAL mode shares SQLite's. A file with several names is locked alone for a moment, which fails while another process has it
- * open, and given a random number. Returns a check for the new connection, once that shares the lock: another number means that another
- * process came between.
+ * Keeps out a second process that opens the file by another hard link: there it finds another lock file and another -wal. SQLite's lock
+ * on the file itself has no name, and every process in WAL mode shares it. A file with several names is locked exclusively for a moment,
+ * which fails while another process has it open, and a random number is written into it. The check that is returned is for the new
+ * connection, once that shares the lock: if it reads another number, another process claimed the file in between.
  */
 export function claimLinked(file: string): (db: Database) => void {
   const { nlink, size } = statSync(file, { throwIfNoEntry: false }) ?? { nlink: 0, size: 0 }

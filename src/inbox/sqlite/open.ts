@@ -1,7 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../clock.ts'
+import { InboxError, messageOf } from '../../errors.ts'
 import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
+import { createFileCheck, type FileChange } from './file-check.ts'
 import { openHighWaterMark, type HighWaterMark } from './high-water.ts'
 import { lockDatabase } from './lock.ts'
 import { refuseMoved } from './moved.ts'
@@ -25,8 +27,8 @@ export interface OpenStore {
   readonly store: SqliteStore
   readonly db: Database
   readonly evidence: Evidence
-  /** To be called after each commit. */
-  committed(): void
+  /** To be called after each commit. An error: the files are no longer where the next start looks, so nothing may be acknowledged. */
+  committed(): InboxError | null
   close(): void
 }
 
@@ -35,7 +37,7 @@ export async function openMemoryStore(options: { clock: Clock }): Promise<OpenSt
   const db = await openWriterConnection(':memory:')
   const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1 })
   const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, checkDue: false, synchronous: readSynchronous(db) }
-  return { store, db, evidence, committed: () => {}, close: () => void db.close() }
+  return { store, db, evidence, committed: () => null, close: () => void db.close() }
 }
 
 /**
@@ -44,7 +46,7 @@ export async function openMemoryStore(options: { clock: Clock }): Promise<OpenSt
  */
 export async function openFileStore(
   file: string,
-  options: WriterConnectionOptions & { readonly clock: Clock },
+  options: WriterConnectionOptions & { readonly clock: Clock; readonly onWarning?: (text: string) => void },
 ): Promise<OpenStore> {
   const lock = lockDatabase(file)
   let db: Database | undefined
@@ -64,22 +66,53 @@ export async function openFileStore(
     db = await openWriterConnection(lock.file, options)
     refuseMoved(db, lock.file)
     mark = openHighWaterMark(lock.file)
-    return openedStore(db, mark, options.clock, closeAll)
+    const { evidence, nextSeq } = examine(db, mark.found)
+    const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })
+    // The path as it was given: a symbolic link can be changed to lead elsewhere.
+    const check = createFileCheck([file, `${lock.file}-wal`], (names) =>
+      options.onWarning?.(describeLinks(file, names)),
+    )
+    return openedStore({ file, db, mark, store, evidence, check, closeAll })
   } catch (error) {
     closeAll()
     throw toOpenError(file, error)
   }
 }
 
-function openedStore(db: Database, mark: HighWaterMark, clock: Clock, closeAll: () => void): OpenStore {
-  const { evidence, nextSeq } = examine(db, mark.found)
-  const store = createSqliteStore(db, { clock, firstSeq: nextSeq })
+interface Opened extends Pick<OpenStore, 'store' | 'db' | 'evidence'> {
+  readonly file: string
+  readonly mark: HighWaterMark
+  readonly check: () => FileChange | null
+  readonly closeAll: () => void
+}
+
+function openedStore({ file, store, db, evidence, mark, check, closeAll }: Opened): OpenStore {
+  let hasChanged = false
+
+  function loseFile({ path, what }: FileChange): InboxError {
+    hasChanged = true
+    // With the database in place, its commits can still be saved from the log that this process has open.
+    const advice =
+      path === file
+        ? 'put the file back with its -wal, or restore a backup: a start without them begins an empty database'
+        : saveLog(db)
+    mark.writeAgain()
+    return new InboxError('store_unavailable', `${path} ${what} while this process served it: ${advice}`)
+  }
+
   return {
     store,
     db,
     evidence,
-    committed: () => mark.write(store.lastSeq()),
+    committed() {
+      const change = check()
+      if (change !== null) return loseFile(change)
+      mark.write(store.lastSeq())
+      return null
+    },
     close() {
+      // Another process may serve the files by now: nothing more is written to them.
+      if (hasChanged) return closeAll()
       try {
         writeMeta(db, { clean_stop: 1 })
         db.pragma('wal_checkpoint(TRUNCATE)')
@@ -90,6 +123,23 @@ function openedStore(db: Database, mark: HighWaterMark, clock: Clock, closeAll: 
       }
     },
   }
+}
+
+function saveLog(db: Database): string {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    return 'its commits were written into the database; start the process again'
+  } catch (error) {
+    return `its commits could not be written into the database (${messageOf(error)})`
+  }
+}
+
+function describeLinks(file: string, names: number): string {
+  return (
+    `${file} has ${names} names (hard links). A hard link is no backup: it changes with the file, and lacks the newest commits, ` +
+    `which are in the -wal. To open the file by another name can damage it. Remove the other names; make backups with ` +
+    `\`onchain-inbox backup\``
+  )
 }
 
 /**

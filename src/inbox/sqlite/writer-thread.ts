@@ -26,7 +26,8 @@ function describeStandstill({ from, to }: Span): string {
 
 async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
   const clock = systemClock
-  const open = await openFileStore(data.file, { clock, synchronous: data.synchronous })
+  const onWarning = (warning: string) => main.postMessage({ warning })
+  const open = await openFileStore(data.file, { clock, synchronous: data.synchronous, onWarning })
   const writer = new Writer({
     store: open.store,
     clock,
@@ -36,7 +37,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
     onCommit: () => open.committed(),
   })
   const jobs = new Jobs(jobsOf(writer, open.store), clock, (job, error) => {
-    main.postMessage({ warning: `${job} fails and is tried again: ${messageOf(error)}` })
+    onWarning(`${job} fails and is tried again: ${messageOf(error)}`)
   })
   const side = createWriteSide(writer, jobs)
   const upkeep = {
@@ -60,7 +61,7 @@ async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
   })
   const beat = async () => {
     const gap = await writer.run(({ gaps }) => gaps.beat(), true)
-    if (gap !== null) main.postMessage({ warning: describeStandstill(gap) })
+    if (gap !== null) onWarning(describeStandstill(gap))
   }
   // So that the next process can tell when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()

@@ -33,8 +33,8 @@ export interface WriterOptions {
   readonly onHealth?: (health: WriterHealth) => void
   /** Called once: nothing can be committed any more. */
   readonly onFailure?: (error: InboxError) => void
-  /** Called after each commit, before those who wait for it are told. */
-  readonly onCommit?: () => void
+  /** Called after each commit, before its callers are answered. They are not if it returns an error, and nothing is from then on. */
+  readonly onCommit?: () => InboxError | null
 }
 
 /** Work that cannot wait comes often if the last of it came less than this ago. */
@@ -180,9 +180,10 @@ export class Writer {
   }
 
   #committed(batch: readonly Work[], results: readonly unknown[]): void {
+    const lost = this.#options.onCommit?.() ?? null
+    if (lost !== null) return this.#fail(batch, lost)
     this.#busySince = undefined
     this.#setHealth({ ok: true, reason: '' })
-    this.#options.onCommit?.()
     batch.forEach((work, index) => work.resolve(results[index]))
     if (this.#claims.some((claim) => claim.leases.length > 0)) {
       const served = this.#claims.filter((claim) => claim.leases.length > 0)
@@ -252,8 +253,9 @@ export class Writer {
       }
       try {
         const result = this.#options.store.transact([], work.run)
-        this.#options.onCommit?.()
-        work.resolve(result)
+        const lost = this.#options.onCommit?.() ?? null
+        if (lost === null) work.resolve(result)
+        else this.#fail([work], lost)
       } catch (thrown) {
         const failure = classifyFailure(thrown)
         if (failure === 'bug')
