@@ -46,7 +46,7 @@ export interface AppOptions {
   readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
   /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
   readonly onOutput?: (output: Readable) => void
-  /** Called once when the store fails for good: nothing can be acknowledged until the process starts anew. */
+  /** Called once when only a new process helps: the store failed for good, or too many handler threads are stuck. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -57,6 +57,8 @@ export interface App {
   readonly adminToken: string
   readonly handlers: readonly HandlerInfo[]
   readonly inbox: Inbox
+  /** The handlers that have runs in flight. */
+  readonly inFlight: readonly string[]
   /** Reads the secrets file again. */
   reloadSecrets(): Promise<void>
   /**
@@ -76,7 +78,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const app = await start(options, opened)
   const running = opened.move()
   let stopping: Promise<void> | undefined
-  return { ...app, stop: () => (stopping ??= running.disposeAsync()) }
+  return Object.assign(app, { stop: () => (stopping ??= running.disposeAsync()) })
 }
 
 /** What is opened is deferred to `opened`, which closes it in the opposite order. */
@@ -93,13 +95,15 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => inbox.close())
-  // Once the inbox has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
+  // After a failure a stop waits for nothing: results can't be stored, or handlers are stuck.
   let hasFailed = false
   const graceMs = (share: number) => (hasFailed ? 0 : config.shutdownMs * share)
-  inbox.onFailure((error) => {
+  const fail = (error: Error) => {
+    if (hasFailed) return
     hasFailed = true
     options.onFailure(error)
-  })
+  }
+  inbox.onFailure(fail)
 
   const isLeader = () => cluster?.isLeader() ?? true
   const { database, diskReserveBytes: reserveBytes } = config
@@ -149,6 +153,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       paces.add(counts)
     },
     onReplaced: () => metrics.runnerReplaced(),
+    onFailure: fail,
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
   secrets.onChange(() => runner.refreshSecrets())
@@ -260,6 +265,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     adminToken: admin.token,
     handlers: runner.handlers,
     inbox,
+    get inFlight() {
+      return runner.inFlight
+    },
     reloadSecrets: () => secrets.reload(),
   }
 }

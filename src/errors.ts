@@ -42,6 +42,7 @@ export const errorCatalogue = {
   api_refused: { status: 502, exitCode: 1 },
   api_unavailable: { status: 503, exitCode: 75 },
   // handlers
+  handler_stuck: { status: 500, exitCode: 75 },
   handler_failed: { status: 500, exitCode: 1 },
   handler_terminal: { status: 500, exitCode: 1 },
   handler_retryable: { status: 500, exitCode: 75 },

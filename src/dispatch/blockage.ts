@@ -56,6 +56,7 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
   return { close: () => clearInterval(watch) }
 }
 
-function nameFields(names: readonly string[]): object {
-  return names.length === 1 ? { handler: names[0] } : { oneOf: names }
+/** Log fields that name the handler responsible, or the candidates if there are several. */
+export function nameFields(names: readonly string[]): object {
+  return names.length > 1 ? { oneOf: names } : { handler: names[0] }
 }

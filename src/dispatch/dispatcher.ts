@@ -24,11 +24,11 @@ export interface EndedAttempt {
 
 export interface DispatcherObserver {
   /** A run of this handler is about to start. */
-  starting(handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
+  starting(runId: number, handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
   /** What of it comes before the first `await` is over. */
   yielded(): void
-  /** A handler has really ended. */
-  ended(handler: string): void
+  /** The handler of a run has really ended. */
+  ended(runId: number): void
   /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
   settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
   /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
@@ -327,7 +327,7 @@ export class Dispatcher {
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
-    observer.starting(handler)
+    observer.starting(lease.runId, handler)
     const attempt = startAttempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
     this.#attempts.add(attempt)
@@ -336,7 +336,7 @@ export class Dispatcher {
     const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
     lane.ended++
-    observer.ended(handler.name)
+    observer.ended(lease.runId)
     lane.gate?.leave(lease.runId)
     if (!isOver) return
     // What was looked at only does not count for the rate.

@@ -1,6 +1,6 @@
 import { parse } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
 import type { Clock } from '../clock.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import type { Inbox } from '../inbox/port.ts'
@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../sibling-module.ts'
 import { AtWork } from './at-work.ts'
-import { watchForBlockage } from './blockage.ts'
+import { nameFields, watchForBlockage } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
@@ -28,8 +28,8 @@ import { createSettledCounter } from './settled-counter.ts'
 import type { Selection } from './sources.ts'
 
 export interface HandlerThreadOptions {
-  readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap'>
-  readonly data: Omit<RunnerData, 'pulse' | 'overrunGraceMs' | 'suspectIdleMs'>
+  readonly inbox: Pick<Inbox, 'settle' | 'retire' | 'release' | 'reap'>
+  readonly data: Omit<RunnerData, 'mainPort' | 'pulse' | 'overrunGraceMs' | 'suspectIdleMs'>
   readonly timing: RunnerTiming
   readonly clock: Clock
   readonly log: Logger
@@ -38,6 +38,8 @@ export interface HandlerThreadOptions {
   readonly onImport: (file: string, stamp: string) => void
   /** Takes what the handlers print; by default it goes to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
+  /** Called if the thread is stuck in a native call and does not end. `ended` resolves once it has. */
+  readonly onStuck: (ended: Promise<unknown>) => void
 }
 
 /** Why a thread is of no more use. `stuck`: other runs may finish in it. `broken`: nothing in it goes on. */
@@ -48,8 +50,9 @@ export interface Spent {
   readonly handlers: readonly string[]
 }
 
-/** V8's heap of one thread. What lies outside it, Buffers above all, is bounded by the memory of the whole process only. */
+/** Memory of one thread: V8's heap, and what lies outside it, such as Buffers. V8 itself limits the heap only. */
 const memoryLimitMb = 512
+const mebibyte = 1024 * 1024
 
 /** What is kept in memory for a reader that does not read; what comes on top of it is dropped. */
 const longestBacklog = 16 * 1024 * 1024
@@ -60,6 +63,7 @@ const nothingLeft: Leftovers = { overdue: [], interrupted: [] }
 export class HandlerThread {
   readonly #options: HandlerThreadOptions
   readonly #worker: Worker
+  readonly #port: MessagePort
   readonly #failureLog: FailureLog
   readonly #pulse = new Pulse()
   readonly #loaded = Promise.withResolvers<readonly HandlerInfo[]>()
@@ -67,11 +71,14 @@ export class HandlerThread {
   readonly #stopped = Promise.withResolvers<Leftovers>()
   readonly #emptied = Promise.withResolvers<void>()
   readonly #watch: { close(): void }
-  #atWork = new AtWork([])
+  readonly #memoryWatch: NodeJS.Timeout
+  #atWork = new AtWork([], 0)
   #isLoaded = false
   readonly #files = new Set<string>()
   readonly #shut = new Map<string, Shut>()
   #isSpent = false
+  #isMeasuring = false
+  #hasIgnored = false
   #failure: string | undefined
   #closing: Promise<void> | undefined
 
@@ -80,10 +87,13 @@ export class HandlerThread {
     this.#failureLog = createFailureLog(options)
     const { data, timing, clock } = options
     const { overrunGraceMs, suspectIdleMs } = timing
+    const { port1, port2: mainPort } = new MessageChannel()
+    this.#port = port1
+    const pulse = this.#pulse.shared
     this.#worker = new Worker(siblingModule(import.meta.url, './runner-thread'), {
       name: data.suspects ? 'runner-suspects' : nameOf(data.selection),
-      workerData: { ...data, overrunGraceMs, suspectIdleMs, pulse: this.#pulse.shared } satisfies RunnerData,
-      transferList: [data.workPort],
+      workerData: { ...data, overrunGraceMs, suspectIdleMs, mainPort, pulse } satisfies RunnerData,
+      transferList: [data.workPort, mainPort],
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 32 },
@@ -91,7 +101,8 @@ export class HandlerThread {
     const { onOutput = (output: Readable) => passOn(output, process.stdout) } = options
     onOutput(this.#worker.stdout)
     passOn(this.#worker.stderr, process.stderr)
-    this.#worker.on('message', (message: FromRunner) => this.#receive(message))
+    this.#port.on('message', (message: FromRunner) => this.#receive(message))
+    this.#worker.on('message', () => this.#ignore())
     this.#worker.on('error', (error) => {
       this.#failure = messageOf(error)
       const stack = error instanceof Error ? error.stack : undefined
@@ -106,6 +117,7 @@ export class HandlerThread {
       log: options.log,
       onLost: (reason) => this.#spend('broken', reason),
     })
+    this.#memoryWatch = setInterval(() => void this.#measure(), timing.watchMs).unref()
     const late = clock.after(timing.startMs, () =>
       this.#refuse(
         new InboxError(
@@ -158,19 +170,30 @@ export class HandlerThread {
     return this.#pulse.longestTimeoutMs
   }
 
+  /** The handlers that have runs in flight; only the one whose code is on the stack, if that is known. */
+  get inFlight(): readonly string[] {
+    return this.#atWork.handlers()
+  }
+
   /**
    * Lets runs finish for `graceMs`, aborts the others, gives back what is left, and ends the thread. Called again with a
-   * shorter time it hastens.
+   * shorter time it hastens. Doesn't wait for a thread that is stuck in a native call.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, timing } = this.#options
     const { abortGraceMs } = timing
     // One that still loads has no runs.
-    if (!this.#isLoaded) return this.kill()
+    if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
     this.#post({ kind: 'stop', graceMs, abortGraceMs })
-    const late = clock.after(graceMs + 4 * abortGraceMs, () => this.#stopped.resolve(nothingLeft))
+    const { beats } = this.#pulse
+    const giveUp = () => this.#stopped.resolve(nothingLeft)
+    const timers = [
+      // Blocked all the time: it will not answer.
+      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
+      clock.after(graceMs + 4 * abortGraceMs, giveUp),
+    ]
     const leftovers = await this.#stopped.promise
-    late.cancel()
+    for (const timer of timers) timer.cancel()
     await (this.#closing ??= this.#close(leftovers))
   }
 
@@ -199,39 +222,53 @@ export class HandlerThread {
     this.#post({ kind: 'recall', handler })
   }
 
-  /** Ends it now; what was in flight counts as crashed. */
+  /** Ends the thread now. Its runs in flight count as crashed. Resolves when `stop` would. */
   kill(): Promise<void> {
     return (this.#closing ??= this.#close(nothingLeft))
   }
 
   #post(message: ToRunner): void {
-    this.#worker.postMessage(message)
+    this.#port.postMessage(message)
   }
 
   async #close(leftovers: Leftovers): Promise<void> {
+    const { inbox, data, clock, timing, log, onStuck } = this.#options
     this.#spend('idle', 'it is ended')
-    await this.#worker.terminate()
-    // Only now, when no handler runs any more: the runs, and those behind them, may begin at once.
-    await this.#giveBack(leftovers)
+    const late = Promise.withResolvers<'late'>()
+    const timer = clock.after(timing.endMs, () => late.resolve('late'))
+    const ended = this.#worker.terminate()
+    // Only then can no handler run any more, so that its runs, and their keys, may start again.
+    const givenBack = ended.then(() => this.#giveBack(() => this.#endRuns(leftovers)))
+    const isLate = (await Promise.race([ended, late.promise])) === 'late'
+    timer.cancel()
+    if (!isLate) return givenBack
+    log.error(nameFields(this.inFlight), 'a handler is stuck in a native call: its thread cannot be ended')
+    onStuck(ended)
+    await this.#giveBack(() => inbox.retire(data.owner, this.#atWork.runs()))
   }
 
   /** Tries once; while the store refuses, goes on in the background, because nobody else gives these runs back. */
-  async #giveBack(leftovers: Leftovers): Promise<void> {
-    const { inbox, data, clock, timing, log } = this.#options
+  async #giveBack(work: () => Promise<void>): Promise<void> {
+    const { clock, timing, log } = this.#options
     try {
-      if (leftovers.overdue.length > 0) await this.#settle(leftovers.overdue)
-      if (leftovers.interrupted.length > 0) await inbox.release(leftovers.interrupted)
-      const { runs, dead } = await inbox.reap(data.owner)
-      const left = runs - dead.length
-      if (left > 0)
-        log.warn({ runs: left }, 'runs were in flight when their thread ended; they are tried again one by one')
-      for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
-      this.#emptied.resolve()
+      await work()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
       log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back; trying again')
-      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(leftovers))
+      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(work))
     }
+  }
+
+  async #endRuns({ overdue, interrupted }: Leftovers): Promise<void> {
+    const { inbox, data, log } = this.#options
+    if (overdue.length > 0) await this.#settle(overdue)
+    if (interrupted.length > 0) await inbox.release(interrupted)
+    const { runs, dead } = await inbox.reap(data.owner)
+    const left = runs - dead.length
+    if (left > 0)
+      log.warn({ runs: left }, 'runs were in flight when their thread ended; they are tried again one by one')
+    for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
+    this.#emptied.resolve()
   }
 
   async #settle(overdue: readonly OverdueAttempt[]): Promise<void> {
@@ -257,6 +294,7 @@ export class HandlerThread {
         this.#isLoaded = true
         this.#atWork = new AtWork(
           message.handlers.map(({ name }) => name),
+          this.#options.data.concurrency,
           message.atWork,
         )
         this.#loaded.resolve(message.handlers)
@@ -283,6 +321,28 @@ export class HandlerThread {
     }
   }
 
+  /** Handler code has posted something to `parentPort`. */
+  #ignore(): void {
+    if (this.#hasIgnored) return
+    this.#hasIgnored = true
+    const fields = nameFields(this.#atWork.candidates())
+    this.#options.log.warn(fields, 'handler code posted a message to the main thread; these are ignored')
+  }
+
+  async #measure(): Promise<void> {
+    // The answer of a thread in a native call does not come before that is over.
+    if (this.#isMeasuring) return
+    this.#isMeasuring = true
+    try {
+      const { used_heap_size: heap, external_memory: external } = await this.#worker.getHeapStatistics()
+      const usedMb = Math.round((heap + external) / mebibyte)
+      if (usedMb > memoryLimitMb) this.#spend('broken', `it used ${usedMb} MB of memory, more than ${memoryLimitMb} MB`)
+    } catch {
+      // It has ended.
+    }
+    this.#isMeasuring = false
+  }
+
   #refuse(error: Error): void {
     this.#loaded.reject(error)
     this.#spend('broken', error.message)
@@ -295,6 +355,9 @@ export class HandlerThread {
   }
 
   #exited(code: number): void {
+    // Its last messages may not have been delivered yet.
+    for (let last; (last = receiveMessageOnPort(this.#port)) !== undefined;) this.#receive(last.message as FromRunner)
+    this.#port.close()
     const reason = this.#failure ?? `it ended with code ${code}`
     this.#stopped.resolve(nothingLeft)
     if (this.#isLoaded) this.#spend('broken', reason)
@@ -307,8 +370,9 @@ export class HandlerThread {
       )
   }
 
-  #spend(kind: Spent['kind'], reason: string, handlers = this.#atWork.inFlight()): void {
+  #spend(kind: Spent['kind'], reason: string, handlers = this.inFlight): void {
     this.#watch.close()
+    clearInterval(this.#memoryWatch)
     this.#isSpent = true
     this.#shut.clear()
     this.#spent.resolve({ kind, reason, handlers })

@@ -19,9 +19,11 @@ export const runnerTiming = Object.freeze({
   blockedGraceMs: 5_000,
   /** A thread blocked for so long is worth a warning that names the handler. */
   blockedWarnMs: 1_000,
+  /** A thread that takes longer than this to end is stuck in a native call. */
+  endMs: 1_000,
   /** How often it is looked at whether files have changed, with `watch`. */
   lookMs: 250,
-  /** How often it is looked at whether a thread is blocked. */
+  /** How often threads are checked for a blockage, and for the memory they use. */
   watchMs: 500,
   /** For handlers to end after a stop aborted them. */
   abortGraceMs: 500,
@@ -52,6 +54,8 @@ export interface RunnerData {
   readonly prettyLog: boolean
   /** Whether log lines go where goes what handlers print, because somebody takes that. */
   readonly logsToOutput: boolean
+  /** Port to the main thread. Handler code could post to `parentPort`, so that is not used. */
+  readonly mainPort: MessagePort
   readonly workPort: MessagePort
   /** Shared with the thread that watches this one: see `Pulse`. */
   readonly pulse: SharedArrayBuffer

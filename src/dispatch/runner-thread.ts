@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import type { Lease } from '../inbox/port.ts'
 import { connectWork } from '../inbox/remote-work.ts'
@@ -33,7 +33,8 @@ import { stampOfSync } from './stamp.ts'
 const beatMs = 100
 const reportMs = 250
 
-async function start(main: MessagePort, data: RunnerData): Promise<void> {
+async function start(data: RunnerData): Promise<void> {
+  const main = data.mainPort
   const tell = (message: FromRunner) => main.postMessage(message)
   const output = data.logsToOutput ? { output: process.stdout } : {}
   const log = createLogger({ level: data.logLevel, pretty: data.prettyLog, ...output })
@@ -46,7 +47,8 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
   // A thread for suspects tries each once, whatever became of the others.
   if (!data.suspects) for (const handler of handlers) tellOfGate(handler, tell)
   const pulse = new Pulse(data.pulse)
-  const atWork = new AtWork(handlers.map(({ name }) => name))
+  const names = handlers.map(({ name }) => name)
+  const atWork = new AtWork(names, data.concurrency)
   const settled = createSettledCounter()
   let lastSettledAt = performance.now()
   const dispatcher = new Dispatcher({
@@ -61,12 +63,12 @@ async function start(main: MessagePort, data: RunnerData): Promise<void> {
     api: createApiSource(data.api, systemClock, log),
     tracer: createTracer(),
     observer: {
-      starting({ name, timeoutMs }) {
+      starting(runId, { name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
-        atWork.starting(name)
+        atWork.starting(runId, name)
       },
       yielded: () => atWork.yielded(),
-      ended: (handler) => atWork.ended(handler),
+      ended: (runId) => atWork.ended(runId),
       settled(handler, kind, durationMs) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs)
@@ -150,8 +152,10 @@ function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
 }
 
 if (parentPort) {
-  const main = parentPort
-  start(main, workerData as RunnerData).catch((error: unknown) => {
-    main.postMessage({ kind: 'refused', error: toWireError(error) } satisfies FromRunner)
+  const data = { ...(workerData as RunnerData) }
+  // Handler code can read `workerData`. It must not get at the ports.
+  for (const name of Object.keys(data)) Reflect.deleteProperty(workerData as object, name)
+  start(data).catch((error: unknown) => {
+    data.mainPort.postMessage({ kind: 'refused', error: toWireError(error) } satisfies FromRunner)
   })
 }

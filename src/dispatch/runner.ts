@@ -14,14 +14,21 @@ export interface RunnerOptions extends ThreadOptions {
   readonly inbox: ThreadOptions['inbox'] & Pick<Inbox, 'register'>
   /** Whether edited handlers take the place of the old ones. */
   readonly watch?: boolean
+  /** Called when more than `maxStuck` threads are stuck in native calls: only a new process helps. */
+  readonly onFailure: (error: InboxError) => void
   /** Called each time they have, with the files, from the folder, that had changed. */
   readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
   /** Default: `runnerTiming`. */
   readonly timing?: Partial<RunnerTiming>
 }
 
+/** Threads that may be stuck in native calls at once. Nothing but the end of the process frees them. */
+const maxStuck = 4
+
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
+  /** The handlers that have runs in flight. */
+  readonly inFlight: readonly string[]
   /** Which of them are sinks that are left alone at the moment, by name. */
   readonly shut: ReadonlyMap<string, Shut>
   /** From now on so many runs of a handler may run at once; null: as it says itself. */
@@ -55,6 +62,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   /** What has been replaced and finishes its runs, oldest first. */
   const draining: (readonly ThreadGroup[])[] = []
   let started = 0
+  let stuck = 0
   let processes = 1
   /** Files that have changed since the handlers were last loaded; undefined: no reload is wanted. */
   let wanted: readonly string[] | undefined
@@ -77,11 +85,19 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       timing,
       nextOwner: (role) => `${role}-${++started}`,
       onImport: (file, stamp) => watch?.note(file, stamp),
+      onStuck: noteStuck,
       onLeft: lookForSuspects,
       admit: (asking, handlers) => inTurn(() => admit(asking, handlers)),
     })
     groups.add(group)
     return group
+  }
+
+  function noteStuck(ended: Promise<unknown>): void {
+    stuck++
+    void ended.then(() => stuck--)
+    if (stuck <= maxStuck || stopping !== undefined) return
+    options.onFailure(new InboxError('handler_stuck', `${stuck} threads of the handlers are stuck in native calls`))
   }
 
   async function abandon(some: readonly ThreadGroup[]): Promise<void> {
@@ -229,6 +245,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   return {
     get handlers() {
       return handlersOf(current)
+    },
+    get inFlight() {
+      return [...groups].flatMap((group) => group.inFlight)
     },
     get shut() {
       const now = clock.now()

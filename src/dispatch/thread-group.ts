@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { Shut } from './gate.ts'
+import { nameFields } from './blockage.ts'
 import { HandlerThread, type Spent } from './handler-thread.ts'
 import type { HandlerInfo, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
@@ -38,6 +39,8 @@ export interface ThreadGroupOptions extends ThreadOptions {
   /** A name for the leases of a thread, given to no other. */
   readonly nextOwner: (role: Role) => string
   readonly onImport: (file: string, stamp: string) => void
+  /** Called for each thread that is stuck in a native call. `ended` resolves once it has ended. */
+  readonly onStuck: (ended: Promise<unknown>) => void
   /** Called when the runs of a lost thread have been given back: they may be suspects. */
   readonly onLeft: () => void
   /** Asked when a lost thread was loaded anew, maybe with other handlers than before; throws if it must not start. */
@@ -88,6 +91,11 @@ export class ThreadGroup {
   /** Which of its sinks are left alone, by name. */
   get shut(): readonly (readonly [string, Shut])[] {
     return [...this.#threads].flatMap((thread) => [...thread.shut])
+  }
+
+  /** The handlers that have runs in flight. */
+  get inFlight(): readonly string[] {
+    return [...this.#threads].flatMap((thread) => [...thread.inFlight])
   }
 
   /** Loads the handlers in a first thread. Throws what is wrong with them, with nothing left open. */
@@ -195,14 +203,14 @@ export class ThreadGroup {
     const { inbox, selection, api, concurrency, logLevel, prettyLog } = this.#options
     // What goes away while all runs (a folder, say) is the trouble of its sink alone.
     const sources = this.#isChecked ? withoutChecks(this.#options.sources) : this.#options.sources
-    const { timing, clock, log, onSettled, onOutput, onImport } = this.#options
+    const { timing, clock, log, onSettled, onOutput, onImport, onStuck } = this.#options
     const owner = this.#options.nextOwner(role)
     const suspects = role === 'suspects'
     const secrets = this.#options.secrets?.() ?? []
     const logsToOutput = onOutput !== undefined
     const settings = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, logsToOutput }
     const data = { ...settings, api, workPort }
-    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport })
+    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport, onStuck })
     this.#threads.add(thread)
     try {
       await thread.loaded
@@ -219,11 +227,12 @@ export class ThreadGroup {
     this.#threads.delete(thread)
   }
 
-  async #leave(thread: HandlerThread, ended: Promise<void>): Promise<void> {
-    await ended
-    this.#threads.delete(thread)
-    await thread.emptied
-    this.#options.onLeft()
+  async #leave(thread: HandlerThread, stopped: Promise<void>): Promise<void> {
+    await stopped
+    void thread.emptied.then(() => {
+      this.#threads.delete(thread)
+      this.#options.onLeft()
+    })
   }
 
   async #keepRunning(first: HandlerThread): Promise<void> {
@@ -231,7 +240,6 @@ export class ThreadGroup {
       const spent = await thread.spent
       if (this.#isStopping) return
       this.#tellReplaced(spent)
-      // Not waited for: a thread inside a blocking system call ends only after it.
       void this.#leave(thread, spent.kind === 'stuck' ? this.#drain(thread) : thread.kill())
     }
   }
@@ -299,9 +307,7 @@ export class ThreadGroup {
   }
 
   #tellReplaced({ reason, handlers }: Spent): void {
-    const [handler, ...others] = handlers
-    const who = others.length === 0 ? { handler } : { oneOf: handlers }
-    this.#options.log.error({ reason, ...who }, 'the thread of the handlers is replaced')
+    this.#options.log.error({ reason, ...nameFields(handlers) }, 'the thread of the handlers is replaced')
     this.#options.onReplaced(reason)
   }
 

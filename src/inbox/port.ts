@@ -293,10 +293,10 @@ export interface WorkPort {
    */
   settle(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]>
   /**
-   * The owner takes no more work: its waiting claims, and all later ones, resolve with none. Its leases stay. After this has
-   * resolved, no claim of the owner is on its way. Idempotent.
+   * The owner takes no more work: its waiting claims, and all later ones, resolve with none. After this has resolved, no claim of
+   * the owner is on its way. Its leases stay. `running` lists run ids: leases of all other runs are released. Idempotent.
    */
-  retire(owner: string): Promise<void>
+  retire(owner: string, running?: readonly number[]): Promise<void>
   /** Gives leases back unworked: as if they had never been claimed. Idempotent. */
   release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void>
   /**

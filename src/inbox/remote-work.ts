@@ -29,7 +29,7 @@ export function workOperations(work: WorkPort) {
     claim: async (request: ClaimRequest) => packLeases(await work.claim(request)),
     readState: async ([handler, query]: [string, StateQuery]) => plain(await work.readState(handler, query)),
     settle: async (fields: WireBatch) => packResults(await work.settle(unpackOutcomes(fields))),
-    retire: async (owner: string) => plain(await work.retire(owner)),
+    retire: async ([owner, running]: [string, (readonly number[])?]) => plain(await work.retire(owner, running)),
     release: async (leases: RunTokens) => plain(await work.release(leases)),
     reap: async (owner: string) => plain(await work.reap(owner)),
   }
@@ -49,7 +49,7 @@ export function callWork(caller: Caller): WorkPort {
     claim: async (request) => unpackLeases(await caller.call<WireBatch>('claim', plain(request))),
     readState: (handler, query) => caller.call<readonly StateEntry[]>('readState', plain([handler, query])),
     settle: async (outcomes) => unpackResults<SettleResult>(await caller.call('settle', packOutcomes(outcomes))),
-    retire: (owner) => caller.call<void>('retire', plain(owner)),
+    retire: (owner, running) => caller.call<void>('retire', plain([owner, running])),
     release: (leases) => caller.call<void>('release', plain(leases.map(({ runId, token }) => ({ runId, token })))),
     reap: (owner) => caller.call<ReapResult>('reap', plain(owner)),
   }

@@ -34,6 +34,20 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'suspect'])
     })
 
+    test('releases the leases of runs that are not running, uncharged', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
+      const [a] = await stage.claim({ owner: 'x', max: 2 })
+      await stage.claim({ owner: 'y' })
+      const waiting = stage.claim({ owner: 'z' })
+      await stage.inbox.retire('x', [a!.runId])
+      expect(idsOf(await waiting)).toEqual(['b'])
+      expect(await stage.run('b')).toMatchObject({ state: 'running', attempt: 1, crashed: 0, attempts: [] })
+      expect(await stage.states('a', 'c')).toEqual(['running', 'running'])
+      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 1 })
+      expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'running', 'running'])
+    })
+
     test('loses no run that was being handed out at the same time', async () => {
       await using stage = await Stage.open(harness)
       const claim = stage.claim({ owner: 'x' })

@@ -18,6 +18,7 @@ export const shortTiming: Partial<RunnerTiming> = {
   overrunGraceMs: 300,
   blockedWarnMs: 500,
   blockedGraceMs: 1_500,
+  endMs: 500,
   watchMs: 50,
   restartDelayMs: 20,
   longestRestartDelayMs: 100,
@@ -39,6 +40,8 @@ export interface RunnerStage extends AsyncDisposable {
   readonly handlersDir: string
   /** Why threads were replaced, so far. */
   readonly replaced: readonly string[]
+  /** What `onFailure` was called with. */
+  readonly failures: readonly string[]
   /** Attempts by handler and kind, as they were reported. */
   readonly settled: ReadonlyMap<string, number>
   /** What the runner logged, but for debug lines. */
@@ -92,6 +95,7 @@ export async function stageRunner(
   const inbox = await createSqliteInbox({ file: join(dir, 'inbox.db') })
   opened.defer(() => inbox.close())
   const replaced: string[] = []
+  const failures: string[] = []
   const settled = new Map<string, number>()
   const lines: LogLine[] = []
   const write = (fields: object, msg: string) => void lines.push({ ...fields, msg })
@@ -109,6 +113,7 @@ export async function stageRunner(
       timing,
       watch,
       onReplaced: (reason) => replaced.push(reason),
+      onFailure: (error) => failures.push(error.message),
       onSettled(counts) {
         for (const { handler, kind, count } of counts) {
           const name = `${handler} ${kind}`
@@ -125,6 +130,7 @@ export async function stageRunner(
     runner,
     handlersDir,
     replaced,
+    failures,
     settled,
     lines,
     startAnother: start,

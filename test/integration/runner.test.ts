@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { startRunner } from '../../src/dispatch/runner.ts'
 import { InboxError } from '../../src/errors.ts'
@@ -161,6 +162,84 @@ it('lets other runs finish where a handler ignores its timeout, and replaces the
   }
 })
 
+describe('a handler that is stuck in a native call', () => {
+  /** Opens `pipe` for writing when disposed of, so that all that wait for it go on. */
+  function makePipe(stage: RunnerStage): Disposable {
+    const file = join(stage.handlersDir, 'pipe')
+    execFileSync('mkfifo', [file])
+    return { [Symbol.dispose]: () => closeSync(openSync(file, 'r+')) }
+  }
+  const stuckIn = { pipe: 'pipe' }
+  const quick = { timing: { ...shortTiming, blockedGraceMs: 500 } }
+
+  it('keeps its own run and key until its thread has ended; what that has not started goes to a new thread at once', async () => {
+    await using stage = await stageRunner(['native'], quick)
+    {
+      using _pipe = makePipe(stage)
+      await stage.accept({ id: 'evt_1', key: 'k', data: stuckIn }, { id: 'evt_2', key: 'k' }, ...events(9).slice(2))
+      const others = () =>
+        Promise.all(
+          events(9)
+            .slice(2)
+            .map(({ id }) => stage.run(id, 'native')),
+        )
+      await until(async () => (await others()).every(({ state }) => state === 'done'), 'the other runs')
+      expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'running', attempt: 1 })
+      expect(await stage.run('evt_2', 'native')).toMatchObject({ state: 'waiting' })
+      for (const run of await others()) expect(run).toMatchObject({ attempt: 1, crashed: 0 })
+      expect(stage.lines).toContainEqual({ msg: expect.stringMatching(/^a handler is stuck/), handler: 'native' })
+    }
+    await stage.drained()
+    expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'done', attempt: 2 })
+    expect((await stage.run('evt_1', 'native')).attempts[0]).toMatchObject({ outcome: 'crashed' })
+    expect(stage.failures).toEqual([])
+  })
+
+  it('does not hold up a stop', async () => {
+    await using stage = await stageRunner(['native'])
+    using _pipe = makePipe(stage)
+    await stage.accept({ id: 'evt_1', data: stuckIn })
+    await until(() => stage.runner.inFlight.includes('native'), 'the run')
+    await stage.runner.stop(0)
+    expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'running', attempt: 1 })
+  })
+
+  it('is given a new thread four times; the fifth that is stuck is a failure', async () => {
+    await using stage = await stageRunner(['native'], quick)
+    using _pipe = makePipe(stage)
+    for (const [index, event] of events(5).entries()) {
+      expect(stage.failures).toEqual([])
+      await stage.accept({ ...event, data: stuckIn })
+      const stuck = () => stage.lines.filter(({ msg }) => msg.startsWith('a handler is stuck')).length
+      await until(() => stuck() > index, `thread ${index + 1}`)
+    }
+    expect(stage.failures).toEqual(['5 threads of the handlers are stuck in native calls'])
+  })
+})
+
+it('ignores what handler code posts to the main thread or to its ports, and logs that once', async () => {
+  await using stage = await stageRunner(['poison'])
+  const data = { deed: 'post messages' }
+  await stage.accept({ id: 'evt_1', data }, { id: 'evt_2', data }, { id: 'evt_3', data })
+  await stage.drained()
+  expect(stage.lines).toEqual([
+    { msg: 'handler code posted a message to the main thread; these are ignored', handler: 'poison' },
+  ])
+  expect(stage.replaced).toEqual([])
+})
+
+it('replaces a thread that uses up its memory outside the heap, and says who did it', async () => {
+  await using stage = await stageRunner(['poison'])
+  await stage.accept({ id: 'evt_1', data: { deed: 'fill buffers' } })
+  await stage.drained()
+  expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', crashed: maxCrashes })
+  const [line] = stage.lines.filter(({ msg }) => msg === 'the thread of the handlers is replaced')
+  expect(line).toMatchObject({
+    reason: expect.stringMatching(/^it used 10\d\d MB of memory, more than 512 MB$/),
+    handler: 'poison',
+  })
+})
+
 it('keeps trying while the handlers cannot be loaded any more, one thread at a time, and goes on when they can', async () => {
   await using stage = await stageRunner(['poison', 'steady'])
   const marker = join(stage.handlersDir, 'poisoned-import')
@@ -263,6 +342,7 @@ it('says nothing of the thread for suspects when it is stopped while that starts
     log: pino({ level: 'error' }, { write: (line) => void errors.push(line) }),
     timing: shortTiming,
     onReplaced: () => {},
+    onFailure: () => {},
     onSettled: () => {},
   })
   await opening.promise

@@ -270,7 +270,7 @@ test('the work side answers over a port as it does in place', async () => {
     claim: (request) => note(given, 'claim', request),
     readState: (handler, query) => note([entry], 'readState', handler, query),
     settle: (outcomes) => note(['applied', 'stale'] as const, 'settle', outcomes),
-    retire: (owner) => note(undefined, 'retire', owner),
+    retire: (owner, running) => note(undefined, 'retire', owner, running),
     release: (leases) => note(undefined, 'release', leases),
     reap: (owner) => note(reaped, 'reap', owner),
   }
@@ -288,7 +288,7 @@ test('the work side answers over a port as it does in place', async () => {
     expect(await remote.claim(request)).toEqual(given)
     expect(await remote.readState('a', { key: 'k' })).toEqual([entry])
     expect(await remote.settle(outcomes)).toEqual(['applied', 'stale'])
-    await remote.retire('me')
+    await remote.retire('me', [7])
     await remote.release(given)
     expect(await remote.reap('me')).toEqual(reaped)
     expect(asked).toEqual([
@@ -296,7 +296,7 @@ test('the work side answers over a port as it does in place', async () => {
       ['claim', request],
       ['readState', 'a', { key: 'k' }],
       ['settle', outcomes],
-      ['retire', 'me'],
+      ['retire', 'me', [7]],
       ['release', given.map(({ runId, token }) => ({ runId, token }))],
       ['reap', 'me'],
     ])

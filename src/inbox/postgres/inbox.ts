@@ -176,7 +176,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     claim: (request) => work.claim(request),
     readState: (handler, query) => work.readState(handler, query),
     settle: (outcomes) => work.settle(outcomes),
-    retire: (owner) => work.retire(owner),
+    retire: (owner, running) => work.retire(owner, running),
     release: (leases) => work.release(leases),
     reap: (owner) => work.reap(owner),
     async startReplay(replay, by) {

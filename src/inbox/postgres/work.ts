@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
-import type { ReapResult, RunError, WorkPort } from '../port.ts'
+import type { Lease, ReapResult, RunError, WorkPort } from '../port.ts'
+import { bigintArray } from './arrays.ts'
 import { createClaims, ownerIn } from './claims.ts'
 import type { Database, Rows } from './database.ts'
 import { registerHandlers } from './handlers.ts'
@@ -28,9 +29,19 @@ export interface Work extends WorkPort {
   close(): Promise<void>
 }
 
-/** What the dispatcher of one replica needs. All but `claim` and `retire` throw `store_unavailable`, `store_full` or `shutting_down`. */
+/** What the dispatcher of one replica needs. All but `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
 export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOptions): Work {
   const claims = createClaims({ db, clock, replicaId, onWarning, heed })
+
+  async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
+    if (leases.length === 0) return
+    await settle(
+      db,
+      leases.map(({ runId, token }) => ({ runId, token, kind: 'release' })),
+      clock.now(),
+    )
+    claims.wake()
+  }
 
   return {
     register: (routes) => registerHandlers(db, routes),
@@ -43,16 +54,16 @@ export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOption
       if (areReady) claims.wake()
       return results
     },
-    retire: (owner) => claims.retire(owner),
-    async release(leases) {
-      if (leases.length === 0) return
-      await settle(
-        db,
-        leases.map(({ runId, token }) => ({ runId, token, kind: 'release' })),
-        clock.now(),
+    async retire(owner, running) {
+      await claims.retire(owner)
+      if (running === undefined) return
+      const others = await db.query<{ runId: number; token: number }>(
+        `SELECT id AS "runId", token FROM inbox.run WHERE owner = $1 AND state + 0 = 3 AND id <> ALL ($2::bigint[])`,
+        [toStored(ownerIn(replicaId, owner)), bigintArray(running)],
       )
-      claims.wake()
+      await release(others)
     },
+    release,
     async reap(owner) {
       await claims.refuse(owner)
       await heed()

@@ -328,6 +328,12 @@ export function createRuns(options: RunsOptions) {
     }
   }
 
+  /** Releases all leases of an owner except for the runs in `running`. */
+  function releaseOthers(owner: string, running: readonly number[]): void {
+    const others = leases.ofOwner(owner).filter(([runId]) => !running.includes(runId))
+    release(others.map(([runId, { token }]) => ({ runId, token })))
+  }
+
   /** As if it had never been claimed, unless it is superseded meanwhile. */
   function giveBack(runId: number, entry: LeaseEntry): void {
     if (dropCancelled(runId, entry, sql.dropUntried)) return
@@ -431,6 +437,7 @@ export function createRuns(options: RunsOptions) {
     fill,
     settle,
     release,
+    releaseOthers,
     reap,
     reapDeadProcess,
     deadAfter,

@@ -228,6 +228,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     accept,
     settle: runs.settle,
     release: runs.release,
+    releaseOthers: runs.releaseOthers,
     reap: runs.reap,
     register(routes: readonly HandlerRoute[]): Record<string, number> {
       handlers.register(routes)

@@ -53,7 +53,10 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
     claim: (request) => writer.claim(request),
     readState: async (handler, query) => writer.readState(handler, query),
     settle: (outcomes) => writer.run((store) => store.settle(outcomes), true),
-    retire: async (owner) => writer.retire(owner),
+    async retire(owner, running) {
+      writer.retire(owner)
+      if (running !== undefined) await writer.run((store) => store.releaseOthers(owner, running))
+    },
     release: (leases) => writer.run((store) => store.release(leases)),
     reap: (owner) => writer.reap(owner),
     ...createActs(writer),
