@@ -1,9 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
-import { startApp } from '../app.ts'
+import { startApp, type App } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, processEnvironment } from '../config.ts'
-import { createLogger, type Logger } from '../log.ts'
+import { messageOf } from '../errors.ts'
+import { createLogger } from '../log.ts'
 import { printError, type OutputOptions } from './output.ts'
 
 interface ServeOptions extends OutputOptions {
@@ -12,8 +14,10 @@ interface ServeOptions extends OutputOptions {
 }
 
 const exitTryAgain = 75
-/** Longest time for a stop once nothing can be stored any more. */
-const failedStopMs = 2_000
+/** Longest time for a stop after a failure. */
+const failedStopMs = 1_000
+/** Longest time to write the last log lines. */
+const flushMs = 200
 
 /** `onchain-inbox serve`: the sidecar itself, until SIGINT or SIGTERM, or until its terminal is closed. */
 export function addServeCommand(program: Command): void {
@@ -28,15 +32,16 @@ export function addServeCommand(program: Command): void {
     .option('--json', 'log lines as JSON even on a terminal')
     .addHelpText('after', '\nExample:\n  $ INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
     .action(async (options: ServeOptions) => {
+      const end = prepareEnd()
       try {
-        await serve(options)
+        await serve(options, end)
       } catch (error) {
-        process.exitCode = printError(error, { json: options.json ?? !process.stderr.isTTY })
+        await end(printError(error, { json: options.json ?? !process.stderr.isTTY }))
       }
     })
 }
 
-async function serve(options: ServeOptions): Promise<void> {
+async function serve(options: ServeOptions, end: (code: number) => Promise<void>): Promise<void> {
   // What it writes, events above all, is for its own user only.
   process.umask(0o077)
   const config = await loadConfig({
@@ -48,57 +53,78 @@ async function serve(options: ServeOptions): Promise<void> {
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
   for (const warning of config.warnings) log.warn({}, warning)
 
-  // Heard from here on: unheard, it would end a process that is still starting.
-  let reloadSecrets = async (): Promise<void> => {}
+  // Stands in for the app until it has started: signals may arrive earlier.
+  let app: Pick<App, 'inFlight' | 'reloadSecrets' | 'stop'> = {
+    inFlight: [],
+    async reloadSecrets() {},
+    async stop() {},
+  }
   const hasTerminal = isatty(0) || isatty(1)
-  if (!hasTerminal) process.on('SIGHUP', () => void reloadSecrets())
+  if (!hasTerminal) process.on('SIGHUP', () => void app.reloadSecrets())
 
-  const exit: ExitState = { code: 0 }
-  const app = await startApp({
+  let code = 0
+  async function stop(limitMs: number): Promise<void> {
+    const late = setTimeout(() => {
+      log.warn({ limitMs, handlers: app.inFlight }, 'the stop took too long; ending now')
+      void end(code)
+    }, limitMs)
+    try {
+      await app.stop()
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'the stop failed')
+    }
+    clearTimeout(late)
+    log.info({}, 'stopped')
+    await end(code)
+  }
+
+  let isStopping = false
+  for (const signal of ['SIGINT', 'SIGTERM', ...(hasTerminal ? ['SIGHUP'] : [])]) {
+    process.on(signal, () => {
+      if (!isStopping) {
+        isStopping = true
+        log.info({ signal }, 'stopping')
+        void stop(config.shutdownMs)
+      } else if (signal !== 'SIGHUP') {
+        // Safe: everything acknowledged is durable at any time. A terminal that closes sends SIGHUP twice.
+        log.warn({ signal, handlers: app.inFlight }, 'ending now, because of a second signal')
+        void end(code === 0 ? 1 : code)
+      }
+    })
+  }
+
+  const started = await startApp({
     config,
     log,
     clock: systemClock,
     prettyLog,
     watch: options.watch ?? false,
     onFailure: (error) => {
-      log.fatal({ error: error.message }, 'the store failed; ending, so that a new process can recover it')
-      exit.code = exitTryAgain
-      void exitAfter(() => app.stop(), Math.min(failedStopMs, config.shutdownMs), exit, log)
+      log.fatal({ error: error.message }, 'ending after a failure, so that a new process can recover from it')
+      code = exitTryAgain
+      void stop(Math.min(failedStopMs, config.shutdownMs))
     },
   })
-
-  reloadSecrets = () => app.reloadSecrets()
-  let isStopping = false
-  for (const signal of ['SIGINT', 'SIGTERM', ...(hasTerminal ? ['SIGHUP'] : [])]) {
-    process.on(signal, () => {
-      // A second one ends at once: everything acknowledged is durable at any time. But a terminal that closes says so twice.
-      if (isStopping && signal !== 'SIGHUP') process.exit(1)
-      if (isStopping) return
-      isStopping = true
-      log.info({ signal }, 'stopping')
-      void exitAfter(() => app.stop(), config.shutdownMs, exit, log)
-    })
-  }
-  log.info({ url: app.url, adminUrl: app.adminUrl, handlers: app.handlers.map((handler) => handler.name) }, 'listening')
+  app = started
+  const { url, adminUrl, handlers } = started
+  log.info({ url, adminUrl, handlers: handlers.map(({ name }) => name) }, 'listening')
 }
 
-interface ExitState {
-  /** May still change while a stop is under way, by a failure of the store. */
-  code: number
-}
-
-/** Stops, then ends the process; at the latest after `limitMs`, which is safe: it is what a crash would do. */
-async function exitAfter(stop: () => Promise<void>, limitMs: number, exit: ExitState, log: Logger): Promise<void> {
-  const force = setTimeout(() => {
-    log.warn({ limitMs }, 'the stop took too long; ending now')
-    process.exit(exit.code === 0 ? 1 : exit.code)
-  }, limitMs)
-  try {
-    await stop()
-  } catch (error) {
-    log.error({ error: error instanceof Error ? error.message : 'unknown' }, 'the stop failed')
+/** Returns a function that writes the last log lines, then ends the process with an exit code. Call it before a thread starts. */
+function prepareEnd(): (code: number) => Promise<void> {
+  let threads = 0
+  process.on('worker', (worker) => {
+    threads++
+    worker.once('exit', () => threads--)
+  })
+  return async (code) => {
+    await Promise.race([new Promise((resolve) => process.stdout.write('', resolve)), wait(flushMs)])
+    // `process.exit` joins all threads, so a thread stuck in a native call blocks it. SIGKILL doesn't end PID 1 of a container.
+    const isAllowed = process.permission?.has('child') ?? true
+    if (threads > 0 && process.execve !== undefined && isAllowed) {
+      const env = { ...process.env, NODE_OPTIONS: '' }
+      process.execve(process.execPath, [process.execPath, '-e', `process.exit(${code})`], env)
+    }
+    process.exit(code)
   }
-  clearTimeout(force)
-  log.info({}, 'stopped')
-  process.exit(exit.code)
 }

@@ -1,15 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { copyFile, link, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
 import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
+import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
 import { eventBytes } from '../support/signed.ts'
+
+const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
 
 const effects = { 'effects.mjs': effectsHandler({ busyMs: 4 }) }
 
@@ -98,6 +102,86 @@ test('a second signal ends it at once, and safely', async () => {
   expect(work).toEqual([{ id: 'mid-run', handler: 'slow', state: 'done', attempt: 2, crashed: 1 }])
 })
 
+/** Waits in a native call for a pipe that nobody opens. */
+const stuckHandler = (options = '') => `
+import { execFileSync } from 'node:child_process'
+import { openSync } from 'node:fs'
+import { defineHandler } from 'onchain-inbox'
+export default defineHandler({
+  type: 'test.stuck',${options}
+  run() {
+    const pipe = import.meta.filename + '.pipe'
+    execFileSync('mkfifo', [pipe])
+    openSync(pipe)
+  },
+})
+`
+
+/** Delivers the event that makes handlers stuck. */
+async function makeStuck(sidecar: Sidecar): Promise<void> {
+  using client = new RecordingClient({ url: () => sidecar.url })
+  const event = anEvent('event', 'test.stuck')
+  await until(async () => (await client.deliver(event)).answer === 200, 'it is not overloaded')
+}
+
+describe.each([
+  ['an ordinary process', serveCommand],
+  ['the first process of a container', ['unshare', '--pid', '--fork', ...serveCommand]],
+] as const)('with a handler stuck in a native call, as %s', (name, command) => {
+  const isFirst = command !== serveCommand
+  const shutdownMs = 5_000
+
+  async function start() {
+    const handlers = { 'stuck.mjs': stuckHandler() }
+    const sidecar = await Sidecar.start({ command, handlers, env: { INBOX_SHUTDOWN_MS: String(shutdownMs) } })
+    await makeStuck(sidecar)
+    expect(await sidecar.log('a handler blocks its thread')).toMatchObject({ handler: 'stuck' })
+    const children = `/proc/${sidecar.pid}/task/${sidecar.pid}/children`
+    return { sidecar, pid: isFirst ? Number(readFileSync(children, 'utf8')) : sidecar.pid }
+  }
+
+  test.skipIf(isFirst && !canUnshare)('SIGTERM ends it in time with 0', async () => {
+    const { sidecar, pid } = await start()
+    await using _ended = sidecar
+    const askedAt = performance.now()
+    process.kill(pid, 'SIGTERM')
+    expect(await sidecar.exited()).toEqual({ code: 0, signal: null })
+    expect(performance.now() - askedAt).toBeLessThan(shutdownMs + 2_000)
+    expect(sidecar.output.text).toMatch(/"handler":"stuck","msg":"a handler is stuck in a native call/)
+    const { work } = await readLedger(sidecar.databaseFile)
+    expect(work).toMatchObject([{ handler: 'stuck', state: 'suspect', attempt: 1, crashed: 1 }])
+  })
+
+  test.skipIf(isFirst && !canUnshare)('a second SIGTERM ends it at once', async () => {
+    const { sidecar, pid } = await start()
+    await using _ended = sidecar
+    process.kill(pid, 'SIGTERM')
+    await sidecar.log('stopping')
+    const askedAt = performance.now()
+    process.kill(pid, 'SIGTERM')
+    expect(await sidecar.exited()).toEqual({ code: 1, signal: null })
+    expect(performance.now() - askedAt).toBeLessThan(1_000)
+    expect(sidecar.output.text).toMatch(/"handlers":\["stuck"\],"msg":"ending now, because of a second signal"/)
+  })
+})
+
+test('five handler threads stuck in native calls at once end it with 75', async () => {
+  const handler = stuckHandler('isolate: true, timeoutMs: 1,')
+  const handlers = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}.mjs`, handler]))
+  await using sidecar = await Sidecar.start({ handlers })
+  await makeStuck(sidecar)
+  expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
+  expect(sidecar.output.text).toMatch(/"level":"fatal".*"5 threads of the handlers are stuck in native calls"/)
+})
+
+test('SIGTERM while it starts ends it with 0', async () => {
+  await using sidecar = await Sidecar.create({ handlers: { 'endless.mjs': 'for (;;);' } })
+  sidecar.launch()
+  await sidecar.log('database opened')
+  sidecar.signal('SIGTERM')
+  expect(await sidecar.exited()).toEqual({ code: 0, signal: null })
+})
+
 test('SIGSTOP for longer than clients and the watch over the handlers wait, then SIGCONT: no loss, no thread replaced', async () => {
   // Looked at by the clock, a thread with these handlers counts as blocked after 6 seconds.
   const shortTimeout = effects['effects.mjs'].replace("type: '*'", "type: '*', timeoutMs: 1_000")
@@ -175,7 +259,7 @@ test.each([
     const late = client.requests.filter(({ op, startedAt }) => op === 'deliver' && startedAt > takenAt)
     expect(late.length).toBeGreaterThan(0)
     expect(late.filter(isAcknowledged)).toEqual([])
-    expect((await sidecar.log('the store failed; ending, so that a new process can recover it'))['error']).toContain(
+    expect((await sidecar.log('ending after a failure, so that a new process can recover from it'))['error']).toContain(
       `${file} was ${what === 'replaced' ? 'replaced by another file' : 'deleted or moved'}`,
     )
     if (what === 'replaced') await rm(file)
