@@ -30,5 +30,5 @@ export const server = app.listen(Number(process.env.PORT ?? 3000))
 
 process.once('SIGTERM', () => {
   server.close()
-  void inbox.stop()
+  inbox.stop().catch(console.error)
 })

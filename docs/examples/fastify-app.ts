@@ -32,4 +32,4 @@ app.addHook('onClose', () => inbox.stop())
 await inbox.start()
 await app.listen({ port: Number(process.env.PORT ?? 3000) })
 
-process.once('SIGTERM', () => void app.close())
+process.once('SIGTERM', () => void app.close().catch(console.error))

@@ -32,5 +32,5 @@ export const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ??
 
 process.once('SIGTERM', () => {
   server.close()
-  void inbox.stop()
+  inbox.stop().catch(console.error)
 })

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { messageOf } from '../errors.ts'
+import { InboxError, messageOf } from '../errors.ts'
 import type { WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { createTracer } from '../tracing.ts'
@@ -25,8 +25,8 @@ export interface InProcessRunner {
   /** How many handlers run now. */
   readonly running: number
   /**
-   * Takes no more runs, lets those in flight finish for `graceMs` milliseconds, aborts them and gives them back. A handler that
-   * heeds no signal goes on: nothing but the end of the process ends it. A second call with a shorter time hastens the first.
+   * Takes no more runs, lets those in flight finish for `graceMs` milliseconds, aborts them and gives them back. Rejects with
+   * `handler_stuck` if handlers ignore that: only the end of the process ends them. A second call with a shorter time hastens the first.
    */
   stop(graceMs: number): Promise<void>
 }
@@ -68,6 +68,15 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   async function end(leftovers: readonly Leftover[]): Promise<void> {
     await settleLeftovers(leftovers)
     await closeSinks(handlers, { clock, log, limitMs: abortGraceMs })
+    if (leftovers.length === 0) return
+    const stuck = [...new Set(leftovers.map(({ lease }) => lease.handler))]
+    throw new InboxError(
+      'handler_stuck',
+      `still running after the stop, because they ignore ctx.signal: ${stuck.join(', ')}`,
+      {
+        details: { handlers: stuck },
+      },
+    )
   }
 
   return {

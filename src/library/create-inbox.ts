@@ -36,7 +36,8 @@ export interface EmbeddedInbox extends AsyncDisposable {
   start(): Promise<void>
   /**
    * Takes no more deliveries, lets what is under way finish for `shutdownMs`, gives back the other runs, closes the database.
-   * Idempotent; an inbox that was stopped cannot be started again.
+   * Idempotent; an inbox that was stopped cannot be started again. Rejects with `handler_stuck` if handlers still run after
+   * that; its message and `details.handlers` name them. All else is closed by then.
    */
   stop(): Promise<void>
   /** Whether a delivery can be stored, as far as is known, and if not, why. */
@@ -79,8 +80,11 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
   async function stop(): Promise<void> {
     // One that is still starting is stopped once it has.
     await starting?.catch(() => {})
-    await running?.stop()
-    telling.flush()
+    try {
+      await running?.stop()
+    } finally {
+      telling.flush()
+    }
   }
 
   const whyNot = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')

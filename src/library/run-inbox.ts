@@ -82,7 +82,8 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     failure = error
     log.fatal({ error: error.message }, 'the store failed: every delivery is answered 503 until a new inbox is started')
     telling.tell('failed', { error })
-    void runner.stop(0)
+    // A stop of the inbox rejects with what keeps this from ending.
+    runner.stop(0).catch(() => {})
   })
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, settings.handlers, log).catch(() => {})

@@ -337,7 +337,7 @@ describe('runs', () => {
     await file.close()
   })
 
-  test('a stop does not wait for a handler that heeds no signal, and gives its run back uncharged', async () => {
+  test('a stop closes all, gives the run of a handler that ignores it back uncharged, and rejects with its name', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const { log, lines } = recordingLog()
@@ -350,11 +350,13 @@ describe('runs', () => {
         return new Promise(() => {})
       },
     })
-    const options = { database: `sqlite:${file}`, handlers: [handler], shutdownMs: 1, log }
-    await using stage = await mounted(options, atWebhooks)
-    await stage.post('/webhooks', eventBytes({ id: 'a' }))
+    const options = { ...defaults, database: `sqlite:${file}`, handlers: [handler], shutdownMs: 1, log }
+    const embedded = createInbox(options)
+    await embedded.start()
+    const { headers = {}, body } = delivery(eventBytes({ id: 'a' }))
+    await embedded.receive({ headers, body })
     await started.promise
-    await stage.inbox.stop()
+    await expect(embedded.stop()).rejects.toMatchObject({ code: 'handler_stuck', details: { handlers: ['h'] } })
     expect(lines).toMatchObject([{ level: 'warn', message: 'a handler heeds no signal and goes on after the stop' }])
     const inbox = await createSqliteInbox({ file })
     expect((await inbox.event('a'))?.runs).toMatchObject([{ state: 'ready', crashed: 0, attempts: [] }])
