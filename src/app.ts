@@ -162,12 +162,15 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
 
   const commits = createGroupCommit({
-    accept: (batch) => inbox.accept(batch),
+    async accept(batch) {
+      disk.check()
+      return inbox.accept(batch)
+    },
     clock,
     ackTimeoutMs: config.ackTimeoutMs,
     onBatch: (size) => metrics.committed(size),
   })
-  const pressure = createPressure(commits.pending, config.bodyLimitBytes, () => disk.isLow())
+  const pressure = createPressure(commits.pending, config.bodyLimitBytes)
   opened.defer(() => pressure.close())
 
   const watch = createHealthWatch({

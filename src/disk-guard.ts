@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
 import type { DatabaseSetting } from './config/values.ts'
-import { messageOf } from './errors.ts'
+import { InboxError, messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
 
 export interface DiskGuardOptions {
@@ -14,9 +14,11 @@ export interface DiskGuardOptions {
   readonly log: Logger
 }
 
-/** Watches how much of a disk is free, so that deliveries are refused before it is full, and not in the midst of a commit. */
+/** Watches the free space of a disk, so that deliveries are rejected before a commit fills it. */
 export interface DiskGuard {
   isLow(): boolean
+  /** Called before a commit. @throws InboxError `store_full` while the disk is low */
+  check(): void
   close(): void
 }
 
@@ -28,7 +30,7 @@ const lookMs = 250
 
 /** Begins to look; resolves after the first look. Where nothing is to be guarded, it is never low. */
 export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
-  if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, close() {} }
+  if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, check() {}, close() {} }
   const { file } = database
   let isLow = false
   let isClosed = false
@@ -59,6 +61,9 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
   await look()
   return {
     isLow: () => isLow,
+    check() {
+      if (isLow) throw new InboxError('store_full', nearlyFull.reason)
+    },
     close() {
       isClosed = true
       timer?.cancel()

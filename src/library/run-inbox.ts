@@ -90,6 +90,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
 
   const commits = createGroupCommit({
     async accept(batch) {
+      disk.check()
       const results = await inbox.accept(batch)
       batch.forEach((arrival, index) => tellStored(telling, arrival, results[index]))
       return results
@@ -98,7 +99,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     ackTimeoutMs: settings.ackTimeoutMs,
     onBatch() {},
   })
-  const pressure = createPressure(commits.pending, settings.bodyLimitBytes, () => disk.isLow())
+  const pressure = createPressure(commits.pending, settings.bodyLimitBytes)
   opened.defer(() => pressure.close())
   const observer = observeRequests(telling)
   const receiveOptions = {

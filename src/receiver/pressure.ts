@@ -3,7 +3,7 @@ import type { GroupCommit } from './group-commit.ts'
 /** Decides, before any work is done for a request, whether there is room for it. */
 export interface Pressure {
   /** Null if there is room, otherwise what is short. */
-  reason(): 'queue' | 'event_loop' | 'commit' | 'disk' | null
+  reason(): 'queue' | 'event_loop' | 'commit' | null
   /** Takes room for a body of so many bytes that is to be read; false if there is none. */
   enterBody(bytes: number): boolean
   /** Gives the room back once the body is no longer being read. */
@@ -25,12 +25,7 @@ const limits = {
 const smallBody = 64 * 1024
 const sampleMs = 100
 
-/** `isDiskLow`: whether less is free than is to stay free. */
-export function createPressure(
-  pending: GroupCommit['pending'],
-  bodyLimitBytes: number,
-  isDiskLow: () => boolean = () => false,
-): Pressure {
+export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: number): Pressure {
   const roomForLarge = limits.bodyBytes + bodyLimitBytes
   const roomForSmall = roomForLarge + limits.smallBodyBytes
   let bodyBytes = 0
@@ -46,7 +41,6 @@ export function createPressure(
   return {
     reason() {
       if (pending.rows >= limits.pendingRows || pending.bytes >= limits.pendingBytes) return 'queue'
-      if (isDiskLow()) return 'disk'
       if (delayMs > limits.eventLoopDelayMs) return 'event_loop'
       return pending.oldestMs > limits.oldestPendingMs ? 'commit' : null
     },

@@ -135,9 +135,7 @@ export function refuseEarly(
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
   const length = contentLength(headers)
   if (length !== undefined && length > options.bodyLimitBytes) return 'body_too_large'
-  const short = options.pressure.reason()
-  if (short === null) return null
-  return short === 'disk' ? 'store_full' : 'overloaded'
+  return options.pressure.reason() === null ? null : 'overloaded'
 }
 
 /** Node takes several Host headers, which proxies in front may read differently. */

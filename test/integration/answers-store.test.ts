@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { InboxError, type ErrorCode } from '../../src/errors.ts'
+import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
 import { createGate, startTestReceiver } from '../support/receiver.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -77,6 +78,13 @@ describe.each<[string, () => Error, ErrorCode]>([
     isDown = false
     expect(jsonOf(await connection.request(event))).toEqual({ status: 'accepted', id: 'evt_1' })
   })
+})
+
+test('with the disk nearly full a delivery gets 503, a forged one 401: strangers learn nothing about the disk', async () => {
+  await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_DISK_RESERVE: '1000tb' } })
+  expectLater(await rawRequest(app.port, event), 'store_full')
+  expect((await rawRequest(app.port, forged)).status).toBe(401)
+  expect((await app.inbox.stats()).lastSeq).toBe(0)
 })
 
 describe('overload', () => {

@@ -103,12 +103,14 @@ describe('inbox.receive', () => {
     expect(lines).toMatchObject([{ level: 'error', message: expect.stringContaining('as a Uint8Array') as string }])
   })
 
-  test('sheds load: with too little free on the disk it answers 503 with Retry-After', async () => {
+  test('with too little free on the disk it answers a delivery 503 with Retry-After, and a forged one 401', async () => {
     await using dir = await createTempDir()
     await using inbox = await started({ database: `sqlite:${join(dir.path, 'inbox.db')}`, diskReserve: '1000tb' })
     const answer = await inbox.receive(request(eventBytes({ id: 'a' })))
     expect(brief(answer)).toEqual([503, 'store_full'])
     expect(answer.headers['Retry-After']).toBe('5')
+    const forged = await inbox.receive(request(eventBytes({ id: 'a' }), { 'X-Service-Signature': '0'.repeat(64) }))
+    expect(brief(forged)).toEqual([401, 'signature_invalid'])
   })
 
   test('R79 does not answer before the event is stored, and a stop waits for it', async () => {
