@@ -48,6 +48,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     maxHeaderSize,
     keepAliveTimeout: options.keepAliveMs,
   }
+  const handler: RequestListener = (request, response) => {
+    // Node's parser also takes the request lines of HTTP/0.9 and HTTP/2.0.
+    if (request.httpVersionMajor === 1) options.handler(request, response)
+    else response.writeHead(400, { Connection: 'close' }).end()
+  }
   const server = options.tls
     ? https.createServer(
         {
@@ -56,12 +61,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
           cert: readFileSync(options.tls.certFile),
           key: readFileSync(options.tls.keyFile),
         },
-        options.handler,
+        handler,
       )
-    : http.createServer(settings, options.handler)
+    : http.createServer(settings, handler)
   // Else Node says 100 Continue before anything is checked, and answers any other expectation without a body.
-  server.on('checkContinue', options.handler)
-  server.on('checkExpectation', options.handler)
+  server.on('checkContinue', handler)
+  server.on('checkExpectation', handler)
+  // A client may close its side after its request and still wait for the answer. Node's types lack the property.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = options.maxConnections
   server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs
 

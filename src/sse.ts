@@ -88,6 +88,8 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
       })
       subscribers.set(response, subscription)
       response.on('close', () => remove(response))
+      // The server allows half-closed connections: without this, a client that left would count until the next write.
+      response.socket?.once('end', () => response.destroy())
       response.write(alive)
       if (heartbeat === undefined) beat()
       return true

@@ -21,12 +21,22 @@ export function sendError(response: Response, error: InboxError): void {
   sendJson(response, { error: { code: error.code, message: error.message } }, error.status)
 }
 
-/** The JSON body of a request, of at most 64 kB. Throws the error it is to be answered with. */
-export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
+/** True when the request has a body, whether or not its route reads it. */
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/**
+ * The JSON body of a request, of at most 1 MiB; undefined if the route takes none. A body that isn't JSON is rejected either way:
+ * web pages can send other types without asking first.
+ */
+export async function readJsonBody(request: Request, response: Response, isTaken = true): Promise<unknown> {
+  if (!isTaken && !hasBody(request)) return undefined
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
   if (type.split(';')[0]?.trim().toLowerCase() !== 'application/json') {
     throw new InboxError('media_type_unsupported', 'expected a body with Content-Type: application/json')
   }
+  if (!isTaken) return undefined
   if (encoding.toLowerCase() !== 'identity') {
     throw new InboxError('content_encoding_unsupported', 'send the body without Content-Encoding')
   }

@@ -121,7 +121,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     app[method](`${api}${path}`, async (request, response) => {
       const by = byOf(request, route)
       const { id = '' } = request.params as { readonly id?: string }
-      const body = takesBody && (await readJsonBody(request, response))
+      const body = method === 'get' ? undefined : await readJsonBody(request, response, takesBody)
       const result = await route.answer(access, { id, query: request.query, body, by })
       if (logged !== undefined && isDone(result)) log.info(toLog(result), logged)
       sendJson(response, result, status)

@@ -131,6 +131,8 @@ export function refuseEarly(
   headers: IncomingHttpHeaders,
 ): AnswerCode | null {
   if (options.state.stopping) return 'shutting_down'
+  // Node lets any list of codings pass that ends with `chunked`.
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return 'bad_request'
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
   const length = contentLength(headers)

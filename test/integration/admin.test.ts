@@ -471,6 +471,7 @@ test('handlers are paused and resumed, one or all together; the answer is the sa
     const { body } = await post(app, '/api/v1/handlers/trades/pause').expect(200)
     expect(body).toEqual({ handler: 'trades', paused: true })
   }
+  await post(app, '/api/v1/pause').set('Content-Type', 'text/plain').send('pause').expect(415)
   expect((await post(app, '/api/v1/pause').expect(200)).body).toEqual({ handler: null, paused: true })
   expect(await stats()).toEqual([true, [['trades', true]]])
   const { body } = await get(app, '/api/v1/handlers').expect(200)

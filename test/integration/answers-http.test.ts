@@ -247,6 +247,14 @@ describe('HTTP that is malformed by', () => {
       requestBytes(delivery(body, { headers: { 'Transfer-Encoding': 'gzip' } })),
     ],
     [
+      'a transfer coding before chunked',
+      Buffer.concat([
+        requestBytes({ headers: { ...delivery(body).headers, 'Transfer-Encoding': 'gzip, chunked' } }),
+        Buffer.from(`${body.length.toString(16)}\r\n${body.toString()}\r\n0\r\n\r\n`),
+      ]),
+    ],
+    ['another version of HTTP', Buffer.from(requestBytes(delivery(body)).toString().replace('HTTP/1.1', 'HTTP/2.0'))],
+    [
       'a bad chunk size',
       Buffer.concat([requestBytes({ headers: { 'Transfer-Encoding': 'chunked' } }), Buffer.from('xyz\r\n')]),
     ],
@@ -332,6 +340,15 @@ test('pipelined requests are answered in their order', async () => {
     if (index % 5 === 4) expectError(answer, 404, 'not_found')
     else expect(jsonOf(answer)).toEqual({ status: 'accepted', id: `evt_pipe_${index}` })
   }
+})
+
+test('a client that half-closes before its body is complete gets 400, and nothing is stored', async () => {
+  const before = await stored()
+  using connection = await RawConnection.open(app.port, { allowHalfOpen: true })
+  connection.socket.end(requestBytes(delivery(nextEvent())).subarray(0, -1))
+  expect((await connection.answer()).status).toBe(400)
+  await connection.closed()
+  expect(await stored()).toBe(before)
 })
 
 test('an answer has only the headers it needs', async () => {

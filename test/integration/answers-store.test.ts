@@ -42,6 +42,23 @@ test('P5 no byte of an answer is written before its commit is durable, for a dup
   }
 })
 
+test.each([1, 3])(
+  'a client that half-closes after %i complete bodies gets its answers, then the end',
+  async (bodies) => {
+    const { receiver, gate } = await startGated()
+    await using _ = receiver
+    using connection = await RawConnection.open(receiver.port, { allowHalfOpen: true })
+    for (let count = 0; count < bodies; count++) connection.send(requestBytes(event))
+    connection.socket.end()
+    await until(() => receiver.pending.rows === bodies, 'the events wait for their commit')
+    // A round trip later the receiver has seen the end as well.
+    expect((await rawRequest(receiver.port, forged)).status).toBe(401)
+    gate.open()
+    for (let count = 0; count < bodies; count++) expect((await connection.answer()).status).toBe(200)
+    expect(await connection.closed()).toBe('end')
+  },
+)
+
 test('an event that is not committed in time gets 503, and is a duplicate when it comes again', async () => {
   const { receiver, gate } = await startGated({ ackTimeoutMs: 200 })
   await using _ = receiver

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
+import { startHttpServer } from '../../src/http-server.ts'
 import { createStream } from '../../src/sse.ts'
 
 const streamKinds = ['event', 'attempt', 'clock'] as const
@@ -15,14 +16,18 @@ async function startStream() {
   const stream = createStream<StreamKind>({ wall, onSilence: () => void silences.count++ })
   const responses: ServerResponse[] = []
   const staying = { may: true }
-  const server = createServer((request, response) => {
-    const kinds = new Set((request.url ?? '').slice(1).split(',') as StreamKind[])
-    responses.push(response)
-    if (!stream.subscribe(response, { kinds, mayStay: () => staying.may })) response.writeHead(503).end()
+  const { port, close } = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: '',
+    maxConnections: 200,
+    keepAliveMs: 15_000,
+    handler(request, response) {
+      const kinds = new Set((request.url ?? '').slice(1).split(',') as StreamKind[])
+      responses.push(response)
+      if (!stream.subscribe(response, { kinds, mayStay: () => staying.may })) response.writeHead(503).end()
+    },
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
   return {
     wall,
     stream,
@@ -34,9 +39,7 @@ async function startStream() {
       toReader(await fetch(`http://127.0.0.1:${port}/${kinds.join()}`)),
     async [Symbol.asyncDispose]() {
       stream.close()
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
+      await close(0)
     },
   }
 }

@@ -93,15 +93,14 @@ export function toResponses(routes: readonly RouteText[]): JsonObject {
   return Object.fromEntries(all.map((codes) => [nameOf(codes), toRefusal(codes)]))
 }
 
-function refusalsOf({ param, body, role, refuses }: RouteText): ReadonlyMap<number, readonly ErrorCode[]> {
+function refusalsOf({ method, param, body, role, refuses }: RouteText): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes: ErrorCode[] = [
     'bad_request',
     ...(role === 'anyone' ? [] : (['unauthorized'] as const)),
     'forbidden',
     ...(param === undefined ? [] : (['not_found'] as const)),
-    ...(body === undefined
-      ? []
-      : (['body_too_large', 'media_type_unsupported', 'content_encoding_unsupported'] as const)),
+    ...(body === undefined ? [] : (['body_too_large', 'content_encoding_unsupported'] as const)),
+    ...(method === 'get' || method === 'delete' ? [] : (['media_type_unsupported'] as const)),
     ...refuses,
     'internal',
     'store_unavailable',
