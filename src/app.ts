@@ -84,7 +84,11 @@ export async function startApp(options: AppOptions): Promise<App> {
 /** What is opened is deferred to `opened`, which closes it in the opposite order. */
 async function start(options: AppOptions, opened: AsyncDisposableStack): Promise<Omit<App, 'stop'>> {
   const { config, log, clock } = options
-  const state = { stopping: false, health: () => (disk?.isLow() ? nearlyFull : inbox.health()) }
+  const storeHealth = () => (disk.isLow() ? nearlyFull : inbox.health())
+  let isListening = false
+  // The admin side answers before the webhook port does.
+  const starting = { ok: false, reason: 'the webhook port does not listen yet' } as const
+  const state = { stopping: false, health: () => (isListening ? storeHealth() : starting) }
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
@@ -178,7 +182,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     meter,
     clock,
     log,
-    storeHealth: state.health,
+    storeHealth,
     freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
     reserveBytes,
     handlers: () => runner.handlers.map(({ name }) => name),
@@ -254,6 +258,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       tracer: createTracer(),
     }),
   })
+  isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
   watch.start()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import http, { type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { limitConnections } from './connections.ts'
 import { InboxError, messageOf } from './errors.ts'
 
 export interface HttpServerOptions {
@@ -38,6 +39,9 @@ const limits = {
   socketTimeoutMs: 30_000,
 }
 
+/** With a full queue the kernel drops new connections, and clients try again after one second or more. */
+const backlog = 4_096
+
 /** Starts an HTTP(S) server with bounds on everything a client can hold open. Throws `port_unavailable`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { headersTimeout, requestTimeout, connectionsCheckingInterval, maxHeaderSize } = limits
@@ -49,6 +53,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     keepAliveTimeout: options.keepAliveMs,
   }
   const handler: RequestListener = (request, response) => {
+    onRequest(request, response)
     // Node's parser also takes the request lines of HTTP/0.9 and HTTP/2.0.
     if (request.httpVersionMajor === 1) options.handler(request, response)
     else response.writeHead(400, { Connection: 'close' }).end()
@@ -69,7 +74,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('checkExpectation', handler)
   // A client may close its side after its request and still wait for the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.maxConnections = options.maxConnections
+  const onRequest = limitConnections(server, options.maxConnections)
   server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs
 
   const { port } = await listen(server, options)
@@ -106,6 +111,6 @@ function listen(server: Server, options: HttpServerOptions): Promise<AddressInfo
         ),
       )
     })
-    server.listen(options.port, options.host, () => resolve(server.address() as AddressInfo))
+    server.listen(options.port, options.host, backlog, () => resolve(server.address() as AddressInfo))
   })
 }

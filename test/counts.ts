@@ -8,6 +8,9 @@ export const counts = {
   /** Of 1 MB each, to a process with a small heap. */
   largeBodies: long ? 5_000 : 300,
   overloadConnections: long ? 2_000 : 400,
+  /** How long idle uploads are kept up, and how many deliveries come meanwhile. */
+  idleUploadMs: long ? 60_000 : 5_000,
+  idleUploadDeliveries: long ? 2_000 : 200,
   envelopeRuns: long ? 50_000 : 2_000,
   /** Open runs that a start finds. */
   backlogRuns: long ? 1_000_000 : 100_000,

@@ -1,14 +1,27 @@
 import type { GroupCommit } from './group-commit.ts'
 
-/** Decides, before any work is done for a request, whether there is room for it. */
+/** Decides whether there is room for a request. */
 export interface Pressure {
-  /** Null if there is room, otherwise what is short. */
+  /** The resource that is short; null if there is room. Asked before any work is done. */
   reason(): 'queue' | 'event_loop' | 'commit' | null
-  /** Takes room for a body of so many bytes that is to be read; false if there is none. */
-  enterBody(bytes: number): boolean
-  /** Gives the room back once the body is no longer being read. */
-  leaveBody(bytes: number): void
+  /** A body is going to be read. `stop` is called if other bodies that make more progress need its room. */
+  enterBody(stop: () => void): BodyRoom
   close(): void
+}
+
+/** The room that a body takes while it is read. */
+export interface BodyRoom {
+  /** Counts bytes that have come. */
+  received(bytes: number): void
+  /** The body is no longer being read. Idempotent. */
+  leave(): void
+}
+
+interface Upload {
+  readonly stop: () => void
+  bytes: number
+  /** How many of them came after its last progress. */
+  newBytes: number
 }
 
 const mebibyte = 1024 * 1024
@@ -19,15 +32,15 @@ const limits = {
   eventLoopDelayMs: 400,
   /** Of all bodies that are being read, beside one of the largest size. */
   bodyBytes: 64 * mebibyte,
-  /** Room that only small bodies may take beyond that, so that large ones cannot keep them out. */
-  smallBodyBytes: 16 * mebibyte,
 }
-const smallBody = 64 * 1024
+/** Fewer new bytes are no progress: else single bytes would keep an upload alive. */
+const progressBytes = 1024
 const sampleMs = 100
 
 export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: number): Pressure {
-  const roomForLarge = limits.bodyBytes + bodyLimitBytes
-  const roomForSmall = roomForLarge + limits.smallBodyBytes
+  const roomBytes = limits.bodyBytes + bodyLimitBytes
+  /** Uploads that take room, by their last progress. */
+  const uploads = new Set<Upload>()
   let bodyBytes = 0
   let expectedSample = performance.now() + sampleMs
   let delayMs = 0
@@ -38,19 +51,35 @@ export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: 
   }, sampleMs)
   sampler.unref()
 
+  function receive(upload: Upload, bytes: number): void {
+    bodyBytes += bytes
+    upload.bytes += bytes
+    upload.newBytes += bytes
+    if (upload.newBytes >= progressBytes) {
+      upload.newBytes = 0
+      uploads.delete(upload)
+    }
+    uploads.add(upload)
+    for (const stalled of uploads) {
+      if (bodyBytes <= roomBytes) return
+      leave(stalled)
+      stalled.stop()
+    }
+  }
+
+  function leave(upload: Upload): void {
+    if (uploads.delete(upload)) bodyBytes -= upload.bytes
+  }
+
   return {
     reason() {
       if (pending.rows >= limits.pendingRows || pending.bytes >= limits.pendingBytes) return 'queue'
       if (delayMs > limits.eventLoopDelayMs) return 'event_loop'
       return pending.oldestMs > limits.oldestPendingMs ? 'commit' : null
     },
-    enterBody(bytes) {
-      if (bodyBytes + bytes > (bytes > smallBody ? roomForLarge : roomForSmall)) return false
-      bodyBytes += bytes
-      return true
-    },
-    leaveBody(bytes) {
-      bodyBytes -= bytes
+    enterBody(stop) {
+      const upload = { stop, bytes: 0, newBytes: 0 }
+      return { received: (bytes) => receive(upload, bytes), leave: () => leave(upload) }
     },
     close: () => clearInterval(sampler),
   }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parseTraceparent, type Tracer } from '../tracing.ts'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
-import { bodyError, bodyReadBefore, readBody } from './body.ts'
+import { bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
 import type { HeaderReader } from './kept-headers.ts'
 import type { Pressure } from './pressure.ts'
@@ -99,30 +99,23 @@ async function bodyOf(
   response: ServerResponse,
 ): Promise<Buffer | null> {
   const { pressure, bodyLimitBytes: limitBytes } = options
-  const refuse = (code: AnswerCode) => {
-    reject(options, request, response, code)
+  const refuse = (code: AnswerCode, close?: boolean) => {
+    reject(options, request, response, code, close)
     return null
   }
   const before = bodyReadBefore(request)
   if (before === 'lost') return refuse('body_already_read')
   if (before !== 'unread') return before.length > limitBytes ? refuse('body_too_large') : before
 
-  const length = contentLength(request.headers)
-  const roomBytes = length ?? limitBytes
-  if (!pressure.enterBody(roomBytes)) return refuse('overloaded')
-  try {
-    options.beforeBody?.(request, response)
-    return await readBody(request, { limitBytes, length })
-  } catch (error) {
-    const code = bodyError(error)
-    if (code !== null) return refuse(code)
-    // The client went away, or Node has answered it: nobody is left to tell.
+  options.beforeBody?.(request, response)
+  const read = await readBody(request, { limitBytes, length: contentLength(request.headers), pressure })
+  if (typeof read === 'string') return refuse(read, true)
+  // The client went away, or Node has answered it: nobody is left to answer.
+  if (read === null) {
     options.observer.rejected('body_incomplete')
     options.logReject(request, 'body_incomplete')
-    return null
-  } finally {
-    pressure.leaveBody(roomBytes)
   }
+  return read
 }
 
 /** What can be refused before the body is read; null if nothing speaks against it. */
@@ -163,10 +156,11 @@ export function reject(
   request: IncomingMessage,
   response: ServerResponse,
   code: AnswerCode,
+  close = options.state.stopping,
 ): void {
   const answer = answerFor(code)
   if (answer.status >= 500) options.observer.refused(code)
   else options.observer.rejected(code)
   options.logReject(request, code)
-  send(response, answer, options.state.stopping)
+  send(response, answer, close)
 }

@@ -151,22 +151,30 @@ describe('a body in pieces', () => {
   )
 })
 
-test('P6 bodies that may become large take room by their size: others get 503, small ones 200', async () => {
-  await using roomy = await startTestApp({ settings: { INBOX_BODY_LIMIT: '100mb' } })
-  using first = await RawConnection.open(roomy.port)
-  expect((await first.request({ headers: { 'Content-Length': '100000000', Expect: '100-continue' } })).status).toBe(100)
-  using second = await RawConnection.open(roomy.port)
-  const answer = await second.request({ headers: { 'Content-Length': '100000000' } })
-  expectError(answer, 503, 'overloaded')
-  using unknown = await RawConnection.open(roomy.port)
-  expectError(await unknown.request({ headers: { 'Transfer-Encoding': 'chunked' } }), 503, 'overloaded')
-  expect((await rawRequest(roomy.port, delivery(nextEvent()))).status).toBe(200)
-  first[Symbol.dispose]()
-  await until(async () => {
-    using again = await RawConnection.open(roomy.port)
-    again.send(requestBytes({ headers: { 'Content-Length': '100000000', Expect: '100-continue' } }))
-    return (await again.answer()).status === 100
-  }, 'its room is free')
+test('P6 uploads take room as they are received; once it is short, those that stopped longest ago get 503', async () => {
+  const mebibyte = 1024 * 1024
+  await using roomy = await startTestApp()
+  using opened = new DisposableStack()
+  const uploads: RawConnection[] = []
+  const upload = async (bytes: number) => {
+    const connection = opened.use(await RawConnection.open(roomy.port))
+    connection.send(requestBytes({ headers: { 'Content-Length': String(mebibyte), Expect: '100-continue' } }))
+    expect((await connection.answer()).status).toBe(100)
+    connection.send(Buffer.alloc(bytes, 'a'))
+    return connection
+  }
+  for (let count = 0; count < 100; count++) await upload(0)
+  for (let count = 0; count < 70; count++) uploads.push(await upload(mebibyte - 1))
+  const closed = uploads.slice(0, 4)
+  for (const connection of closed) {
+    const answer = await connection.answer()
+    expectError(answer, 503, 'overloaded')
+    expect([headerOf(answer, 'connection'), headerOf(answer, 'retry-after')]).toEqual(['close', '5'])
+    expect(await connection.closed()).toBe('end')
+  }
+  const largest = eventOfSize('evt_largest', mebibyte)
+  expect((await rawRequest(roomy.port, delivery(largest))).status).toBe(200)
+  expect(uploads.at(-1)?.unread).toHaveLength(0)
 })
 
 test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'x'])(

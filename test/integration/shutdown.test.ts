@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { sqliteUrl, startTestApp, type TestApp } from '../support/app.ts'
 import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -137,4 +138,25 @@ test('healthz and readyz answer on both ports', async () => {
     expect([ready.status, jsonOf(ready)]).toEqual([200, { status: 'ready' }])
     expect((await rawRequest(port, { method: 'HEAD', target: '/readyz' })).status).toBe(200)
   }
+})
+
+test('the admin side is not ready before the webhook port listens', async () => {
+  const adminPort = await freePort()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const settings = {
+    INBOX_DATABASE_URL: sqliteUrl,
+    INBOX_ADMIN_PORT: String(adminPort),
+    INBOX_PORT: String((taken.address() as AddressInfo).port),
+  }
+  let hasFailed = false
+  const started = startTestApp({ settings }).catch(() => (hasFailed = true))
+  const statuses = new Set<number>()
+  while (!hasFailed) {
+    const answer = await get(adminPort, '/readyz').catch(() => null)
+    if (answer !== null) statuses.add(answer.status)
+  }
+  await started
+  taken.close()
+  expect([...statuses]).not.toContain(200)
 })

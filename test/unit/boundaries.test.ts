@@ -90,6 +90,7 @@ const rules: readonly Rule[] = [
     area: 'http',
     files: [
       'src/bare-express.ts',
+      'src/connections.ts',
       'src/expect-continue.ts',
       'src/http-server.ts',
       'src/page-files.ts',

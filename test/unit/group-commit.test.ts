@@ -153,25 +153,53 @@ describe('the pressure', () => {
       expect(await second).toBe('accepted')
     }))
 
-  test('of 64 MiB of bodies being read, beside one of the largest size, is too much, but for small ones', () =>
+  test('of 64 MiB of bodies and one of the largest size closes the uploads that have made no progress for longest', () =>
     withPressure(async (pressure) => {
-      for (let count = 0; count < 65; count++) expect(pressure.enterBody(mebibyte)).toBe(true)
-      expect(pressure.enterBody(mebibyte)).toBe(false)
-      expect(pressure.enterBody(64 * 1024 + 1)).toBe(false)
-      // Small ones have 16 MiB of their own.
-      for (let count = 0; count < 256; count++) expect(pressure.enterBody(64 * 1024)).toBe(true)
-      expect(pressure.enterBody(1)).toBe(false)
-      for (let count = 0; count < 256; count++) pressure.leaveBody(64 * 1024)
-      expect(pressure.enterBody(mebibyte)).toBe(false)
-      pressure.leaveBody(mebibyte)
-      expect(pressure.enterBody(mebibyte)).toBe(true)
+      const closed: string[] = []
+      const open = (name: string) => pressure.enterBody(() => closed.push(name))
+      // Announced, nothing received.
+      for (let count = 0; count < 1_000; count++) open('idle')
+      const early = open('early')
+      early.received(mebibyte / 2)
+      const stalled = open('stalled')
+      stalled.received(mebibyte)
+      open('trickling').received(mebibyte)
+      early.received(1024)
+      const many = Array.from({ length: 62 }, (_, count) => open(`full ${count}`))
+      for (const one of many) one.received(mebibyte)
+      expect(closed).toEqual([])
+      const late = open('late')
+      late.received(mebibyte)
+      expect(closed).toEqual(['stalled'])
+      stalled.leave()
+      late.received(mebibyte)
+      expect(closed).toEqual(['stalled', 'trickling'])
+      // Room that is left is free.
+      for (const one of many) one.leave()
+      open('last').received(62 * mebibyte)
+      expect(closed).toHaveLength(2)
+    }))
+
+  test('of bytes that trickle in is no progress below 1 KiB', () =>
+    withPressure(async (pressure) => {
+      const closed: string[] = []
+      const open = (name: string) => pressure.enterBody(() => closed.push(name))
+      const trickling = open('trickling')
+      trickling.received(1)
+      open('large').received(64 * mebibyte)
+      for (let count = 0; count < 1_000; count++) trickling.received(1)
+      open('late').received(mebibyte)
+      expect(closed).toEqual(['trickling'])
     }))
 
   test('by bodies has room for one of the largest size, however large that is', async () => {
+    const closed: string[] = []
     const pressure = createPressure(setUp().commits.pending, 100 * mebibyte)
-    expect(pressure.enterBody(100 * mebibyte)).toBe(true)
-    expect(pressure.enterBody(100 * mebibyte)).toBe(false)
-    expect(pressure.enterBody(mebibyte)).toBe(true)
+    pressure.enterBody(() => closed.push('first')).received(64 * mebibyte)
+    pressure.enterBody(() => closed.push('second')).received(100 * mebibyte)
+    expect(closed).toEqual([])
+    pressure.enterBody(() => closed.push('third')).received(1)
+    expect(closed).toEqual(['first'])
     pressure.close()
   })
 })

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
-import { request as httpsRequest } from 'node:https'
+import { Agent, request as httpsRequest } from 'node:https'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/errors.ts'
 import { startHttpServer, type HttpServerOptions } from '../../src/http-server.ts'
 import { tlsPair } from '../fixtures/tls.ts'
-import { headerOf, RawConnection, rawRequest } from '../support/raw-http.ts'
+import { headerOf, RawConnection, rawRequest, requestBytes } from '../support/raw-http.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -23,6 +23,13 @@ async function start(options: Partial<HttpServerOptions> = {}) {
     ...options,
   })
   return { ...server, [Symbol.asyncDispose]: () => server.close(0) }
+}
+
+async function tlsIn(dir: string) {
+  const tls = { certFile: join(dir, 'crt'), keyFile: join(dir, 'key') }
+  await writeFile(tls.certFile, tlsPair.cert)
+  await writeFile(tls.keyFile, tlsPair.key)
+  return tls
 }
 
 const get = { method: 'GET', target: '/' }
@@ -52,26 +59,115 @@ test('a port that is taken is refused with the setting that chose it', async () 
   })
 })
 
-test('P6 connections beyond the limit are closed at once, and have room again when others have gone', async () => {
-  await using server = await start({ maxConnections: 2 })
-  const first = await RawConnection.open(server.port)
-  using second = await RawConnection.open(server.port)
-  expect((await first.request(get)).status).toBe(200)
-  expect((await second.request(get)).status).toBe(200)
-  using third = await RawConnection.open(server.port)
-  await third.closed()
-  // Not after a while, with 408 for having sent nothing.
-  expect(third.unread).toHaveLength(0)
-  first[Symbol.dispose]()
-  await until(
-    () =>
-      rawRequest(server.port, get).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    'there is room again',
-  )
-  expect((await second.request(get)).status).toBe(200)
+const post = { method: 'POST', target: '/', body: Buffer.from('body') }
+
+describe('P6 at the limit of connections', () => {
+  test('idle ones make room, whether they sent nothing, a part of a request or had an answer', async () => {
+    await using server = await start({ maxConnections: 3 })
+    using silent = await RawConnection.open(server.port)
+    using part = await RawConnection.open(server.port)
+    part.send('GET / HTTP/1.1\r\n')
+    using answered = await RawConnection.open(server.port)
+    expect((await answered.request(get)).status).toBe(200)
+    using opened = new DisposableStack()
+    for (let count = 0; count < 3; count++) {
+      const other = opened.use(await RawConnection.open(server.port))
+      expect((await other.request(post)).status).toBe(200)
+    }
+    for (const idle of [silent, part, answered]) {
+      await idle.closed()
+      // Node's 408 comes after seconds only.
+      expect(idle.unread).toHaveLength(0)
+    }
+  })
+
+  test('complete requests are answered; while all connections have one a new connection is closed', async () => {
+    const held: (() => void)[] = []
+    const handler: RequestListener = (request, response) => {
+      request.resume()
+      held.push(() => response.end('late'))
+    }
+    await using server = await start({ maxConnections: 2, handler })
+    using first = await RawConnection.open(server.port)
+    using second = await RawConnection.open(server.port)
+    first.send(Buffer.concat([requestBytes(post), requestBytes(get)]))
+    second.send(requestBytes(post))
+    await until(() => held.length === 3, 'the requests are there')
+    using third = await RawConnection.open(server.port)
+    await third.closed()
+    // Not after a while, with 408 for having sent nothing.
+    expect(third.unread).toHaveLength(0)
+    for (const end of held) end()
+    for (const connection of [first, first, second]) expect((await connection.answer()).body.toString()).toBe('late')
+
+    // Both are idle now, and make room.
+    using fourth = await RawConnection.open(server.port)
+    fourth.send(requestBytes(get))
+    await until(() => held.length === 4, 'the fourth request is there')
+    using fifth = await RawConnection.open(server.port)
+    fifth.send(requestBytes(get))
+    await until(() => held.length === 5, 'the fifth request is there')
+    expect([await first.closed(), await second.closed()]).toEqual(['end', 'end'])
+  })
+
+  test('uploads that go on outlast those that stopped, and clients that had a POST accepted outlast both', async () => {
+    await using server = await start({
+      maxConnections: 3,
+      handler: (request, response) => void request.resume().on('end', () => response.end('hello')),
+    })
+    using client = await RawConnection.open(server.port)
+    expect((await client.request(post)).status).toBe(200)
+    const headers = { 'Content-Length': '1000000' }
+    using running = await RawConnection.open(server.port)
+    running.send(requestBytes({ method: 'POST', target: '/', headers }))
+    using stopped = await RawConnection.open(server.port)
+    stopped.send(requestBytes({ method: 'POST', target: '/', headers }))
+    running.send(Buffer.alloc(100_000))
+    for (let count = 0; count < 4; count++) {
+      running.send(Buffer.alloc(200_000))
+      expect((await client.request(post)).status).toBe(200)
+      expect((await rawRequest(server.port, get)).status).toBe(200)
+    }
+    running.send(Buffer.alloc(100_000))
+    expect((await running.answer()).status).toBe(200)
+    await stopped.closed()
+    expect((await client.request(post)).status).toBe(200)
+  })
+
+  test('among many clients that had a POST accepted, new ones have time for their first request', async () => {
+    await using server = await start({ maxConnections: 10 })
+    using opened = new DisposableStack()
+    const open = async () => opened.use(await RawConnection.open(server.port))
+    const known = await Promise.all(Array.from({ length: 10 }, open))
+    for (const connection of known) expect((await connection.request(post)).status).toBe(200)
+    const others = [await open(), await open(), await open()]
+    for (const connection of others) expect((await connection.request(post)).status).toBe(200)
+    for (const connection of known.slice(0, 3)) await connection.closed()
+    for (const connection of known.slice(3)) expect((await connection.request(post)).status).toBe(200)
+  })
+
+  test('with TLS it is the same', async () => {
+    await using dir = await createTempDir()
+    await using server = await start({ maxConnections: 2, tls: await tlsIn(dir.path) })
+    const agent = new Agent({ keepAlive: true, ca: tlsPair.cert })
+    const send = (method: string, using: Agent | false) =>
+      new Promise((resolve, reject) => {
+        const options = { port: server.port, ca: tlsPair.cert, agent: using, method }
+        httpsRequest('https://localhost/', options, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode))
+        })
+          .on('error', reject)
+          .end()
+      })
+    expect(await send('POST', agent)).toBe(200)
+    const sockets = Object.values(agent.freeSockets).flat()
+    using silent = await RawConnection.open(server.port)
+    expect(await send('GET', false)).toBe(200)
+    await silent.closed()
+    expect(await send('POST', agent)).toBe(200)
+    expect(Object.values(agent.freeSockets).flat()).toEqual(sockets)
+    agent.destroy()
+  })
 })
 
 test('a connection is kept for as long as the setting says', async () => {
@@ -110,10 +206,7 @@ test('closing ends idle connections at once, lets answers finish, and cuts what 
 
 test('P6 with TLS, a connection that says nothing is closed within the time for headers', async () => {
   await using dir = await createTempDir()
-  const tls = { certFile: join(dir.path, 'crt'), keyFile: join(dir.path, 'key') }
-  await writeFile(tls.certFile, tlsPair.cert)
-  await writeFile(tls.keyFile, tlsPair.key)
-  await using server = await start({ tls })
+  await using server = await start({ tls: await tlsIn(dir.path) })
   const startedAt = performance.now()
   using silent = await RawConnection.open(server.port)
   const status = await new Promise((resolve, reject) => {

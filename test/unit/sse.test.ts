@@ -16,7 +16,7 @@ async function startStream() {
   const stream = createStream<StreamKind>({ wall, onSilence: () => void silences.count++ })
   const responses: ServerResponse[] = []
   const staying = { may: true }
-  const { port, close } = await startHttpServer({
+  const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     portSetting: '',
@@ -34,12 +34,12 @@ async function startStream() {
     silences,
     responses,
     staying,
-    port,
+    port: server.port,
     open: async (kinds: readonly StreamKind[] = streamKinds) =>
-      toReader(await fetch(`http://127.0.0.1:${port}/${kinds.join()}`)),
+      toReader(await fetch(`http://127.0.0.1:${server.port}/${kinds.join()}`)),
     async [Symbol.asyncDispose]() {
       stream.close()
-      await close(0)
+      await server.close(0)
     },
   }
 }
