@@ -4,12 +4,13 @@ import { InboxError } from './errors.ts'
 const largestBytes = 64 * 1024
 
 /**
- * The text of a file that holds a secret; undecodable bytes become U+FFFD, which no secret may contain.
+ * The text of a file that holds a secret, without white space and a byte-order mark around it. Undecodable bytes become U+FFFD,
+ * which no secret may contain.
  *
  * @throws InboxError `config_invalid` that says why the file cannot be read, without any of its content
  */
 export async function readSecretFile(file: string): Promise<string> {
-  const text = await read(file)
+  const text = (await read(file)).trim()
   if (text === '') throw new InboxError('config_invalid', `${file} is empty, expected a secret in it`)
   return text
 }

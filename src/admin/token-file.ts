@@ -7,7 +7,6 @@ import { InboxError } from '../errors.ts'
 import { makeFolder } from '../files.ts'
 import { isLoopback } from '../loopback.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
 
 const ownerOnly = 0o600
 
@@ -55,7 +54,7 @@ async function makeTokenFile(file: string): Promise<void> {
 async function readTokenFile(file: string): Promise<string> {
   const { mode } = await stat(file)
   if ((mode & 0o077) !== 0) await chmod(file, ownerOnly)
-  const token = withoutLineBreak(await readSecretFile(file))
+  const token = await readSecretFile(file)
   if (adminTokenPattern.test(token)) return token
   throw new InboxError(
     'config_invalid',

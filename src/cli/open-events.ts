@@ -12,7 +12,6 @@ import { InboxError } from '../errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/ingest.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
 import { createAdminClient, isSidecarAt } from './admin-client.ts'
 
 export interface OpenEventsOptions extends ConfigSources {
@@ -73,7 +72,7 @@ async function readSettings(options: OpenEventsOptions) {
 
   const { INBOX_DATABASE_URL: database, INBOX_ADMIN_TOKEN_FILE: file, INBOX_ADMIN_TOKEN: text } = values
   const at = (path: string) => resolve(options.cwd, path)
-  const token = file === undefined ? text : withoutLineBreak(await readSecretFile(at(file)))
+  const token = file === undefined ? text : await readSecretFile(at(file))
   return {
     url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
     token,
@@ -117,7 +116,7 @@ async function openFile(
 
 async function readMadeToken(database: DatabaseSetting): Promise<string> {
   const file = database.kind === 'sqlite' ? adminTokenFile(database.file) : undefined
-  if (file !== undefined && existsSync(file)) return withoutLineBreak(await readSecretFile(file))
+  if (file !== undefined && existsSync(file)) return readSecretFile(file)
   throw new InboxError(
     'unauthorized',
     `the admin API asks for a token, and there is none ${file === undefined ? 'known' : `at ${file}`}: set ` +

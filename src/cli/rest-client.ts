@@ -6,7 +6,6 @@ import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type GivenSettings } from '../config/sources.ts'
 import { InboxError } from '../errors.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
 import { printError, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -82,7 +81,7 @@ export async function readApiSettings(
   if (file !== undefined && text !== undefined) {
     throw new InboxError('config_invalid', 'INBOX_API_KEY and INBOX_API_KEY_FILE are both set, expected one of them')
   }
-  const key = file === undefined ? text : withoutLineBreak(await readSecretFile(resolve(cwd, file)))
+  const key = file === undefined ? text : await readSecretFile(resolve(cwd, file))
   if (key === undefined || key === '') {
     throw missing(
       'the key of the REST service is not known',

@@ -3,7 +3,6 @@ import { processEnvironment } from '../config.ts'
 import { InboxError } from '../errors.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
 
 export interface SecretArgumentOptions {
   /** What the secret is used with. With a loopback URL a literal secret passes, with a warning on standard error. */
@@ -13,13 +12,13 @@ export interface SecretArgumentOptions {
 const forms = '@file, - for standard input, or env:NAME'
 
 /**
- * The secret that a command-line argument names: `@file`, `-` (standard input) or `env:NAME`, less one line break at the
- * end. A literal is refused, because every user of the machine can read the arguments of a running process.
+ * The secret that a command-line argument names: `@file`, `-` (standard input) or `env:NAME`, without white space around
+ * it. A literal is refused, because every user of the machine can read the arguments of a running process.
  *
  * @throws InboxError `usage` or `config_invalid`, never with the argument in it
  */
 export async function readSecretArgument(argument: string, options: SecretArgumentOptions = {}): Promise<string> {
-  const secret = (await readNamed(argument)) ?? takeLiteral(argument, options)
+  const secret = ((await readNamed(argument)) ?? takeLiteral(argument, options)).trim()
   if (secret === '') throw new InboxError('usage', `the secret is empty; expected one from ${forms}`)
   return secret
 }
@@ -31,14 +30,14 @@ export async function readSecretArgument(argument: string, options: SecretArgume
 export async function readSignatureArgument(argument: string): Promise<string> {
   const signature = await readNamed(argument)
   if (signature === undefined) warn('a signature')
-  return signature ?? argument
+  return (signature ?? argument).trim()
 }
 
-/** What `@file`, `-` or `env:NAME` stands for, less one line break at its end; undefined for a literal. */
+/** What `@file`, `-` or `env:NAME` stands for; undefined for a literal. */
 async function readNamed(argument: string): Promise<string | undefined> {
-  if (argument === '-') return withoutLineBreak(await text(process.stdin))
-  if (argument.startsWith('@')) return withoutLineBreak(await readSecretFile(argument.slice(1)))
-  if (argument.startsWith('env:')) return withoutLineBreak(readVariable(argument.slice('env:'.length)))
+  if (argument === '-') return text(process.stdin)
+  if (argument.startsWith('@')) return await readSecretFile(argument.slice(1))
+  if (argument.startsWith('env:')) return readVariable(argument.slice('env:'.length))
   return undefined
 }
 

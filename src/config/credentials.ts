@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { refuseDemoSecret, refuseDemoToken } from '../demo-credentials.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { parseSecretsFile, withoutLineBreak, type Secret } from '../signature/keys.ts'
+import { parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
 import type { GivenSettings } from './sources.ts'
 
@@ -103,7 +103,7 @@ async function loadOne(
   if (path === undefined) return values[name]
   const text = await attempt(fileName, problems, () => readSecretFile(at(path)))
   if (text === undefined) return undefined
-  const parsed = settings[name].type.safeParse(withoutLineBreak(text))
+  const parsed = settings[name].type.safeParse(text)
   if (!parsed.success) {
     problems.push(`${fileName}: the content of ${at(path)} cannot be used; expected ${settings[name].expected}`)
   }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { readSecretFile } from '../secret-file.ts'
-import { withoutLineBreak } from '../signature/keys.ts'
 import { mistakeIn, parseSettings } from './parse.ts'
 import { settings } from './settings.ts'
 import type { GivenSettings } from './sources.ts'
@@ -27,7 +26,7 @@ export async function withDatabaseUrl(given: GivenSettings, cwd: string): Promis
   const file = resolve(cwd, parsed.INBOX_DATABASE_URL_FILE)
   let text: string
   try {
-    text = withoutLineBreak(await readSecretFile(file))
+    text = await readSecretFile(file)
   } catch (error) {
     return failed(`INBOX_DATABASE_URL_FILE: ${messageOf(error)}; expected ${settings.INBOX_DATABASE_URL_FILE.expected}`)
   }

@@ -123,7 +123,7 @@ export const filePath = z
   .min(1)
   .refine((value) => !value.includes('\0'))
 
-export const token = z.string().regex(adminTokenPattern)
+export const token = z.string().trim().regex(adminTokenPattern)
 
 export type DatabaseSetting =
   | { readonly kind: 'sqlite'; readonly file: string }
@@ -179,7 +179,10 @@ export const apiUrl = z.string().transform((value, context) => {
   }
 })
 
-export const apiKey = z.string().regex(/^[\x21-\x7e]{1,1000}$/)
+export const apiKey = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]{1,1000}$/)
 
 /** INBOX_SECRETS: text, an array of items, or an object `{label: secret}`. */
 export const secrets = z

@@ -22,8 +22,8 @@ const impossible = /[\u0000-\u001f\u007f\ufffd]/
 /**
  * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32).
  *
- * White space around an item and around its secret is not part of it. Items without a label are called `secret-1`,
- * `secret-2`, … by position. A secret that holds a comma or begins or ends with a space goes into INBOX_SECRETS_FILE.
+ * Items without a label are called `secret-1`, `secret-2`, … by position. A secret that holds a comma goes into
+ * INBOX_SECRETS_FILE.
  *
  * @throws InboxError `config_invalid`, naming items by position only: a "label" may be half of a secret with a colon
  */
@@ -32,31 +32,26 @@ export function parseSecrets(text: string | readonly string[]): readonly Secret[
   return toSecrets(
     items.map((item) => {
       const [, label, secret] = labelled.exec(item.trim()) ?? []
-      return { label, text: (secret ?? item).trim() }
+      return { label, text: secret ?? item }
     }),
   )
 }
 
 /**
- * Reads the text of INBOX_SECRETS_FILE: a JSON object `{"label": "secret"}`, or the one secret itself, from which a
- * byte-order mark and one line break at the end are removed. Everything else is taken as typed (A30).
+ * Reads the text of INBOX_SECRETS_FILE: a JSON object `{"label": "secret"}`, or the one secret itself (A30).
  *
  * @throws InboxError `config_invalid`, without any of the content
  */
 export function parseSecretsFile(text: string): readonly Secret[] {
-  const content = withoutLineBreak(text.replace(/^\ufeff/, ''))
-  if (!/^\s*[{[]/.test(content)) return toSecrets([{ label: undefined, text: content }])
+  // JSON.parse refuses the byte-order mark, which trim removes.
+  const content = text.trim()
+  if (!/^[{[]/.test(content)) return toSecrets([{ label: undefined, text: content }])
 
   const entries = Object.entries(parseObject(content))
   // JSON.parse keeps the last of two equal keys without a word. A flat object has two strings per entry.
   const strings = content.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0
   if (strings > entries.length * 2) throw invalid(['the same label occurs twice'])
   return toSecrets(entries.map(([label, secret]) => ({ label, text: secret })))
-}
-
-/** Takes one line break off the end: what an editor or `echo` adds to a file that holds a secret. */
-export function withoutLineBreak(text: string): string {
-  return text.replace(/\r?\n$/, '')
 }
 
 function parseObject(content: string): Record<string, string> {
@@ -77,7 +72,9 @@ function isStringRecord(value: unknown): value is Record<string, string> {
   return Object.values(value).every((entry) => typeof entry === 'string')
 }
 
-function toSecrets(items: readonly Item[]): readonly Secret[] {
+/** White space around a secret is not part of it. */
+function toSecrets(given: readonly Item[]): readonly Secret[] {
+  const items = given.map(({ label, text }) => ({ label, text: text.trim() }))
   const problems = items.flatMap((item, index) => problemOf(item).map((problem) => `item ${index + 1} ${problem}`))
   if (items.length === 0) problems.push('there is no secret in it, expected at least one')
 

@@ -111,7 +111,7 @@ export function secretVariants(label: string, key: KeyObject): readonly Variant[
   const cut = `The sender's secret begins with what was read here as its label. Put it in INBOX_SECRETS_FILE, or write "other-label:" before it.`
   const coded = (how: string) => `The sender decoded the secret as ${how} before using it. ${asTyped}`
   const variants: Variant[] = [
-    ...[`${text}\n`, `${text}\r\n`, ` ${text}`, `${text} `, text.trim()].map((changed): Variant => ({
+    ...[`${text}\n`, `${text}\r\n`, ` ${text}`, `${text} `].map((changed): Variant => ({
       code: 'secret_whitespace',
       message: space,
       bytes: Buffer.from(changed),

@@ -318,6 +318,22 @@ describe('secrets', () => {
     expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: '.' }))).toContain('is not a regular file')
   })
 
+  test.each([
+    ['INBOX_SECRETS_FILE', 'is empty'],
+    ['INBOX_ADMIN_TOKEN_FILE', 'is empty'],
+    ['INBOX_ADMIN_VIEWER_TOKEN_FILE', 'is empty'],
+    ['INBOX_API_KEY_FILE', 'is empty'],
+    ['INBOX_DATABASE_URL_FILE', 'is empty'],
+    ['INBOX_SECRETS', 'item 1 is empty'],
+    ['INBOX_ADMIN_TOKEN', 'at least 16 visible'],
+    ['INBOX_API_KEY', 'visible ASCII'],
+  ])('%s of 20 spaces is refused', async (name, problem) => {
+    const blank = ' '.repeat(20)
+    await file('blank', blank)
+    const problems = await problemsOf(withFile({ [name]: name.endsWith('_FILE') ? 'blank' : blank }))
+    expect(problems.split('\n').find((line) => line.includes(`${name}: `))).toContain(problem)
+  })
+
   test('cannot come from both', async () => {
     await file('secret', secret)
     expect(await problemsOf(load({ INBOX_SECRETS_FILE: 'secret' }))).toContain('INBOX_SECRETS_FILE is set as well')
@@ -327,8 +343,10 @@ describe('secrets', () => {
   })
 
   test('the admin token may come from a file; a short one is refused and not shown', async () => {
-    await file('token', 'a-token-of-the-operator\n')
-    expect((await load({ INBOX_ADMIN_TOKEN_FILE: 'token' })).admin.token).toBe('a-token-of-the-operator')
+    await file('token', ' a-token-of-the-operator\n\n')
+    for (const env of [{ INBOX_ADMIN_TOKEN_FILE: 'token' }, { INBOX_ADMIN_TOKEN: ' a-token-of-the-operator\t' }]) {
+      expect((await load(env)).admin.token).toBe('a-token-of-the-operator')
+    }
     await file('short', 'pa55word')
     for (const env of [{ INBOX_ADMIN_TOKEN_FILE: 'short' }, { INBOX_ADMIN_TOKEN: 'pa55word' }]) {
       const message = await problemsOf(load(env))

@@ -131,7 +131,10 @@ describe('parseSecrets', () => {
       ['secret-2', 'fedcba9876543210'],
       ['secret-3', 'Not-a-label:123456'],
     ])
-    expect(read(['a:0123456789,bcdef'])).toEqual([['a', '0123456789,bcdef']])
+    expect(read(['a:0123456789,bcdef', ' 0123456789abcdef\t'])).toEqual([
+      ['a', '0123456789,bcdef'],
+      ['secret-2', '0123456789abcdef'],
+    ])
   })
 
   test.each([
@@ -165,9 +168,10 @@ describe('parseSecrets', () => {
 describe('parseSecretsFile', () => {
   const read = (text: string) => parseSecretsFile(text).map(({ label, key }) => [label, key.export().toString()])
 
-  test('A30 takes one secret as typed, less one line break at the end and a byte-order mark', () => {
-    expect(read('main:0123456789, abcdef \n')).toEqual([['secret-1', 'main:0123456789, abcdef ']])
+  test('A30 takes one secret as typed, without white space and a byte-order mark around it', () => {
+    expect(read(' main:0123456789, abcdef \n\n')).toEqual([['secret-1', 'main:0123456789, abcdef']])
     expect(read('\ufeff0123456789abcdef\r\n')).toEqual([['secret-1', '0123456789abcdef']])
+    expect(read('{"main":"\\t0123456789abcdef "}')).toEqual([['main', '0123456789abcdef']])
   })
 
   test('A32 takes a JSON object of labels and secrets', () => {
@@ -180,7 +184,9 @@ describe('parseSecretsFile', () => {
   test.each([
     ['', 'item 1 is empty'],
     ['{}', 'expected at least one'],
-    ['0123456789abcdef\n\n', 'holds a line break'],
+    [' '.repeat(20), 'item 1 is empty'],
+    [`{"main":"${' '.repeat(20)}"}`, 'item 1 is empty'],
+    ['0123456789     \n', 'has a secret of 10 characters'],
     ['0123456789abcdef\nfedcba9876543210', 'holds a line break'],
     ['{"a":"0123456789abcdef"', 'begins like JSON but is not'],
     ['["0123456789abcdef"]', 'expected a JSON object'],

@@ -1,6 +1,5 @@
 import { messageOf } from '../../errors.ts'
 import { readSecretFile } from '../../secret-file.ts'
-import { withoutLineBreak } from '../../signature/keys.ts'
 
 export interface ReferenceSources {
   readonly env: NodeJS.ProcessEnv
@@ -18,8 +17,8 @@ export interface Resolved {
 }
 
 /**
- * Puts texts where a value refers to one: `{ env: 'NAME' }` is that variable, `{ file: 'path' }` what that file holds, without
- * the line break at its end. Never throws; nothing of what is referred to is in the problems.
+ * Puts texts where a value refers to one: `{ env: 'NAME' }` is that variable, `{ file: 'path' }` what that file holds, both
+ * without white space around them. Never throws; nothing of what is referred to is in the problems.
  */
 export async function resolveReferences(value: unknown, sources: ReferenceSources, path: string): Promise<Resolved> {
   const reference = toReference(value)
@@ -51,14 +50,14 @@ function toReference(value: unknown): Reference | undefined {
 
 async function resolveOne(reference: Reference, { env, at }: ReferenceSources, path: string): Promise<Resolved> {
   if ('env' in reference) {
-    const text = env[reference.env]
+    const text = env[reference.env]?.trim()
     const shown = `$${reference.env}`
     if (text !== undefined && text !== '') return { value: text, shown, problems: [] }
     return { value: undefined, shown, problems: [`${path}: the environment variable ${reference.env} is not set`] }
   }
   const file = at(reference.file)
   try {
-    return { value: withoutLineBreak(await readSecretFile(file)), shown: `file ${file}`, problems: [] }
+    return { value: await readSecretFile(file), shown: `file ${file}`, problems: [] }
   } catch (error) {
     return { value: undefined, shown: `file ${file}`, problems: [`${path}: ${messageOf(error)}`] }
   }
