@@ -32,5 +32,5 @@ EXPOSE 8080
 # Alive, not ready: a full disk is no reason to restart. On the admin port, which has no TLS and no senders.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INBOX_ADMIN_PORT || 8081}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself gets the signals: no npm, no shell in between.
-CMD ["node", "dist/src/cli.js", "serve"]
+# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
+CMD ["node", "--disable-sigusr1", "dist/src/cli.js", "serve"]

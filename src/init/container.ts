@@ -14,8 +14,8 @@ RUN mkdir /data && chown ${user}:${user} /data
 USER ${user}:${user}
 VOLUME /data
 EXPOSE 8080
-# Node itself gets the signals: no npm, no shell in between.
-CMD ["node", "node_modules/onchain-inbox/dist/src/cli.js", "serve"]
+# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
+CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve"]
 `
 }
 

@@ -89,3 +89,34 @@ function isAlive(pid: number): boolean {
     return false
   }
 }
+
+test('SIGUSR1 opens no debugger', async () => {
+  await using sidecar = await Sidecar.start()
+  sidecar.signal('SIGUSR1')
+  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect(sidecar.output.text).not.toContain('Debugger')
+})
+
+/** Has a debugger opened by SIGUSR1 before the first line of the program runs. */
+const early = `
+import { isMainThread } from 'node:worker_threads'
+import inspector from 'node:inspector'
+if (isMainThread) {
+  process.debugPort = 0
+  process.kill(process.pid, 'SIGUSR1')
+  while (inspector.url() === undefined) await new Promise(setImmediate)
+}`
+
+test('a debugger that SIGUSR1 opened before the program could prevent it is closed; one that was asked for is not', async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(early)}`
+  const debuggerOf = async (sidecar: Sidecar) => {
+    const [, origin] = /Debugger listening on ws:\/\/([\d.:]+)/.exec(sidecar.output.text) ?? []
+    return (await fetch(`http://${origin}/json/version`)).status
+  }
+  await using closed = await Sidecar.create()
+  await closed.start({ NODE_OPTIONS })
+  await expect(debuggerOf(closed)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  await using kept = await Sidecar.create()
+  await kept.start({ NODE_OPTIONS: '--inspect=127.0.0.1:0' })
+  expect(await debuggerOf(kept)).toBe(200)
+})

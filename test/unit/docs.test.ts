@@ -45,10 +45,15 @@ test('docs/errors.md lists exactly the codes there are, each with its status and
   expect(rows).toHaveLength(Object.keys(errorCatalogue).length)
 })
 
-test('by its name, in the container, as a service and in the bench, the program runs with the same options of Node: none', () => {
+test('the program runs with the same options of Node everywhere: none but the one against SIGUSR1', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
-  expect(read('Dockerfile')).toContain('\nCMD ["node", "dist/src/cli.js", "serve"]')
-  expect(read('docs/operations.md')).toContain('\nExecStart=/usr/bin/node /opt/onchain-inbox/dist/src/cli.js serve\n')
+  expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
+  for (const file of ['Dockerfile', 'src/init/container.ts']) {
+    expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "[\w/-]*dist\/src\/cli\.js", "serve"\]/)
+  }
+  expect(read('docs/operations.md')).toContain(
+    '\nExecStart=/usr/bin/node --disable-sigusr1 /opt/onchain-inbox/dist/src/cli.js serve\n',
+  )
   expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")
 })
 
