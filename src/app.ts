@@ -21,6 +21,7 @@ import { startRetention } from './retention.ts'
 import { openInbox, reportWaiting, startServing } from './open-inbox.ts'
 import { createGroupCommit } from './receiver/group-commit.ts'
 import { createIngest } from './receiver/ingest.ts'
+import { createHeaderReader } from './receiver/kept-headers.ts'
 import { createPressure } from './receiver/pressure.ts'
 import { createRejectLog } from './receiver/reject-log.ts'
 import { createRejects } from './receiver/rejects.ts'
@@ -201,12 +202,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
   opened.defer(() => reconciler.close())
 
-  const rejects = createRejects({
-    clock,
-    secrets: () => secrets.current(),
-    signatureHeader: config.signatureHeader,
-    trustedProxies: config.trustedProxies,
-  })
+  const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
   const admin = await startAdmin(opened, config, {
     inbox,
     metrics,
@@ -241,6 +237,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     handler: createReceiverApp({
       path: config.path,
       signatureHeader: config.signatureHeader,
+      readHeaders: createHeaderReader(config),
       bodyLimitBytes: config.bodyLimitBytes,
       ingest: createIngest({
         commits,
@@ -253,7 +250,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       pressure,
       observer,
       log,
-      logReject: createRejectLog({ log, clock, trustedProxies: config.trustedProxies, rejects }),
+      logReject: createRejectLog({ ...config, log, clock, rejects }),
       state,
       tracer: createTracer(),
     }),

@@ -61,6 +61,8 @@ export interface Config {
   readonly diskReserveBytes: number
   /** Lower case, as Node has header names. */
   readonly signatureHeader: string
+  /** Those of a delivery that are stored with its event, but for the signature's; lower case. */
+  readonly storedHeaders: readonly string[]
   readonly unusableStatus: 200 | 422
   readonly tls?: TlsFiles
   readonly trustedProxies: readonly string[]
@@ -168,6 +170,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     },
     diskReserveBytes: values.INBOX_DISK_RESERVE,
     signatureHeader: values.INBOX_SIGNATURE_HEADER,
+    storedHeaders: values.INBOX_STORED_HEADERS,
     unusableStatus: values.INBOX_UNUSABLE_STATUS,
     ...(tls === undefined ? {} : { tls }),
     trustedProxies: values.INBOX_TRUSTED_PROXIES,
@@ -253,6 +256,7 @@ export function describeConfig(config: Config): readonly (readonly [name: string
     ['webhook address', `${tls ? 'https' : 'http'}://${inUrl(config.host)}:${config.port}${config.path}`],
     ['webhook secrets', secretsSource.kind === 'file' ? `${labels} from ${secretsSource.file}` : labels],
     ['signature header', config.signatureHeader],
+    ['stored headers', orNone(config.storedHeaders)],
     ['TLS certificate', tls?.certFile ?? 'not set'],
     ['admin address', `http://${inUrl(admin.host)}:${admin.port}`],
     ['admin host names', orNone(admin.hosts)],

@@ -20,8 +20,8 @@ await app.register(async (webhooks) => {
   webhooks.removeAllContentTypeParsers()
   webhooks.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   webhooks.post<{ Body: Buffer | undefined }>('/webhooks', async (request, reply) => {
-    const { headers, body, url, ip: remoteAddress } = request
-    const answer = await inbox.receive({ headers, body, url, remoteAddress })
+    const { headers, body, ip: remoteAddress } = request
+    const answer = await inbox.receive({ headers, body, remoteAddress })
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
 })

@@ -21,7 +21,6 @@ app.post('/webhooks', bodyLimit({ maxSize: 1024 * 1024 }), async (c) => {
   const { status, headers, body } = await inbox.receive({
     headers: c.req.raw.headers,
     body: await c.req.arrayBuffer(),
-    url: c.req.path,
   })
   return new Response(body, { status, headers })
 })

@@ -16,6 +16,7 @@ const settingsOf: Readonly<Record<string, readonly SettingName[]>> = {
   'webhook address': ['INBOX_HOST', 'INBOX_PORT', 'INBOX_PATH'],
   'webhook secrets': ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'],
   'signature header': ['INBOX_SIGNATURE_HEADER'],
+  'stored headers': ['INBOX_STORED_HEADERS'],
   'TLS certificate': ['INBOX_TLS_CERT_FILE', 'INBOX_TLS_KEY_FILE'],
   'admin address': ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT'],
   'admin host names': ['INBOX_ADMIN_HOSTS'],

@@ -7,6 +7,7 @@ import {
   consoleUrl,
   databaseUrl,
   filePath,
+  headerName,
   host,
   hostHeader,
   httpUrl,
@@ -171,6 +172,11 @@ export const settings = {
     repeatableHeader.prefault('X-Service-Signature'),
     'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',
     'X-Service-Signature',
+  ),
+  INBOX_STORED_HEADERS: setting(
+    list(headerName).prefault('Content-Type, Host, User-Agent, Via'),
+    'names of headers with commas between them',
+    'Content-Type,User-Agent',
   ),
   INBOX_UNUSABLE_STATUS: setting(
     wholeNumber(200, 422)

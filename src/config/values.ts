@@ -100,12 +100,14 @@ const keptOnce: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The name of a header whose repeats are seen, in lower case, as Node has header names. */
-export const repeatableHeader = z
+/** The name of a header in lower case, as Node has header names. */
+export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/)
   .toLowerCase()
-  .refine((name) => !keptOnce.has(name))
+
+/** The name of a header whose repeats are seen. */
+export const repeatableHeader = headerName.refine((name) => !keptOnce.has(name))
 
 /** A value that may also come as JSON. What is in it is looked at elsewhere. */
 export const jsonValue = z.unknown().transform((value, context): unknown => {

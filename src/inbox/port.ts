@@ -52,7 +52,7 @@ export interface NewEvent {
   readonly receivedAt: number
   /** Label of the secret that verified it; `ownLabel` for an event of this program itself. */
   readonly secretLabel: string
-  /** The headers it came with, as a JSON object, without those that are secret or differ from delivery to delivery. */
+  /** The headers it came with that the settings list, as a JSON object. */
   readonly headers?: string | null
   /** W3C `traceparent` of its receipt. */
   readonly trace?: string | null

@@ -46,6 +46,11 @@ export interface EmbeddedInboxOptions {
   readonly diskReserve?: number | string
   /** The header that carries the signature. Default `X-Service-Signature`. */
   readonly signatureHeader?: string
+  /**
+   * Names of headers that are stored with an event, never that of the signature. Default `Content-Type`, `Host`, `User-Agent` and
+   * `Via`.
+   */
+  readonly storedHeaders?: readonly string[]
   /** What is answered to authentic bodies that are no usable event: 200 (default) or 422. */
   readonly unusableStatus?: 200 | 422
   /** Addresses or networks whose X-Forwarded-For is believed, for naming the source in the log. Default: none. */
@@ -74,6 +79,7 @@ export interface EmbeddedInboxSettings {
   readonly retentionBytes: number | undefined
   readonly diskReserveBytes: number
   readonly signatureHeader: string
+  readonly storedHeaders: readonly string[]
   readonly unusableStatus: 200 | 422
   readonly trustedProxies: readonly string[]
   /** Access to the REST service, where there is. */
@@ -96,6 +102,7 @@ const settingOf = {
   retentionBytes: 'INBOX_RETENTION_BYTES',
   diskReserve: 'INBOX_DISK_RESERVE',
   signatureHeader: 'INBOX_SIGNATURE_HEADER',
+  storedHeaders: 'INBOX_STORED_HEADERS',
   unusableStatus: 'INBOX_UNUSABLE_STATUS',
   trustedProxies: 'INBOX_TRUSTED_PROXIES',
   apiUrl: 'INBOX_API_URL',

@@ -104,7 +104,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const observer = observeRequests(telling)
   const receiveOptions = {
     signatureHeader: settings.signatureHeader,
-    readHeaders: createHeaderReader(settings.signatureHeader),
+    readHeaders: createHeaderReader(settings),
     bodyLimitBytes: settings.bodyLimitBytes,
     ingest: createIngest({
       commits,

@@ -13,9 +13,8 @@ export interface DeliveryRequest {
    * Whatever else is given is answered 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
-  /** For the log of refused requests: the address of the other side, and the path. */
+  /** The address of the other side, for the log of refused requests. */
   readonly remoteAddress?: string | undefined
-  readonly url?: string | undefined
 }
 
 /** What is to be answered, as it is. */
@@ -52,7 +51,7 @@ export async function receiveBytes(options: ReceiveBytesOptions, request: Delive
   }
   const log = (reason: string, raw?: Uint8Array) =>
     options.logReject(
-      { method: request.method, url: request.url, headers, socket: { remoteAddress: request.remoteAddress } },
+      { method: request.method, headers, socket: { remoteAddress: request.remoteAddress } },
       reason,
       raw,
     )

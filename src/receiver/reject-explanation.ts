@@ -19,24 +19,24 @@ export interface RefusedSample {
   readonly raw: Uint8Array
   readonly headers: IncomingHttpHeaders
   readonly signature: string | undefined
+  /** Names in lower case of the headers that may be shown. */
+  readonly storedHeaders: readonly string[]
 }
 
-const secretNames = /auth|cookie|cred|digest|hash|key|mac|pass|secret|session|sig|token/i
-const mostHeaders = 40
-const longest = { name: 60, value: 200, preview: 199 }
+const longest = { value: 200, preview: 199 }
 
 /** Explains a sample with the secrets that are valid now; costs dozens of digests. Never throws. */
 export function explainSample(
-  { raw, headers, signature }: RefusedSample,
+  { raw, headers, signature, storedHeaders }: RefusedSample,
   secrets: readonly Secret[],
 ): RejectExplanation {
   const { code, matchedLabel = null, message } = explain(raw, signature, secrets)
   const redact = redactorOf(signature, secrets)
   const show = (text: string, most: number) => safeText(redact(text), most)
-  const shown = Object.entries(headers)
-    .filter(([name]) => !secretNames.test(name))
-    .slice(0, mostHeaders)
-    .map(([name, value]) => [show(name, longest.name), show([value].flat().join(', '), longest.value)])
+  const shown = storedHeaders.flatMap((name) => {
+    const value = headers[name]
+    return value === undefined ? [] : [[name, show([value].flat().join(', '), longest.value)]]
+  })
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
   return {
     code,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../clock.ts'
 import { createLogLimit } from '../log-limit.ts'
-import { safeText, type Logger } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { Rejects } from './rejects.ts'
 import { createSourceOf } from './source.ts'
 
@@ -10,6 +10,8 @@ export interface RejectLogOptions {
   readonly clock: Clock
   /** Addresses or CIDR ranges whose X-Forwarded-For is believed, for naming the source and for nothing else. */
   readonly trustedProxies: readonly string[]
+  /** Of the webhook; absent: not known, and then no path is logged. */
+  readonly path?: string
   /** Keeps what is refused, for people who look into it. */
   readonly rejects?: Pick<Rejects, 'add'>
 }
@@ -34,9 +36,14 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
     rejects?.add(request, reason, raw)
     const line = limit()
     if (line === null) return
-    // Express keeps the whole path there, where it gives a part of it only to what is mounted at the rest.
-    const { method, url = '', originalUrl = url } = request as RefusedRequest & { readonly originalUrl?: string }
-    const path = safeText(originalUrl.split('?')[0] ?? '', 100)
-    log.warn({ source: sourceOf(request), method, path, reason, ...line }, 'a request was refused')
+    const { method } = request
+    const path = options.path === undefined ? {} : { path: describePath(request, options.path) }
+    log.warn({ source: sourceOf(request), method, ...path, reason, ...line }, 'a request was refused')
   }
+}
+
+/** The path of a request if it is that of the webhook. Any other may hold a secret, so its length is all that is shown. */
+export function describePath({ url = '' }: RefusedRequest, path: string): string {
+  const [sent = ''] = url.split('?', 1)
+  return sent === path ? path : `other (${sent.length} characters)`
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Secret } from '../signature/keys.ts'
 import { answerFor, isAnswerCode } from './answer.ts'
 import { explainSample, redactorOf, type RejectExplanation } from './reject-explanation.ts'
-import type { RefusedRequest } from './reject-log.ts'
+import { describePath, type RefusedRequest } from './reject-log.ts'
 import { createSourceOf } from './source.ts'
 import { safeText } from '../log.ts'
 
@@ -20,6 +20,7 @@ export interface RejectGroup {
   readonly lastAt: number
   /** Of the newest of them, safe to show. */
   readonly method: string
+  /** That of the webhook, or `other` and the length of the path. */
   readonly path: string
   /** Of its body; null: it was not read. */
   readonly sizeBytes: number | null
@@ -42,8 +43,12 @@ export interface Rejects {
 export interface RejectsOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly secrets: () => readonly Secret[]
+  /** Of the webhook. */
+  readonly path: string
   /** Lower case. */
   readonly signatureHeader: string
+  /** Lower case; no others are shown. */
+  readonly storedHeaders: readonly string[]
   readonly trustedProxies: readonly string[]
 }
 
@@ -59,7 +64,7 @@ interface Group {
   lastAt: number
   newest: RefusedRequest['headers']
   method: string
-  url: string
+  path: string
   sizeBytes: number | null
 }
 
@@ -68,7 +73,8 @@ interface Group {
  * somebody looks. A body is kept as it is; only one that lies in a larger piece of memory is copied, so that it does not keep all of
  * that. Both maps are in the order of the newest, so that what makes room is found without a search.
  */
-export function createRejects({ clock, secrets, signatureHeader, trustedProxies }: RejectsOptions): Rejects {
+export function createRejects(options: RejectsOptions): Rejects {
+  const { clock, secrets, signatureHeader, storedHeaders, trustedProxies } = options
   const sourceOf = createSourceOf(trustedProxies)
   const groups = new Map<string, Group>()
   const bodies = new Map<string, Uint8Array>()
@@ -103,7 +109,7 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
 
   function toGroup(group: Group): RejectGroup {
     const redact = redactorOf(headerOf(group), secrets())
-    const { key, reason, source, firstAt, lastAt, method, url, sizeBytes } = group
+    const { key, reason, source, firstAt, lastAt, method, path, sizeBytes } = group
     return {
       id: idOf(key),
       reason,
@@ -112,7 +118,7 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
       firstAt,
       lastAt,
       method: safeText(redact(method), 20),
-      path: safeText(redact(url.split('?')[0] ?? ''), 100),
+      path,
       sizeBytes,
       isExplainable: isSigned(reason) && bodies.has(key),
     }
@@ -125,8 +131,8 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
       const source = sourceOf(request)
       const key = `${reason} ${source}`
       const now = clock.now()
-      // Express keeps the whole path there, where it gives a part of it only to what is mounted at the rest.
-      const { method = '', url = '', originalUrl = url } = request as RefusedRequest & { readonly originalUrl?: string }
+      const { method = '' } = request
+      const path = describePath(request, options.path)
       const known = groups.get(key)
       const group = known ?? {
         key,
@@ -137,7 +143,7 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
         lastAt: now,
         newest: {},
         method,
-        url,
+        path,
         sizeBytes: null,
       }
       if (known !== undefined) groups.delete(key)
@@ -147,7 +153,7 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
       group.lastAt = now
       group.newest = request.headers
       group.method = method
-      group.url = originalUrl
+      group.path = path
       group.sizeBytes = raw?.length ?? null
       keepBody(key, raw)
     },
@@ -156,7 +162,7 @@ export function createRejects({ clock, secrets, signatureHeader, trustedProxies 
       const group = [...groups.values()].find(({ key }) => idOf(key) === id)
       const raw = group && bodies.get(group.key)
       if (group === undefined || raw === undefined || !isSigned(group.reason)) return null
-      return explainSample({ raw, headers: group.newest, signature: headerOf(group) }, secrets())
+      return explainSample({ raw, headers: group.newest, signature: headerOf(group), storedHeaders }, secrets())
     },
     count: () => count,
   }

@@ -5,11 +5,10 @@ import { messageOf } from '../errors.ts'
 import { sendContinue } from '../expect-continue.ts'
 import { safeText, type Logger } from '../log.ts'
 import { healthAnswer, answerFor } from './answer.ts'
-import { createHeaderReader } from './kept-headers.ts'
 import { receive, reject, type ReceiveOptions } from './receive.ts'
 import { send } from './send.ts'
 
-export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody' | 'readHeaders'> {
+export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody'> {
   readonly path: string
   readonly log: Logger
 }
@@ -19,8 +18,7 @@ export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody' | 
  */
 export function createReceiverApp(given: ReceiverAppOptions): RequestListener {
   const app = bareExpress()
-  const readHeaders = createHeaderReader(given.signatureHeader)
-  const options = { ...given, readHeaders, beforeBody: sendContinue }
+  const options = { ...given, beforeBody: sendContinue }
 
   app.get('/healthz', (_request, response) => send(response, healthAnswer('alive'), options.state.stopping))
   app.get('/readyz', (_request, response) => {

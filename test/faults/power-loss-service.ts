@@ -28,6 +28,7 @@ const commits = createGroupCommit({
 const app = createReceiverApp({
   path: '/webhooks',
   signatureHeader: 'x-service-signature',
+  readHeaders: () => null,
   bodyLimitBytes: 1_000_000,
   ingest: createIngest({
     commits,

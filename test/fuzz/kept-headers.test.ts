@@ -14,14 +14,18 @@ const value = fc.oneof(
   fc.constantFrom('\ud800', 'a\u202eb', '\u0000', '\n', '"}', 'x'.repeat(10_000), '\u{1f600}'.repeat(150)),
 )
 const headers = fc.array(fc.tuple(name, value), { maxLength: 40 }).map((pairs) => pairs.flat())
+const names = {
+  storedHeaders: ['user-agent', '__proto__', 'constructor', 'host', '0'],
+  signatureHeader: 'x-service-signature',
+}
 
 test('whatever the headers are, what is kept is a small JSON object of safe text, and the same the next time', () => {
-  const read = createHeaderReader('x-service-signature')
+  const read = createHeaderReader(names)
   fc.assert(
     fc.property(headers, (given) => {
       const kept = read(given)
       expect(read(given)).toBe(kept)
-      expect(createHeaderReader('x-service-signature')(given)).toBe(kept)
+      expect(createHeaderReader(names)(given)).toBe(kept)
       if (kept === null) return
       expect(kept.length).toBeLessThanOrEqual(2_000)
       for (const [key, text] of Object.entries(JSON.parse(kept) as Record<string, unknown>)) {
@@ -29,7 +33,7 @@ test('whatever the headers are, what is kept is a small JSON object of safe text
         expect([key.length, text.length].every((length) => length <= 200)).toBe(true)
         expect(unsafe.test(key) || unsafe.test(text)).toBe(false)
         expect(key.isWellFormed() && text.isWellFormed()).toBe(true)
-        expect(key).not.toMatch(/signature|cookie|secret|token/)
+        expect(names.storedHeaders).toContain(key)
       }
     }),
   )
@@ -41,9 +45,10 @@ const realHeaders = fc
   .map((pairs) => pairs.flat())
 
 test('names come in lower case, in order, and values as they came, joined where a name comes again', () => {
-  const read = createHeaderReader('x-service-signature')
   fc.assert(
     fc.property(realHeaders, (given) => {
+      const storedHeaders = given.filter((_, index) => index % 4 === 0).map((header) => header.toLowerCase())
+      const read = createHeaderReader({ ...names, storedHeaders })
       const expected = new Headers()
       for (let index = 0; index < given.length; index += 2) {
         const [header = '', text = ''] = [given[index], given[index + 1]]

@@ -83,7 +83,9 @@ async function setUp(folder: string) {
   const rejects = createRejects({
     clock,
     secrets: () => parseSecrets('main:a-secret-of-the-webhook'),
+    path: '/webhooks',
     signatureHeader,
+    storedHeaders: [],
     trustedProxies: [],
   })
   rejects.add(

@@ -1,9 +1,13 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HealthJson, SenderMeterJson } from '../../src/admin/answers/health.ts'
 import type { RejectListJson } from '../../src/admin/answers/letters.ts'
 import { createTestClock } from '../../src/clock.ts'
-import { startTestApp } from '../support/app.ts'
+import { sign } from '../../src/signature/sign.ts'
+import { startTestApp, testSecret } from '../support/app.ts'
 import { RawConnection, rawRequest, requestBytes } from '../support/raw-http.ts'
+import { Sidecar } from '../support/sidecar.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
@@ -48,4 +52,35 @@ test('what is refused for good or breaks off is told of with its reasons, and on
     acknowledged: 0,
     success_rate: 0,
   } satisfies Partial<SenderMeterJson>)
+})
+
+test('P8 neither logs, admin API nor files hold secrets of a path or of headers that are not listed', async () => {
+  await using sidecar = await Sidecar.start({
+    env: { INBOX_STORED_HEADERS: 'User-Agent, X-Tenant, X-Service-Signature' },
+  })
+  const body = new Uint8Array(eventBytes({ id: 'evt_1' }))
+  const signature = sign(body, testSecret)
+  const hidden = ['a-secret-of-the-path', 'a-key-of-the-api', 'a-proof-of-the-sender', signature]
+  const [path = '', key = '', proof = ''] = hidden
+  const headers = {
+    'X-Service-Signature': signature,
+    'X-Api-Key': key,
+    Proof: proof,
+    'X-Copy': signature,
+    'X-Tenant': 'tenant-7',
+  }
+  expect((await fetch(sidecar.url, { method: 'POST', headers, body })).status).toBe(200)
+  expect((await fetch(new URL(`/hooks/${path}`, sidecar.url), { method: 'POST', headers, body })).status).toBe(404)
+  expect((await fetch(sidecar.url, { method: 'POST', headers, body: `${body} ` })).status).toBe(401)
+
+  const answers: string[] = []
+  for (const about of ['events/evt_1', 'rejects']) answers.push(await (await sidecar.admin(about)).text())
+  const { data } = JSON.parse(answers[1] ?? '') as RejectListJson
+  for (const { id } of data) answers.push(await (await sidecar.admin(`rejects/${id}`)).text())
+  expect(answers.join()).toMatch(/"x-tenant":"tenant-7".*"path":"other \(\d+ characters\)"/)
+  await sidecar.stop()
+  expect(sidecar.output.text).toMatch(/"path":"other \(27 characters\)"/)
+  const files = readdirSync(sidecar.dir).map((name) => join(sidecar.dir, name))
+  const contents = files.filter((file) => statSync(file).isFile()).map((file) => readFileSync(file, 'latin1'))
+  for (const text of hidden) expect([sidecar.output.text, ...answers, ...contents].join()).not.toContain(text)
 })

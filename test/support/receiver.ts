@@ -56,6 +56,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     handler: createReceiverApp({
       path: '/webhooks',
       signatureHeader: 'x-service-signature',
+      readHeaders: () => null,
       bodyLimitBytes: 1024 * 1024,
       ingest: createIngest({
         commits,

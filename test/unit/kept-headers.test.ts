@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
 
-const read = createHeaderReader('x-service-signature')
+const read = createHeaderReader({
+  storedHeaders: [
+    'host',
+    'user-agent',
+    'content-type',
+    'via',
+    'a',
+    '1',
+    ...Array.from({ length: 30 }, (_, n) => `h${n}`),
+  ],
+  signatureHeader: 'x-service-signature',
+})
 const keptOf = (...rawHeaders: string[]) => JSON.parse(read(rawHeaders) ?? '{}') as unknown
 
 describe('of the headers of a delivery', () => {
-  test('those are kept that say how events come, in lower case and in their order', () => {
+  test('those are kept that are listed, in lower case and in their order', () => {
     const given = [
       'Host',
       'a.example',
@@ -24,52 +35,20 @@ describe('of the headers of a delivery', () => {
   test.each([
     'X-Service-Signature',
     'Authorization',
-    'Proxy-Authorization',
     'Cookie',
-    'Set-Cookie',
-    'X-Secret',
-    'X-Webhook-Token',
-    'X-Hub-Signature-256',
-    'X-Sig',
-    'X-Shop-Hmac-Sha256',
-    'Content-Digest',
     'X-Api-Key',
-    'apikey',
-    'X-Auth',
-    'X-Session',
-    'X-Password',
+    'X-Proof',
     'X-Forwarded-Uri',
-    'X-Original-URL',
     'Referer',
-  ])('%s is not, which may give access', (name) => {
-    expect(read([name, 'value'])).toBeNull()
-  })
-
-  test('the one that is set to hold the signature is not, whatever its name is', () => {
-    expect(createHeaderReader('x-hmac')(['X-HMAC', 'abc', 'Via', 'b'])).toBe('{"via":"b"}')
-  })
-
-  test.each([
-    'Content-Length',
-    'Date',
     'traceparent',
-    'tracestate',
     'X-Request-Id',
-    'X-Correlation-ID',
-    'X-Forwarded-For',
-    'Forwarded',
-    'X-Real-IP',
-    'CF-Connecting-IP',
-    'CF-Ray',
-    'X-Amzn-Trace-Id',
-    'X-B3-SpanId',
-    'X-Request-Start',
-    'X-Webhook-Timestamp',
-    'X-Delivery-Attempt',
-    'X-Hub-Delivery',
-    'Idempotency-Key',
-  ])('%s is not, which differs from delivery to delivery', (name) => {
+  ])('%s is not, which nobody listed', (name) => {
     expect(read([name, 'value'])).toBeNull()
+  })
+
+  test('the one that holds the signature is not, even if it is listed', () => {
+    const reader = createHeaderReader({ storedHeaders: ['x-hmac', 'via'], signatureHeader: 'x-hmac' })
+    expect(reader(['X-HMAC', 'abc', 'Via', 'b'])).toBe('{"via":"b"}')
   })
 
   test('values are shortened to 200 characters, and made safe to show', () => {
@@ -95,8 +74,7 @@ describe('of the headers of a delivery', () => {
     expect(keptOf('a', '2')).toEqual({ a: '2' })
   })
 
-  test('thousands of sets and names are read right, one after the other', () => {
-    for (let n = 0; n < 2_000; n += 1)
-      expect(keptOf(`h${n}`, `v${n}`, 'via', 'x')).toEqual({ [`h${n}`]: `v${n}`, via: 'x' })
+  test('thousands of sets are read right, one after the other', () => {
+    for (let n = 0; n < 2_000; n += 1) expect(keptOf('h0', `v${n}`, 'via', 'x')).toEqual({ h0: `v${n}`, via: 'x' })
   })
 })

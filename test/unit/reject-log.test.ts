@@ -10,12 +10,17 @@ function stage(trustedProxies: readonly string[] = []) {
   const lines: object[] = []
   const clock = createTestClock()
   const log = { warn: (fields: object) => lines.push(fields) } as unknown as Logger
-  const logReject = createRejectLog({ log, clock, trustedProxies })
-  const reject = (remoteAddress: string, forwarded?: string, reason = 'signature_mismatch') =>
+  const logReject = createRejectLog({ log, clock, trustedProxies, path: '/webhooks' })
+  const reject = (
+    remoteAddress: string,
+    forwarded?: string,
+    reason = 'signature_mismatch',
+    url = '/webhooks?token=x',
+  ) =>
     logReject(
       {
         method: 'POST',
-        url: '/webhooks?token=x',
+        url,
         socket: { remoteAddress },
         headers: { 'x-forwarded-for': forwarded },
       } as unknown as IncomingMessage,
@@ -28,6 +33,17 @@ test('a refused request is one line with its source, method, path without query,
   const { lines, reject } = stage()
   reject('192.0.2.7')
   expect(lines).toEqual([{ ...asked, source: '192.0.2.7', reason: 'signature_mismatch' }])
+})
+
+test('a path that is not the one of the webhook may hold a secret: its length is logged', () => {
+  const { lines, reject } = stage()
+  for (const url of ['/hooks/a-secret?token=x', '/webhooks/', 'https://a.example/webhooks'])
+    reject('192.0.2.7', undefined, 'not_found', url)
+  expect(lines.map((line) => (line as { path: string }).path)).toEqual([
+    'other (15 characters)',
+    'other (10 characters)',
+    'other (26 characters)',
+  ])
 })
 
 test.each([

@@ -12,7 +12,14 @@ const signatureHeader = 'x-service-signature'
 
 function setUp({ secrets = [secret], trustedProxies = [] }: { secrets?: string[]; trustedProxies?: string[] } = {}) {
   const clock = createTestClock()
-  const rejects = createRejects({ clock, secrets: () => parseSecrets(secrets), signatureHeader, trustedProxies })
+  const rejects = createRejects({
+    clock,
+    secrets: () => parseSecrets(secrets),
+    path: '/webhooks',
+    signatureHeader,
+    storedHeaders: ['user-agent', 'x-other'],
+    trustedProxies,
+  })
   return { clock, rejects }
 }
 
@@ -33,9 +40,9 @@ test('what was refused is grouped by reason and source, those that something cam
     rejects.add(requestOf('192.0.2.1'), code)
   const { groups, droppedGroups } = rejects.list()
   expect(groups.map(({ reason, source, count, path }) => [reason, source, count, path])).toEqual([
-    ['not_found', '192.0.2.1', 2, '/other'],
+    ['not_found', '192.0.2.1', 2, 'other (6 characters)'],
     ['signature_missing', '192.0.2.1', 1, '/webhooks'],
-    ['not_found', '192.0.2.2', 1, '/x'],
+    ['not_found', '192.0.2.2', 1, 'other (2 characters)'],
   ])
   const [first] = groups
   expect(first).toMatchObject({ method: 'POST', sizeBytes: null, isExplainable: false })
@@ -91,7 +98,7 @@ test('the newest sample of a group is explained with the secrets of now', () => 
   const { rejects } = setUp({ secrets })
   const body = Buffer.from('{"id":"evt_1"}')
   const signature = createHmac('sha256', secret).update(body).digest('hex')
-  const headers = { [signatureHeader]: signature, 'user-agent': 'sender/1', authorization: 'Bearer x', cookie: 'a=b' }
+  const headers = { [signatureHeader]: signature, 'user-agent': 'sender/1', authorization: 'Bearer x', 'x-name': 'a' }
   rejects.add(requestOf('192.0.2.1', { headers }), 'signature_mismatch', body)
   const { id = '', isExplainable } = rejects.list().groups[0] ?? {}
   expect(isExplainable).toBe(true)
@@ -172,21 +179,13 @@ test('a header full of signatures holds nobody up: a few are looked into, and wh
   const explanation = rejects.explain(groups[0]?.id ?? '')
   // Without a bound it is seconds, of the thread that takes deliveries.
   expect(performance.now() - startedAt).toBeLessThan(1_000)
-  expect(groups[0]).toMatchObject({ source: '2001:db8::1:199', method: 'POST', path: '[not shown]' })
+  expect(groups[0]).toMatchObject({ source: '2001:db8::1:199', method: 'POST', path: 'other (7045 characters)' })
   expect(explanation).toMatchObject({
     code: 'repeated',
     message: 'The header holds 340 signatures. None of the first 4 of them is right. Send exactly one.',
     preview: '[not shown]',
   })
   expect(JSON.stringify(explanation)).not.toContain(random(300))
-})
-
-test('a header whose name says that it holds a signature is not shown', () => {
-  const { rejects } = setUp()
-  const names = ['x-sig', 'x-hmac', 'x-body-hash', 'x-hub-digest']
-  const headers = Object.fromEntries([...names, 'x-other'].map((name) => [name, 'abc']))
-  rejects.add(requestOf('192.0.2.1', { headers }), 'signature_missing', Buffer.from('{}'))
-  expect(rejects.explain(rejects.list().groups[0]?.id ?? '')?.headers).toEqual({ 'x-other': 'abc' })
 })
 
 test('a flood of bad requests costs little each', () => {
