@@ -1,9 +1,9 @@
 import { InboxError } from './errors.ts'
 
-/** The URL of a PostgreSQL database, for people and logs: with the host and the name, without the password and all that may hold one. */
+/** The URL of a PostgreSQL database, for people and logs: its host and name only. */
 export function describeDatabase(url: string): string {
-  const { username, host, pathname } = parseDatabaseUrl(url)
-  return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}`
+  const { host, pathname } = parseDatabaseUrl(url)
+  return `postgres://${host}${pathname}`
 }
 
 /** Throws `config_invalid`, without a word of the URL: what Node says of a wrong one has all of it. */

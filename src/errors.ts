@@ -62,7 +62,7 @@ export class InboxError extends Error {
     message: string,
     options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(withoutUserinfo(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'InboxError'
     this.code = code
     this.details = options.details ?? {}
@@ -96,9 +96,14 @@ export class RetryableError extends InboxError {
   }
 }
 
-/** Error text of anything that was thrown, never empty. */
+/** Error text of anything that was thrown, never empty, its URLs without user name and password. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  if (typeof thrown === 'string' && thrown !== '') return thrown
+  if (thrown instanceof Error) return withoutUserinfo(thrown.message) || thrown.name
+  if (typeof thrown === 'string' && thrown !== '') return withoutUserinfo(thrown)
   return `a thrown ${thrown === null ? 'null' : typeof thrown}`
+}
+
+/** Text with its URLs less their user names and passwords. */
+export function withoutUserinfo(text: string): string {
+  return text.replaceAll(/:\/\/[^\s/?#"<>`]*@/g, '://')
 }

@@ -90,8 +90,12 @@ async function exchange(url: URL, init: RequestInit, limitMs = timeoutMs) {
 
 function parseAdminUrl(text: string): URL {
   const url = URL.parse(text.endsWith('/') ? text : `${text}/`)
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new InboxError('usage', '--admin-url: expected a URL such as http://127.0.0.1:8081')
+  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === ''
+  if (isUsable) return url
+  throw new InboxError(
+    'usage',
+    '--admin-url: expected a URL such as http://127.0.0.1:8081, without user name and password',
+  )
 }
 
 function toError(status: number, bytes: Buffer, base: URL): InboxError {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError, messageOf, withoutUserinfo } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { screenOf } from './screen.ts'
 
@@ -84,7 +84,7 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
   if (options.json) {
     process.stderr.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
   } else {
-    const stack = error.code === 'internal' && thrown instanceof Error ? `\n${thrown.stack ?? ''}` : ''
+    const stack = error.code === 'internal' && thrown instanceof Error ? `\n${withoutUserinfo(thrown.stack ?? '')}` : ''
     const code = screenOf(process.stderr).paint('red', error.code)
     process.stderr.write(`${code}: ${error.message}${stack}\n`)
   }

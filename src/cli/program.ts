@@ -30,8 +30,10 @@ function isMistake({ code }: CommanderError): boolean {
   return code !== 'commander.help' && code !== 'commander.helpDisplayed' && code !== 'commander.version'
 }
 
+/** A URL that is not valid is not shown: it may hold a password. */
 function toUsageError({ message }: CommanderError): InboxError {
-  return new InboxError('usage', `${message.replace(/^error: /, '')} (--help shows what is possible)`)
+  const shown = message.replace(/^error: /, '').replace(/(<url>' argument) '.*' (is invalid)/s, '$1 $2')
+  return new InboxError('usage', `${shown} (--help shows what is possible)`)
 }
 
 /** The options were not understood, so this one is looked for among the arguments as they are. */

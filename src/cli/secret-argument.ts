@@ -36,7 +36,7 @@ export async function readSignatureArgument(argument: string): Promise<string> {
 /** What `@file`, `-` or `env:NAME` stands for; undefined for a literal. */
 async function readNamed(argument: string): Promise<string | undefined> {
   if (argument === '-') return text(process.stdin)
-  if (argument.startsWith('@')) return await readSecretFile(argument.slice(1))
+  if (argument.startsWith('@')) return readSecretFile(argument.slice(1))
   if (argument.startsWith('env:')) return readVariable(argument.slice('env:'.length))
   return undefined
 }

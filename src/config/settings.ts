@@ -126,7 +126,7 @@ export const settings = {
     'names of sinks with commas between them, which get the warnings of this program',
     'desk,pager',
   ),
-  INBOX_CONSOLE_URL: setting(
+  INBOX_CONSOLE_URL: secretSetting(
     consoleUrl.optional(),
     'the http:// or https:// URL under which people reach the console, without user name, query and fragment',
     'https://inbox.example.com',

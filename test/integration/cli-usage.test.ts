@@ -25,6 +25,48 @@ test.each([
   expect(JSON.parse(json.errors)).toEqual({ error: { code: 'usage', message: expect.stringContaining(message) } })
 })
 
+const password = 'hunter2-hunter2'
+
+test.each([
+  ['events', 'list', '--admin-url', `http://user:${password}@127.0.0.1:1`],
+  ['events', 'list', '--admin-url', `ftp://user:${password}@127.0.0.1:1`],
+  ['subscribe', '--url', `https://user:${password}@example.com/hooks`],
+  ['subscribe', '--url', `https://user:${password}/@example.com/hooks`],
+  ['networks', '--api-url', `http://user:${password}@127.0.0.1:1`, '--api-key', 'env:KEY'],
+  ['emulator', 'tail', '--emulator', `ftp://user:${password}@127.0.0.1:1`],
+  ['emulator', '--webhook', `ftp://user:${password}@example.com`, '--secret', 'env:KEY'],
+  ['emulator', '--webhook', `https://user:${password}@example.com`, '--secret', 'env:KEY'],
+  ['trigger', 'wallet.large_trade', '--url', `ftp://user:${password}@127.0.0.1:1`, '--secret', 'env:KEY'],
+  ['trigger', 'wallet.large_trade', '--url', `http://user:${password}@127.0.0.1:1`, '--secret', 'env:KEY'],
+  ['conformance', '--url', `ftp://user:${password}@127.0.0.1:1`, '--secret', 'env:KEY'],
+  ['move', '--from', 'sqlite:./inbox.db', '--to', `postgres://user:${password}@127.0.0.1:1/inbox`],
+])('P8 %s %s fails without the password of the URL in what it prints', async (...args) => {
+  const { code, out, errors } = await runCli(args, {
+    cwd: tmpdir(),
+    env: { KEY: 'a-key-of-the-service', INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' },
+  })
+  expect(code).not.toBe(0)
+  expect(errors).not.toBe('')
+  expect(out + errors).not.toContain(password)
+})
+
+test('P8 settings and databases are shown without the user and the password of their URLs', async () => {
+  const given = {
+    INBOX_SECRETS: 'a-secret-of-the-webhook',
+    INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
+    INBOX_DATABASE_URL: `postgres://a-user:${password}@127.0.0.1:1/inbox`,
+  }
+  const cwd = tmpdir()
+  const results = await Promise.all([
+    runCli(['check'], { cwd, env: given }),
+    runCli(['migrate'], { cwd, env: given }),
+    runCli(['check'], { cwd, env: { ...given, INBOX_CONSOLE_URL: `https://a-user:${password}/@example.com` } }),
+  ])
+  const text = JSON.stringify(results)
+  expect(text).toContain('postgres://127.0.0.1:1/inbox')
+  expect(text).not.toMatch(/a-user|hunter2/)
+})
+
 test('on a Node that is too old it says which one is needed, before it reads anything', async () => {
   const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.2' } })`
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` }

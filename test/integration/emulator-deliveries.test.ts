@@ -193,7 +193,7 @@ describe('one delivery', () => {
   })
 
   test('refuses a webhook URL that is not http or https', () => {
-    expect(() => toTarget('ftp://example.test/')).toThrow('expected http:// or https://, received "ftp://')
+    expect(() => toTarget('ftp://example.test/')).toThrow('expected http:// or https://')
   })
 })
 

@@ -71,7 +71,7 @@ test('P8 neither logs, admin API nor files hold secrets of a path or of headers 
   }
   expect((await fetch(sidecar.url, { method: 'POST', headers, body })).status).toBe(200)
   expect((await fetch(new URL(`/hooks/${path}`, sidecar.url), { method: 'POST', headers, body })).status).toBe(404)
-  expect((await fetch(sidecar.url, { method: 'POST', headers, body: `${body} ` })).status).toBe(401)
+  expect((await fetch(sidecar.url, { method: 'POST', headers, body: 'other bytes' })).status).toBe(401)
 
   const answers: string[] = []
   for (const about of ['events/evt_1', 'rejects']) answers.push(await (await sidecar.admin(about)).text())

@@ -13,7 +13,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const newest = migrations.at(-1)!.name
 
 function shown(url: string): string {
-  return Object.assign(new URL(url), { password: '' }).href
+  return Object.assign(new URL(url), { username: '', password: '' }).href
 }
 
 test('migrate gives a database its schema, once, and shows no password', async () => {

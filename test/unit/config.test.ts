@@ -159,7 +159,7 @@ describe('defaults and values', () => {
       INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
     })
     expect(config).toMatchObject({ database: { kind: 'postgres' }, migrate: 'auto' })
-    const shown = 'PostgreSQL postgres://inbox@db.example:6432/events (an older schema is brought up to date at start)'
+    const shown = 'PostgreSQL postgres://db.example:6432/events (an older schema is brought up to date at start)'
     expect(describeConfig(config)).toContainEqual(['database', shown])
     expect(JSON.stringify([describeConfig(config), config.warnings])).not.toContain('pa55word')
   })
