@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { migrateSchema, migrations, type NumberedMigration, openSchema } from '../../src/inbox/postgres/migrate.ts'
+import { anEvent } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { freePort } from '../support/stream-sinks.ts'
@@ -19,7 +22,8 @@ function withNext(oldest: number, statement = 'CREATE TABLE inbox.next (id integ
   ]
 }
 
-const newest = migrations.at(-1)!.name
+const all = migrations.map(({ name }) => name)
+const newest = all.at(-1)!
 const appliedTo = async (url: string) =>
   (await ask<{ name: string }>(url, `SELECT name FROM inbox.kysely_migration ORDER BY name`)).map(({ name }) => name)
 
@@ -30,7 +34,7 @@ function changed(url: string, change: Partial<Pick<URL, 'password' | 'username' 
 test('ten replicas that start at once on an empty database give it one schema', async () => {
   const url = await server.createBare()
   await Promise.all(Array.from({ length: 10 }, () => openSchema(url, 'refuse')))
-  expect(await appliedTo(url)).toEqual([newest])
+  expect(await appliedTo(url)).toEqual(all)
   expect(await ask(url, `SELECT count(*)::int AS n FROM inbox.lane`)).toEqual([{ n: 65536 }])
 })
 
@@ -48,15 +52,15 @@ test('an older schema is refused until somebody says that it may be changed', as
     code: 'database_older',
     message: expect.stringContaining('onchain-inbox migrate') as string,
   })
-  expect(await appliedTo(url)).toEqual([newest])
+  expect(await appliedTo(url)).toEqual(all)
   await Promise.all(Array.from({ length: 10 }, () => openSchema(url, 'auto', withNext(1))))
-  expect(await appliedTo(url)).toEqual([newest, '9999-next'])
+  expect(await appliedTo(url)).toEqual([...all, '9999-next'])
   await openSchema(url, 'refuse', withNext(1))
 })
 
 test('a newer schema is refused, unless its makers say that this version may serve it', async () => {
   const breaking = await server.createDatabase()
-  await openSchema(breaking, 'auto', withNext(2))
+  await openSchema(breaking, 'auto', withNext(migrations.length + 1))
   for (const open of [() => openSchema(breaking, 'auto'), () => migrateSchema(breaking)]) {
     await expect(open()).rejects.toMatchObject({
       code: 'database_newer',
@@ -67,17 +71,51 @@ test('a newer schema is refused, unless its makers say that this version may ser
   await openSchema(kind, 'auto', withNext(1))
   await openSchema(kind, 'refuse')
   expect(await migrateSchema(kind)).toEqual({ from: '9999-next', to: '9999-next' })
-  expect(await appliedTo(kind)).toEqual([newest, '9999-next'])
+  expect(await appliedTo(kind)).toEqual([...all, '9999-next'])
+})
+
+test('whole sets of headers of an older schema are reduced to the listed ones, and new events find them', async () => {
+  const url = await server.createBare()
+  await migrateSchema(url, migrations.slice(0, 1))
+  await ask(
+    url,
+    `INSERT INTO inbox.header_set (headers) VALUES ('{"host":"a.example","x-proof":"hunter2"}'),
+       ('{"host":"a.example","cookie":"hunter2"}'), ('{"x-proof":"hunter2"}')`,
+  )
+  expect(await migrateSchema(url)).toEqual({ from: all[0], to: newest })
+  const stored = () => ask(url, `SELECT id, headers FROM inbox.header_set ORDER BY id`)
+  const reduced = [
+    { id: 1, headers: '{"host":"a.example"}' },
+    { id: 2, headers: '{"host":"a.example"}' },
+    { id: 3, headers: '{}' },
+  ]
+  expect(await stored()).toEqual(reduced)
+  const inbox = await createPostgresInbox({ url, clock: systemClock })
+  try {
+    await inbox.accept([
+      anEvent('a', { headers: '{"via":"b"}' }),
+      anEvent('b'),
+      anEvent('c', { headers: '{"host":"a.example"}' }),
+    ])
+    const headers = await Promise.all(['a', 'b', 'c'].map(async (id) => (await inbox.event(id))?.headers))
+    expect(headers).toEqual(['{"via":"b"}', null, '{"host":"a.example"}'])
+    expect(await stored()).toEqual([...reduced, { id: 4, headers: '{"via":"b"}' }])
+  } finally {
+    await inbox.close()
+  }
 })
 
 test('a migration that fails leaves everything as it was', async () => {
   const url = await server.createDatabase()
-  const failing = migrateSchema(url, withNext(2, 'CREATE TABLE inbox.half (id integer); SELECT 1 / 0'))
+  const failing = migrateSchema(
+    url,
+    withNext(migrations.length + 1, 'CREATE TABLE inbox.half (id integer); SELECT 1 / 0'),
+  )
   await expect(failing).rejects.toMatchObject({
     code: 'database_corrupt',
     message: expect.stringContaining('left as it was') as string,
   })
-  expect(await appliedTo(url)).toEqual([newest])
+  expect(await appliedTo(url)).toEqual(all)
   expect(await ask(url, `SELECT to_regclass('inbox.half') AS half`)).toEqual([{ half: null }])
   await openSchema(url, 'refuse')
 })
@@ -139,7 +177,7 @@ test('a user who may make no schema is told so, and can use one that somebody ma
     })
     await ask(url, `CREATE SCHEMA inbox AUTHORIZATION ${user}`)
     await openSchema(changed(url, { username: user, password: 'small' }), 'auto')
-    expect(await appliedTo(url)).toEqual([newest])
+    expect(await appliedTo(url)).toEqual(all)
   } finally {
     await ask(url, `DROP OWNED BY ${user}; DROP ROLE ${user}`)
   }

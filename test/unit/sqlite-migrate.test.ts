@@ -214,6 +214,37 @@ test('a file from before receipts were kept is upgraded: its events and its audi
   expect(views.audit({ limit: 9 }).data.map(({ by }) => by)).toEqual(['operator (token) ::1', null])
 })
 
+test('a file with whole sets of headers is upgraded: only the listed headers stay, also in its bytes', async () => {
+  const file = await aFileOf(3)
+  const sets = [
+    '{"host":"a.example","x-proof":"hunter2"}',
+    '{"host":"a.example","cookie":"hunter2"}',
+    '{"x-proof":"hunter2"}',
+    `{"user-agent":"sender/1","x-long":"${'hunter2'.repeat(200)}"}`,
+  ]
+  const db = new Sqlite(file)
+  for (const headers of sets) db.prepare('INSERT INTO header_set (headers) VALUES (?)').run(headers)
+  db.exec('UPDATE event SET header_set = seq')
+  db.close()
+  using opened = await open(file)
+  const event = anEvent('c', { headers: '{"host":"a.example"}', receivedAt: systemClock.now() })
+  opened.store.transact([], () => opened.store.accept([event, anEvent('d', { headers: '{"via":"b"}' })]))
+  const views = createViews(opened.db, systemClock)
+  expect(['a', 'b', 'c', 'd'].map((id) => views.event(id)?.headers)).toEqual([
+    '{"host":"a.example"}',
+    '{"host":"a.example"}',
+    '{"host":"a.example"}',
+    '{"via":"b"}',
+  ])
+  expect(opened.db.prepare('SELECT headers FROM header_set WHERE id > 2 ORDER BY id').pluck().all()).toEqual([
+    '{}',
+    '{"user-agent":"sender/1"}',
+    '{"via":"b"}',
+  ])
+  opened.close()
+  expect(readFileSync(file, 'latin1')).not.toContain('hunter2')
+})
+
 describe('a file of a newer program', () => {
   test.each([
     ['that was closed', aFile],

@@ -5,6 +5,7 @@ import { connectionConfig, createPool } from './connection.ts'
 import { toStartError } from './failure.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { describeDatabase } from '../../database-url.ts'
 
 /** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
@@ -14,7 +15,10 @@ export interface NumberedMigration {
   readonly migration: Migration
 }
 
-export const migrations: readonly NumberedMigration[] = [{ name: '0001-initial', oldest: 1, migration: initial }]
+export const migrations: readonly NumberedMigration[] = [
+  { name: '0001-initial', oldest: 1, migration: initial },
+  { name: '0002-stored-headers', oldest: 1, migration: storedHeaders },
+]
 
 /** What to do about a database that an older version made: refuse to open it, or bring it up to date. */
 export type MigrateSetting = 'refuse' | 'auto'

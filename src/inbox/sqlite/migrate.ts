@@ -21,6 +21,11 @@ export const migrations: readonly NumberedMigration[] = [
     load: async () => (await import('./migrations/0002-subscription.ts')).subscription,
   },
   { name: '0003-receipt', oldest: 1, load: async () => (await import('./migrations/0003-receipt.ts')).receipt },
+  {
+    name: '0004-stored-headers',
+    oldest: 1,
+    load: async () => (await import('./migrations/0004-stored-headers.ts')).storedHeaders,
+  },
 ]
 
 /**

@@ -105,8 +105,9 @@ BEGIN
   WHERE NOT EXISTS (SELECT FROM inbox.header_set h WHERE md5(h.headers) = md5(u.headers)) ORDER BY u.place
   LIMIT greatest(0, ${mostHeaderSets} - (SELECT count(*) FROM inbox.header_set));
   RETURN (
-    SELECT array_agg(coalesce(known[n], h.id) ORDER BY n) FROM generate_series(1, cardinality(seqs)) n
-    LEFT JOIN inbox.header_set h ON md5(h.headers) = md5(new_headers[n]) AND h.headers = new_headers[n]);
+    SELECT array_agg(coalesce(known[n], (
+      SELECT min(h.id) FROM inbox.header_set h WHERE md5(h.headers) = md5(new_headers[n]) AND h.headers = new_headers[n]
+    )) ORDER BY n) FROM generate_series(1, cardinality(seqs)) n);
 END $$`
 
 /** Keeps bytes that are no event, or counts them where they are known. */
