@@ -92,6 +92,9 @@ export const worldCounts = {
   /** Worlds whose answers are compared with each other, and at how many moments. */
   agreementWorlds: long ? 20 : 2,
   agreementMoments: long ? 24 : 4,
+  /** Worlds whose trades are replayed, and how long each runs. */
+  ledgerWorlds: 100,
+  ledgerMs: (long ? 30 : 1) * 3_600_000,
   /** Worlds that are stopped, put away and taken up again. */
   restoreRuns: long ? 100 : 2,
   /** Day-long worlds with alerts on trades. */

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/clock.ts'
@@ -98,7 +98,7 @@ test('one process at a time works on a file', async () => {
   expect(again.begun.isNew).toBe(false)
 })
 
-test('a file that goes with another world, of a newer version, or of something else is refused as it is', async () => {
+test('a file that goes with another world, of another version, or of something else is refused as it is', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'emulator.db')
   await (await open(file)).emulator.stop()
@@ -119,6 +119,13 @@ test('a file that goes with another world, of a newer version, or of something e
     /other accounts, tracked wallets, thresholds/,
   )
 
+  const old = join(dir.path, 'old.db')
+  await copyFile(file, old)
+  const outdated = new Sqlite(old)
+  outdated.pragma('user_version = 1')
+  outdated.close()
+  expect(await refusal({}, old)).toMatch(/written by an earlier version.* Delete it, or give another file/)
+
   const foreign = join(dir.path, 'foreign.db')
   const db = new Sqlite(foreign)
   db.exec('CREATE TABLE meta (a)')
@@ -129,9 +136,9 @@ test('a file that goes with another world, of a newer version, or of something e
   expect(await refusal({}, text)).toMatch(/is no data file of the emulator/)
 
   const newer = new Sqlite(file)
-  newer.pragma('user_version = 2')
+  newer.pragma('user_version = 3')
   newer.close()
-  expect(await refusal()).toMatch(/was written by a newer version: it has format 2, this program knows 1/)
+  expect(await refusal()).toMatch(/was written by a newer version: it has format 3, this program knows 2/)
 })
 
 test('in mode real the world catches up with the clock, and what happened meanwhile is not sent', async () => {

@@ -41,6 +41,20 @@ test('R16 R51 an overview has exactly its ten fields, of their types, for every 
   }
 })
 
+test('A11 every owner that an event names is known at every wallet endpoint', async () => {
+  const owners = stage.world.eventsAfter(0, Infinity).flatMap(({ event }) => {
+    if (event.type !== 'contract.ownership_changed') return []
+    const { network, previous_owner, new_owner } = event.data
+    return [previous_owner, new_owner].map((address) => ({ network, address }))
+  })
+  expect(owners.length).toBeGreaterThan(5)
+  for (const { network, address } of owners) {
+    for (const rest of ['', '/portfolio', '/pnl', '/trades']) {
+      expect(await stage.get(`/v1/wallets/${address}${rest}?network=${network}`)).toMatchObject({ success: true })
+    }
+  }
+})
+
 test('R17 pnl_30d_usd and roi_30d_pct of an overview equal those of GET pnl?timeframe=30d', async () => {
   for (const { path, query } of wallets()) {
     const { data: overview } = await stage.get(`${path}?${query}`)

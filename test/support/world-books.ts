@@ -18,7 +18,7 @@ export interface Closing {
 export interface Books {
   readonly closings: readonly Closing[]
   readonly open: ReadonlyMap<string, Position>
-  /** By how much the sums may differ, since the list shows cents, and of a swap not the coins in between. */
+  /** By how much the sums may differ, since the list shows cents. */
   readonly tolerance: number
 }
 
@@ -48,13 +48,12 @@ export function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals'
     }
   }
 
-  for (const { type, token_in, token_out, timestamp, fee_usd } of trades) {
-    const at = Date.parse(timestamp)
-    // Both halves of a swap are worth the coins in between: what came in less its fee.
-    const between = (token_in.value_usd + token_out.value_usd) / 2
-    if (type !== 'buy') sell(token_in.address, token_in.amount, type === 'swap' ? between : token_out.value_usd, at)
-    if (type !== 'sell') buy(token_out.address, token_out.amount, type === 'swap' ? between : token_in.value_usd)
-    tolerance += 0.01 + (type === 'swap' ? fee_usd : 0)
+  for (const { type, token_in, token_out, timestamp } of trades) {
+    // The token sold in a swap brings its value, and the token bought costs the same.
+    const proceeds = type === 'sell' ? token_out.value_usd : token_in.value_usd
+    if (type !== 'buy') sell(token_in.address, token_in.amount, proceeds, Date.parse(timestamp))
+    if (type !== 'sell') buy(token_out.address, token_out.amount, token_in.value_usd)
+    tolerance += 0.01
   }
   return { closings, open, tolerance }
 }

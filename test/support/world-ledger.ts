@@ -15,15 +15,13 @@ export function ledgerProblems(world: World): readonly string[] {
 }
 
 function tokenProblems(state: WorldState, token: TokenState, index: number): string[] {
-  const { symbol, supply, reserved, pool, curve, holderCount } = token
+  const { symbol, supply, pool, curve } = token
   const balances = state.holdings.filter((holding) => holding.token === index).map(({ balance }) => balance)
   const onCurve = curve === null ? 0n : curve.realTokens + migrationTokens
-  const sum = total(balances) + reserved + (pool?.tokens ?? 0n) + onCurve
-  const holders = balances.filter((balance) => balance > 0n).length
+  const sum = total(balances) + (pool?.tokens ?? 0n) + onCurve
   return problems(symbol, [
-    [sum === supply, `balances, pool, curve and reserve sum up to ${sum}, not to the supply ${supply}`],
-    [holders === holderCount, `${holders} balances are not empty, and ${holderCount} holders are counted`],
-    [balances.every((balance) => balance >= 0n) && reserved >= 0n, 'a balance is negative'],
+    [sum === supply, `balances, pool and curve sum up to ${sum}, not to the supply ${supply}`],
+    [balances.every((balance) => balance >= 0n), 'a balance is negative'],
     [pool === null || (pool.coins > 0n && pool.tokens > 0n), 'its pool is empty'],
     [curve === null || (curve.realTokens >= 0n && curve.realCoins >= 0n), 'its curve owes something'],
     [(pool === null) !== (curve === null), 'it is traded nowhere, or in two places'],

@@ -84,7 +84,7 @@ const readings: {
       [data.amount_usd, position?.cost_basis_usd],
       [trade?.token_out.amount, position?.balance],
       [Math.abs(paid - data.amount_usd) <= 0.01, true],
-      ...(trade?.type === 'buy' ? [[data.amount_usd, trade.token_in.value_usd] as const] : []),
+      [data.amount_usd, trade?.token_in.value_usd],
     ]
   },
   'wallet.pnl_milestone'(world, data) {
@@ -132,6 +132,7 @@ describe.each(worldSeeds(worldCounts.agreementWorlds))('the events of a world (s
   const wrong: string[] = []
   const seen = new Map<string, number>()
   const prices: (readonly [told: number, read: number])[] = []
+  const tradeTypes = new Set<string | undefined>()
 
   beforeAll(() => {
     world = openWorld(seed)
@@ -142,6 +143,9 @@ describe.each(worldSeeds(worldCounts.agreementWorlds))('the events of a world (s
       for (const [told, read] of readingsOf(world, event)) {
         if (told !== read)
           wrong.push(`${event.event.type} ${event.event.id}: told ${String(told)}, read ${String(read)}`)
+      }
+      if (event.event.type === 'wallet.new_position') {
+        tradeTypes.add(newestTrade(world, walletOf(world, event.event.data))?.type)
       }
       if (event.event.type === 'token.price_alert') {
         const { current_price_usd: told, token_address, network } = event.event.data as DataOf<'token.price_alert'>
@@ -159,6 +163,7 @@ describe.each(worldSeeds(worldCounts.agreementWorlds))('the events of a world (s
     expect(wrong.slice(0, 10)).toEqual([])
     expect(new Set(seen.keys())).toEqual(new Set([...eventTypes, 'token.volume_spike']))
     expect(prices.length).toBeGreaterThan(0)
+    expect(tradeTypes).toEqual(new Set(['buy', 'swap']))
   })
 
   it('R105 name transactions that are found in the trades of their wallets, also later and by their token', () => {

@@ -37,10 +37,12 @@ interface Cause {
 /** Every entry of the log by its number. */
 function causesOf(world: World): ReadonlyMap<number, Cause> {
   const { state, log } = readLedger(world)
-  const all = new Map<number, Cause>(state.log.map(({ seq, at, kind }) => [seq, { kind, at }]))
+  const all = new Map<number, Cause>()
   for (let row = 0; row < log.trades.length; row++) {
     all.set(log.trades.get(row, 'seq'), { kind: 'trade', at: log.trades.get(row, 'at') })
   }
+  // Their transfers have rows as well.
+  for (const { seq, at, kind } of state.log) all.set(seq, { kind, at })
   return all
 }
 

@@ -11,6 +11,7 @@ import {
   dayMs,
   openWorld,
   readAll,
+  readLedger,
   setPriceAlerts,
   startAt,
 } from '../support/world.ts'
@@ -115,12 +116,16 @@ describe('after a day', () => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  it('A11 finds by its address every token and every wallet that has traded, and no other', () => {
+  it('A11 finds by its address every token and every wallet that traded, holds something or is named, and no other', () => {
     const { views } = world
+    const owners = dataOf(events, 'contract.ownership_changed')
+    const named = new Set(owners.flatMap(({ previous_owner, new_owner }) => [previous_owner, new_owner]))
+    const { state } = readLedger(world)
     for (const { network, address, index, tradeCount } of views.wallets()) {
       const parsed = parseAddress(network, address, { strictChecksum: true })
       expect(parsed).toEqual({ ok: true, address })
-      expect(views.findWallet(network, address)?.index).toBe(tradeCount > 0 ? index : undefined)
+      const isKnown = tradeCount > 0 || (state.wallets[index]?.open.size ?? 0) > 0 || named.has(address)
+      expect(views.findWallet(network, address)?.index).toBe(isKnown ? index : undefined)
       expect(views.findToken(network, address)).toBeNull()
     }
     for (const token of views.tokens()) expect(views.findToken(token.network, token.address)).toEqual(token)

@@ -1,9 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import type { NetworkId } from '../../schema/index.ts'
 import type { Timeframe } from '../../schema/rest/parameters.ts'
-import type { WalletRef, World, WorldOptions } from '../../src/emulator/world/port.ts'
+import { networkFacts } from '../../src/emulator/world/networks.ts'
+import type { Trade, WalletRef, World, WorldOptions } from '../../src/emulator/world/port.ts'
 import { keepBooks, type Books } from '../support/world-books.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
-import { activeWallets, dayMs, hourMs, openWorld, readAll, startAt } from '../support/world.ts'
+import {
+  activeWallets,
+  asOfNow,
+  dayMs,
+  hourMs,
+  minuteMs,
+  openWorld,
+  readAll,
+  readLedger,
+  startAt,
+  type WorldLedger,
+} from '../support/world.ts'
 
 const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
@@ -15,13 +28,20 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0)
 }
 
+/** What a dollar in coins of a network at a moment is worth now. */
+function revaluation({ state }: WorldLedger, network: NetworkId): (at: number) => number {
+  const { price, prices } = state.coins[networkFacts[network].coin]
+  return (at) => Number(price) / Number(prices[Math.floor((at - startAt) / minuteMs)])
+}
+
 /** What of the answers differs from the books of a wallet by more than the list of trades leaves open. */
-function differences(world: World, ref: WalletRef): readonly string[] {
+function differences(world: World, ledger: WorldLedger, ref: WalletRef): readonly string[] {
   const { closings, tolerance } = booksOf(world, ref)
+  const revalue = revaluation(ledger, ref.network)
   const since = { all: 0, '7d': 0, '24h': world.now() - dayMs }
   return Object.entries(since).flatMap(([timeframe, sinceMs]) => {
     const told = world.views.pnl(ref, timeframe as Timeframe).pnl.realized_usd
-    const realized = sumOf(closings.filter(({ at }) => at >= sinceMs).map(({ gain }) => gain))
+    const realized = sumOf(closings.filter(({ at }) => at >= sinceMs).map(({ gain, at }) => gain * revalue(at)))
     const isNear = Math.abs(realized - told) <= tolerance
     return isNear ? [] : [`${ref.network}:${ref.address} ${timeframe}: books ${realized}, told ${told}`]
   })
@@ -29,14 +49,15 @@ function differences(world: World, ref: WalletRef): readonly string[] {
 
 describe('profit and loss', () => {
   it.each(worldSeeds(worldCounts.agreementWorlds))(
-    'R22 A12 A13 realized is what the list of trades gives to whoever keeps books (seed %s)',
+    'R22 R26 A12 A13 realized is the gain that books of the trades give, at the present rate of the coin (seed %s)',
     { timeout: 120_000 },
     (seed) => {
       const world = openWorld(seed)
       world.advanceTo(startAt + 1.3 * dayMs)
       const wallets = activeWallets(world)
       expect(wallets.length).toBeGreaterThan(100)
-      expect(wallets.flatMap((ref) => differences(world, ref)).slice(0, 5)).toEqual([])
+      const ledger = readLedger(world)
+      expect(wallets.flatMap((ref) => differences(world, ledger, ref)).slice(0, 5)).toEqual([])
     },
   )
 
@@ -134,17 +155,42 @@ describe('a wallet', () => {
     buy(10_000)
     move(20)
     sell(1)
-    const gain = pnl('24h').realized_usd
-    expect(gain).toBeGreaterThan(1500)
+    expect(pnl('24h').realized_usd).toBeGreaterThan(1500)
     world.advanceTo(world.now() + 2 * dayMs)
     buy(500)
     const [day, week, all] = (['24h', '7d', 'all'] as const).map(pnl)
     expect(day?.realized_usd).toBe(0)
-    expect([week?.realized_usd, all?.realized_usd]).toEqual([gain, gain])
+    expect(week?.realized_usd).toBeGreaterThan(1000)
+    expect(all?.realized_usd).toBe(week?.realized_usd)
     expect(new Set([day?.unrealized_usd, week?.unrealized_usd, all?.unrealized_usd]).size).toBe(1)
     world.advanceTo(world.now() + 6 * dayMs)
     expect(pnl('7d').realized_usd).toBe(0)
-    expect(pnl('30d').realized_usd).toBe(gain)
+    expect(pnl('30d').realized_usd).toBe(pnl('all').realized_usd)
+  })
+
+  it('R26 has a realized gain in coins, valued at their present rate', () => {
+    const { world, buy, sell, move, pnl, ref } = stage()
+    /** The coins of the last trade, and what one of them was worth. */
+    const lastTrade = () => {
+      const [{ type, token_in, token_out }] = readAll(world, (page) => world.views.trades(ref(), page, null)) as [Trade]
+      const { amount, value_usd } = type === 'buy' ? token_in : token_out
+      return { coins: amount, rate: value_usd / amount }
+    }
+    buy(10_000)
+    const paid = lastTrade()
+    move(90)
+    sell(1)
+    const sold = lastTrade()
+    const gain = sold.coins - paid.coins
+    expect(sold.rate).toBeCloseTo(paid.rate, 3)
+    expect(pnl().realized_usd).toBeCloseTo(gain * sold.rate, 1)
+    for (let day = 1; day <= 3; day++) {
+      world.advanceTo(world.now() + dayMs)
+      buy(1000)
+      const { rate } = lastTrade()
+      expect(Math.abs(rate / sold.rate - 1)).toBeGreaterThan(0.001)
+      expect(pnl().realized_usd).toBeCloseTo(gain * rate, 1)
+    }
   })
 
   it('A13 has a roi of 0 where nothing has cost anything', () => {
@@ -153,6 +199,35 @@ describe('a wallet', () => {
     sell(1)
     world.advanceTo(world.now() + 2 * dayMs)
     expect(pnl('24h')).toEqual({ realized_usd: 0, unrealized_usd: 0, total_usd: 0, roi_pct: 0 })
+  })
+})
+
+describe('the creator of a token', () => {
+  it('R19 R52 A12 shows its allocation, and the liquidity it takes out, at no cost', () => {
+    const world = openWorld('creator', { activity: 0 })
+    const listed = { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 50_000 } as const
+    const place = { network: 'base', token: String(world.acts.apply(listed)['token']) } as const
+    const token = world.views.findToken('base', place.token)!
+    const { state } = readLedger(world)
+    const creator = state.wallets[state.tokens[token.index]!.creator]!
+    const ref = world.views.findWallet('base', creator.address)!
+    const shown = (asOf = asOfNow(world)) => world.views.portfolio(ref, { limit: 9, after: null, asOf }).items[0]
+    const supply = () => Math.round(world.views.token(token).market_cap_usd / world.views.token(token).price_usd)
+
+    const first = { asOf: asOfNow(world), position: shown() }
+    expect(shown()).toMatchObject({ symbol: 'ABC', cost_basis_usd: 0, unrealised_pnl_pct: 0 })
+    expect(shown()!.balance / supply()).toBeCloseTo(0.2, 6)
+    world.acts.apply({ kind: 'rug', ...place, percent: 50 })
+    expect(shown()!.balance / supply()).toBeCloseTo(0.6, 6)
+    expect(shown()).toMatchObject({ cost_basis_usd: 0 })
+    expect(world.views.overview(ref)).toMatchObject({ total_tokens_held: 1, total_trades_all_time: 0 })
+
+    const held = shown()!.balance
+    world.acts.apply({ kind: 'price-move', ...place, percent: -20 })
+    const [sale, ...others] = readAll(world, (page) => world.views.trades(ref, page, place.token)) as [Trade]
+    expect([sale.type, others]).toEqual(['sell', []])
+    expect(shown()!.balance).toBeCloseTo(held - sale.token_in.amount, 6)
+    expect(shown(first.asOf)).toEqual(first.position)
   })
 })
 

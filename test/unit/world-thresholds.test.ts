@@ -94,6 +94,31 @@ describe('a world in which little happens', () => {
     expect(dataOf(events, 'wallet.pnl_milestone').map((data) => data.milestone_usd)).toEqual([5000])
   })
 
+  it('R26 R98 judges a milestone when a position closes, at the rate of that moment', () => {
+    const world = quiet()
+    const events = collectEvents(world)
+    const { network, address: token } = world.views.tokens()[0]!
+    const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    world.acts.apply({ kind: 'track', network, wallet, isTracked: true })
+    const trade = (side: 'buy' | 'sell', parts: object) =>
+      world.acts.apply({ kind: 'trade', network, wallet, side, token, ...parts })
+    const realized = () => world.views.pnl(world.views.findWallet(network, wallet)!, 'all').pnl.realized_usd
+    trade('buy', { usd: 9000 })
+    world.acts.apply({ kind: 'price-move', network, token, percent: 90 })
+    trade('sell', { fraction: 1 })
+    const closedWith = realized()
+    while (realized() < closedWith * 1.01) world.advanceTo(world.now() + hourMs)
+    // The gain passes this line by the rate of its coin alone.
+    const line = Math.round(closedWith * 1.002)
+    world.acts.apply({ kind: 'thresholds', milestonesUsd: [line] })
+    trade('buy', { usd: 20 })
+    trade('sell', { fraction: 0.5 })
+    expect(dataOf(events, 'wallet.pnl_milestone').map((data) => data.milestone_usd)).not.toContain(line)
+    trade('sell', { fraction: 1 })
+    const last = dataOf(events, 'wallet.pnl_milestone').at(-1)
+    expect(last).toMatchObject({ milestone_usd: line, realized_pnl_usd: realized() })
+  })
+
   it('a token is never younger than its first trade', () => {
     const world = quiet()
     world.advanceTo(world.now() + 7001)

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { deliveryTables } from './delivery-tables.ts'
 import { InboxError, messageOf } from '../../errors.ts'
 
-/** What this program reads and writes. */
-const format = 1
+/** Version of the tables, and of the rules of the world in them. */
+const format = 2
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
 
@@ -28,7 +28,7 @@ const tables = `
  * Opens the file, or makes it, readable by its owner only and locked against every other process. A commit is on the disk
  * before the call returns. A file of something else is left as it is.
  *
- * @throws InboxError `database_in_use`, `database_newer`, `database_corrupt` or `config_invalid`
+ * @throws InboxError `database_in_use`, `database_newer`, `database_older`, `database_corrupt` or `config_invalid`
  */
 export function openDatabase(file: string): Database {
   makeOwnersOnly(file)
@@ -61,6 +61,12 @@ function checkFormat(db: Database, file: string): boolean {
       'database_newer',
       `${file} was written by a newer version: it has format ${found}, this program knows ${format}. Run the newer ` +
         `version, or give another file`,
+    )
+  }
+  if (found > 0 && found < format) {
+    throw new InboxError(
+      'database_older',
+      `${file} was written by an earlier version, whose world followed other rules. Delete it, or give another file, to start anew`,
     )
   }
   return found === 0

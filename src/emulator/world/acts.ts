@@ -81,7 +81,7 @@ function apply(core: Core, act: WorldAct): Result {
 
 function list(core: Core, { network, symbol, name, liquidityUsd: usd }: ActOf<'list'>): Result {
   const liquidityUsd = readLiquidityUsd(usd)
-  const token = createListedToken(core, { network, symbol, name, liquidityUsd, reservedPct: 20, isAnnounced: true })
+  const token = createListedToken(core, { network, symbol, name, liquidityUsd, allocationPct: 20, isAnnounced: true })
   const { address, pool } = tokenAt(core, token)
   return { token: address, pool: pool?.address, network }
 }

@@ -1,9 +1,9 @@
 /** How many rows a chunk has. All chunks but the last are full and never change again. */
 export const rowsPerChunk = 16_384
 
-/** What one number of a row is kept in. `u128` takes whole numbers from 0 to 2^128 − 1, the two of 64 bits BigInt as well. */
-export type ColumnType = 'u8' | 'i16' | 'u32' | 'f64' | 'i64' | 'u128'
-type ValueOf<T extends ColumnType> = T extends 'i64' | 'u128' ? bigint : number
+/** The type of a column. Values of `i64` and `i128` are BigInt. */
+export type ColumnType = 'u8' | 'i16' | 'u32' | 'f64' | 'i64' | 'i128'
+type ValueOf<T extends ColumnType> = T extends 'i64' | 'i128' ? bigint : number
 export type RowOf<S extends Schema> = { -readonly [K in keyof S]: ValueOf<S[K]> }
 type Schema = Readonly<Record<string, ColumnType>>
 
@@ -17,7 +17,7 @@ const makers: Readonly<Record<ColumnType, () => Cells>> = {
   u32: () => new Uint32Array(rowsPerChunk),
   f64: () => new Float64Array(rowsPerChunk),
   i64: () => new BigInt64Array(rowsPerChunk),
-  u128: () => new BigUint64Array(2 * rowsPerChunk),
+  i128: () => new BigUint64Array(2 * rowsPerChunk),
 }
 
 /** Rows that are only ever added, a few bytes per number, in chunks. */
@@ -66,7 +66,9 @@ export function createTable<S extends Schema>(schema: S): Table<S> {
       if (cells === undefined) throw new RangeError(`row ${row}: expected one below ${length}`)
       const at = row % rowsPerChunk
       const value =
-        cells instanceof BigUint64Array ? (cells[2 * at] ?? 0n) | ((cells[2 * at + 1] ?? 0n) << 64n) : cells[at]
+        cells instanceof BigUint64Array
+          ? (cells[2 * at] ?? 0n) | (BigInt.asIntN(64, cells[2 * at + 1] ?? 0n) << 64n)
+          : cells[at]
       return value as RowOf<S>[K]
     },
     chunk(index) {

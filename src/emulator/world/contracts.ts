@@ -1,12 +1,14 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { zeroAddress } from './addresses.ts'
-import { emit, tokenAt, usdOfCoins, writeLog, type Core } from './core.ts'
+import { emit, tokenAt, usdOfCoins, walletAt, writeLog, type Core } from './core.ts'
 import { poolRatio } from './exchange.ts'
 import { roundUsd, toUsd } from './numbers.ts'
 import { withdraw } from './pool.ts'
+import { transfer } from './positions.ts'
 import type { HoneypotType } from './port.ts'
 import { noticeContract } from './rules.ts'
 import type { ContractState } from './state.ts'
+import { openWallet, see } from './wallets.ts'
 
 // What happens to contracts and their pools.
 
@@ -22,18 +24,18 @@ export function abandon(core: Core, token: number): void {
   if (markets.includes(token)) markets.splice(markets.indexOf(token), 1)
 }
 
-/** Liquidity leaves the pool; its price stays (R100, A39). */
+/** The creator takes liquidity out of the pool; its price stays (R100, A39). */
 export function removeLiquidity(core: Core, token: number, bpsTaken: number): void {
   const drained = tokenAt(core, token)
-  const { pool, address, network, symbol, contract } = drained
+  const { pool, address, network, symbol, contract, creator } = drained
   if (pool === null) return
   const before = roundUsd(2n * usdOfCoins(core, network, pool.coins))
   const taken = withdraw(pool, bpsTaken)
-  core.state.networks[network].elsewhere += taken.coins
-  drained.reserved += taken.tokens
+  walletAt(core, creator).coins += taken.coins
   drained.fair = poolRatio(drained)
   const remaining = roundUsd(2n * usdOfCoins(core, network, pool.coins))
   const seq = writeLog(core, 'liquidity-removed', token)
+  transfer(core, creator, token, taken.tokens, seq)
   const isLarge = bpsTaken >= largeRemovalPct * 100 || toUsd(before - remaining) >= largeRemovalUsd
   if (isLarge) {
     contract.wasLiquidityRemoved = true
@@ -58,6 +60,7 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
   const { address, network, symbol, owner } = owned
   owned.owner = to ?? nobody(network)
   if (to === null) owned.contract.isMintable = false
+  for (const named of [owner, owned.owner]) see(core, openWallet(core, network, named))
   const seq = writeLog(core, 'owner-transferred', token)
   const data = {
     contract_address: address,

@@ -7,7 +7,7 @@ import { networkFacts } from './networks.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
 import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import type { SearchIndex } from './search-index.ts'
-import type { TradeLog } from './trade-log.ts'
+import { holdingKey, type TradeLog } from './trade-log.ts'
 import type { TxHashes } from './tx-hashes.ts'
 
 /** What the parts of the world work on together. */
@@ -44,10 +44,6 @@ export interface Directory {
 /** The place of an address: Solana's keep their case, those of EVM networks are shown in one case only. */
 export function placeOf(network: NetworkId, address: string): string {
   return `${network}:${address}`
-}
-
-export function holdingKey(wallet: number, token: number): number {
-  return wallet * 2 ** 26 + token
 }
 
 export function walletAt(core: Core, index: number): WalletState {
@@ -96,14 +92,11 @@ export function usdOfCoins(core: Core, network: NetworkId, coins: bigint): bigin
 
 /** How many base units of the coin so many dollars are. */
 export function coinsForUsd(core: Core, network: NetworkId, usd: number): bigint {
-  const micro = BigInt(Math.round(usd * 1e6))
-  return microToCoins(micro, networkFacts[network].coinDecimals, coinPrice(core, network))
+  return coinsForMicro(core, network, BigInt(Math.round(usd * 1e6)))
 }
 
-/** New coins for somebody. */
-export function mintCoins(core: Core, network: NetworkId, coins: bigint): bigint {
-  core.state.networks[network].minted += coins
-  return coins
+export function coinsForMicro(core: Core, network: NetworkId, micro: bigint): bigint {
+  return microToCoins(micro, networkFacts[network].coinDecimals, coinPrice(core, network))
 }
 
 export function newStream(entity: string): Stream {

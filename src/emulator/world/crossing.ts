@@ -2,7 +2,7 @@ import { canFireAgain } from './arming.ts'
 import { isHoneypot } from './audit.ts'
 import type { Result } from './act-targets.ts'
 import { placeOf, tokenAt, type Core } from './core.ts'
-import { canMovePrice, movePrice } from './moving.ts'
+import { allocationOf, canMovePrice, movePrice } from './moving.ts'
 import { WorldRefusal } from './port.ts'
 import { isOnPrice } from './price-alerts.ts'
 import { priceUsd } from './prices.ts'
@@ -71,8 +71,8 @@ function toCandidate(core: Core, alert: AlertState): Candidate | null {
 
 /** Whether the creator alone could bring the price down by a few percent. */
 function hasReserve(core: Core, token: number): boolean {
-  const { pool, reserved } = tokenAt(core, token)
-  return pool !== null && reserved * 10n > pool.tokens && !isHoneypot(tokenAt(core, token))
+  const { pool } = tokenAt(core, token)
+  return pool !== null && allocationOf(core, token) * 10n > pool.tokens && !isHoneypot(tokenAt(core, token))
 }
 
 function distanceOf(core: Core, { token, targets: [target] }: Candidate): number {

@@ -1,7 +1,8 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
-import { holdersOf, holdingKey, placeOf, type Core, type Directory, type Watch } from './core.ts'
+import { holdersOf, placeOf, type Core, type Directory, type Watch } from './core.ts'
 import { SearchIndex } from './search-index.ts'
 import type { AlertState, TokenState } from './state.ts'
+import { holdingKey } from './trade-log.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 
 export function emptyDirectory(): Directory {

@@ -2,24 +2,29 @@ import { tokenAt, type Core } from './core.ts'
 import { quoteCurveBuy, quoteCurveSell } from './curve.ts'
 import { networkFacts } from './networks.ts'
 import { toMark } from './numbers.ts'
-import { quoteBuy, quoteSell } from './pool.ts'
+import { quoteBuy, quoteSell, type Pool, type Quote } from './pool.ts'
 import type { TokenState } from './state.ts'
+
+/** A sale to a pool of the token with these reserves. A sell tax stays in the pool and brings nothing. */
+export function quoteSale({ contract, pool }: TokenState, reserves: Pool, units: bigint): Quote {
+  const tax = (units * BigInt(contract.sellTaxBps)) / 10_000n
+  return { ...quoteSell(reserves, units - tax, pool?.feeBps ?? 0), paid: units }
+}
 
 /** What a sale would bring; 0 if the token has no pool. */
 export function proceedsOf(core: Core, token: number, units: bigint): bigint {
-  const { pool, contract } = tokenAt(core, token)
-  const tax = (units * BigInt(contract.sellTaxBps)) / 10_000n
-  return pool === null ? 0n : quoteSell(pool, units - tax, pool.feeBps).received
+  const sold = tokenAt(core, token)
+  return sold.pool === null ? 0n : quoteSale(sold, sold.pool, units).received
 }
 
 /** What a sale would bring of all that so many coins would buy before; 0 if the token has no pool. */
 export function proceedsAfterBuying(core: Core, token: number, coins: bigint): bigint {
-  const { pool, contract } = tokenAt(core, token)
+  const traded = tokenAt(core, token)
+  const { pool } = traded
   if (pool === null) return 0n
   const { received } = quoteBuy(pool, coins, pool.feeBps)
   const after = { coins: pool.coins + coins, tokens: pool.tokens - received }
-  const tax = (received * BigInt(contract.sellTaxBps)) / 10_000n
-  return quoteSell(after, received - tax, pool.feeBps).received
+  return quoteSale(traded, after, received).received
 }
 
 /** What so many coins would buy; 0 if they buy nothing. */
@@ -32,15 +37,10 @@ export function unitsFor(core: Core, token: number, coins: bigint): bigint {
   return paid <= coins ? received : 0n
 }
 
-interface Exchange {
-  readonly paid: bigint
-  readonly received: bigint
-  /** In coins. */
-  readonly fee: bigint
-  readonly impactPct: number
-}
+/** Its fee is in coins. */
+type Exchange = Quote
 
-export function buyFromPool(core: Core, { pool }: TokenState, coins: bigint): Exchange | null {
+export function buyFromPool({ pool }: TokenState, coins: bigint): Exchange | null {
   if (pool === null) return null
   const quote = quoteBuy(pool, coins, pool.feeBps)
   if (quote.received <= 0n || quote.received >= pool.tokens) return null
@@ -62,9 +62,10 @@ export function buyFromCurve(core: Core, token: TokenState, coins: bigint): Exch
   return { paid, received, fee: paid - net, impactPct }
 }
 
-export function sellToPool(core: Core, { pool }: TokenState, units: bigint): Exchange | null {
+export function sellToPool(token: TokenState, units: bigint): Exchange | null {
+  const { pool } = token
   if (pool === null) return null
-  const quote = quoteSell(pool, units, pool.feeBps)
+  const quote = quoteSale(token, pool, units)
   if (quote.received <= 0n || quote.received >= pool.coins) return null
   const fee = (quote.fee * pool.coins) / pool.tokens
   pool.tokens += quote.paid

@@ -2,7 +2,7 @@ import { coinsForUsd, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts
 import { dealBuy, dealSellAll } from './dealing.ts'
 import { largestTradeUsd } from './limits.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
-import { coinsToRaise, movePrice } from './moving.ts'
+import { atRaisedPrice, coinsToRaise } from './moving.ts'
 import type { NetworkId } from '../../../schema/index.ts'
 import { quoteBuy, quoteSell, type Pool } from './pool.ts'
 
@@ -48,13 +48,11 @@ function sellAfter(pool: Pool, coins: bigint, feeBps: number, rise: number): Ris
   return { more, proceeds: quoteSell(after, bought, feeBps).received }
 }
 
-/** Does what was planned; then the price goes back to about where it was, if there is enough to sell. */
+/** Does what was planned; then the price goes back to about where it was. */
 export function earn(core: Core, wallet: number, { token, coins, rise }: GainPlan): void {
   fund(core, wallet, coins)
   dealBuy(core, wallet, token, coins)
-  movePrice(core, token, rise)
-  dealSellAll(core, wallet, token)
-  movePrice(core, token, 1 / rise)
+  atRaisedPrice(core, token, rise, () => void dealSellAll(core, wallet, token))
 }
 
 /** Somebody nobody has seen yet, and who is tracked from the beginning. Acts only as stories want it. */

@@ -60,7 +60,7 @@ function establish(core: Core, network: NetworkId, symbol: string, name: string)
     symbol,
     name,
     liquidityUsd: core.chance.between(stream, 600_000, 6_000_000),
-    reservedPct: core.chance.integer(stream, 40, 80),
+    allocationPct: core.chance.integer(stream, 40, 80),
     isAnnounced: false,
     contract: { isLiquidityLocked: core.chance.uniform(stream) < 0.7, isProxy: core.chance.uniform(stream) < 0.3 },
   })

@@ -1,19 +1,16 @@
 import { isHoneypot } from './audit.ts'
-import { holdersOf, holdingAt, tokenAt, usdOfCoins, type Core } from './core.ts'
-import { dealBuy, dealSell } from './dealing.ts'
+import { holdersOf, holdingAt, holdingOf, tokenAt, usdOfCoins, type Core } from './core.ts'
+import { dealBuy, dealSell, dealSellAll } from './dealing.ts'
 import { largestTradeUsd } from './limits.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
-import { poolRatio, unitsFor } from './exchange.ts'
-import { releaseReserve } from './positions.ts'
-import { quoteBuy, quoteSell, type Pool } from './pool.ts'
+import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
+import { quoteBuy, type Pool } from './pool.ts'
 import type { HoldingState } from './state.ts'
 
 // Trades that bring a price to where a story wants it.
 
 type Move =
   | { readonly kind: 'buy'; readonly coins: bigint }
-  /** The creator sells some of what was kept back. */
-  | { readonly kind: 'release'; readonly units: bigint }
   | { readonly kind: 'sell'; readonly wallet: number; readonly units: bigint }
 
 type Moves = readonly Move[]
@@ -31,6 +28,20 @@ export function movePrice(core: Core, token: number, ratio: number): boolean {
   for (const move of moves) follow(core, token, move)
   moved.fair = poolRatio(moved)
   return true
+}
+
+/** Somebody buys until the price is `ratio` times what it is, and sells all of that again once `act` is done. */
+export function atRaisedPrice(core: Core, token: number, ratio: number, act: () => void): void {
+  const { pool, network } = tokenAt(core, token)
+  const coins = pool && coinsToRaise(pool, pool.feeBps, ratio)
+  if (coins === null) throw new RangeError(`token ${token}: its price cannot rise ${ratio} times`)
+  const raiser = openWallet(core, network, addressFor(core, network, 'raiser'))
+  fund(core, raiser, coins)
+  dealBuy(core, raiser, token, coins)
+  act()
+  dealSellAll(core, raiser, token)
+  const moved = tokenAt(core, token)
+  moved.fair = poolRatio(moved)
 }
 
 /** Whether `movePrice` would get there. */
@@ -66,17 +77,18 @@ export function coinsToRaise(pool: Pool, feeBps: number, ratio: number): bigint 
 }
 
 function movesDown(core: Core, token: number, ratio: number): Moves | null {
-  const { pool, reserved } = tokenAt(core, token)
+  const { pool, creator } = tokenAt(core, token)
   if (pool === null || isHoneypot(tokenAt(core, token))) return null
   const target = targetOf(pool, ratio)
   const isReached = ({ coins, tokens }: Pool) => coins * one <= target * tokens
   const moves: Move[] = []
   let left: Pool = pool
 
-  const units = smallest(reserved, (sold) => isReached(afterSale(core, token, left, sold))) ?? reserved
-  const released = afterSale(core, token, left, units)
-  if (released !== left) moves.push({ kind: 'release', units })
-  left = released
+  // The creator sells as much as it takes.
+  const allocation = allocationOf(core, token)
+  const units = smallest(allocation, (sold) => isReached(afterSale(core, token, pool, sold))) ?? allocation
+  left = afterSale(core, token, pool, units)
+  if (left !== pool) moves.push({ kind: 'sell', wallet: creator, units })
 
   for (const { wallet, balance } of largestFirst(core, token)) {
     if (isReached(left)) break
@@ -90,37 +102,34 @@ function movesDown(core: Core, token: number, ratio: number): Moves | null {
 
 /** The pool after a sale; the same pool if the sale fails. */
 function afterSale(core: Core, token: number, pool: Pool, units: bigint): Pool {
-  const { contract, pool: now } = tokenAt(core, token)
-  const { paid, received } = quoteSell(pool, units - (units * BigInt(contract.sellTaxBps)) / 10_000n, now?.feeBps ?? 0)
+  const { paid, received } = quoteSale(tokenAt(core, token), pool, units)
   if (received <= 0n || received >= pool.coins) return pool
   return { coins: pool.coins - received, tokens: pool.tokens + paid }
 }
 
-/** Who holds a token, the largest position first. */
+/** What the creator holds of its token. */
+export function allocationOf(core: Core, token: number): bigint {
+  return holdingOf(core, tokenAt(core, token).creator, token)?.balance ?? 0n
+}
+
+/** Who bought a token, the largest position first: everybody who holds it but its creator. */
 export function largestFirst(core: Core, token: number): readonly HoldingState[] {
+  const { creator } = tokenAt(core, token)
   return [...holdersOf(core, token)]
     .map((index) => holdingAt(core, index))
+    .filter(({ wallet }) => wallet !== creator)
     .toSorted((a, b) => (a.balance === b.balance ? a.wallet - b.wallet : a.balance < b.balance ? 1 : -1))
 }
 
 function follow(core: Core, token: number, move: Move): void {
-  const { network, creator } = tokenAt(core, token)
-  switch (move.kind) {
-    case 'buy': {
-      const mover = openWallet(core, network, addressFor(core, network, 'mover'))
-      fund(core, mover, move.coins)
-      dealBuy(core, mover, token, move.coins)
-      return
-    }
-    case 'release': {
-      const wallet = openWallet(core, network, creator)
-      releaseReserve(core, wallet, token, move.units)
-      dealSell(core, wallet, token, move.units)
-      return
-    }
-    case 'sell':
-      dealSell(core, move.wallet, token, move.units)
+  if (move.kind === 'sell') {
+    dealSell(core, move.wallet, token, move.units)
+    return
   }
+  const { network } = tokenAt(core, token)
+  const mover = openWallet(core, network, addressFor(core, network, 'mover'))
+  fund(core, mover, move.coins)
+  dealBuy(core, mover, token, move.coins)
 }
 
 /** The smallest amount up to `limit` that is enough, by halving; null if `limit` is not. */

@@ -21,6 +21,9 @@ export interface Dex {
   readonly feeBps: number
 }
 
+/** Where tokens go that have completed their bonding curve (R102). */
+export const migrationDex: Dex = dex('Raydium', 25)
+
 /** What never changes about the seven networks (R4, R38, A6). */
 export const networkFacts: Readonly<Record<NetworkId, NetworkFacts>> = {
   ethereum: evm('Ethereum', 1, 'ETH', 12_000, [dex('Uniswap V2', 30), dex('Uniswap V3', 30)]),
@@ -31,7 +34,7 @@ export const networkFacts: Readonly<Record<NetworkId, NetworkFacts>> = {
     coin: 'SOL',
     coinDecimals: 9,
     blockMs: 400,
-    dexes: [dex('Raydium', 25), dex('Orca', 30), dex('Meteora', 30), dex('PumpSwap', 30)],
+    dexes: [migrationDex, dex('Orca', 30), dex('Meteora', 30), dex('PumpSwap', 30)],
   },
   polygon: evm('Polygon', 137, 'POL', 2000, [dex('QuickSwap', 30)]),
   base: evm('Base', 8453, 'ETH', 2000, [dex('Aerodrome', 30), dex('Uniswap V3', 30)]),

@@ -1,4 +1,4 @@
-import { walletAt, holdingAt, type Core } from './core.ts'
+import { walletAt, holdingAt, usdOfCoins, type Core } from './core.ts'
 import { roundUsd, toPercent, toUsd } from './numbers.ts'
 import { worth } from './prices.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
@@ -23,12 +23,18 @@ export function valueOf(
   return { value, cost: paid, gain: roundUsd(value - paid) }
 }
 
+/** The realized gain of a wallet at the present rate of its coin (R26), in millionths of a dollar. */
+export function realizedUsd(core: Core, wallet: number): bigint {
+  const { network, realized } = walletAt(core, wallet)
+  return usdOfCoins(core, network, realized)
+}
+
 /**
  * Profit and loss of a wallet (R22–R26, A12, A13): realized of the positions closed in the time, unrealized of all that
- * are open, in percent of what both have cost.
+ * are open, in percent of what both have cost. Realized gains are coins, valued at the present rate.
  */
 export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSummary['pnl'] {
-  const { realized, realizedCost, open } = walletAt(core, wallet)
+  const { network, realized, realizedCost, open } = walletAt(core, wallet)
   const before = realizedBefore(core, wallet, core.state.now - windowMs[timeframe])
   let unrealized = 0n
   let base = realizedCost - before.cost
@@ -38,7 +44,7 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
     unrealized += gain + roundUsd(holding.partGain)
     base += cost + holding.partCost
   }
-  const booked = roundUsd(realized - before.gain)
+  const booked = roundUsd(usdOfCoins(core, network, realized - before.gain))
   return {
     realized_usd: toUsd(booked),
     unrealized_usd: toUsd(unrealized),
@@ -47,7 +53,7 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
   }
 }
 
-/** What the wallet had realized before a moment. */
+/** What the wallet had realized before a moment: coins, and the cost in millionths of a dollar. */
 function realizedBefore(core: Core, wallet: number, at: number): { gain: bigint; cost: bigint } {
   const { trades } = core.trades
   const list = core.trades.ofWallet(wallet)

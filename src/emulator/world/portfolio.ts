@@ -1,15 +1,18 @@
-import { coinPriceAt, holdingAt, holdingKey, tokenAt, walletAt, type Core } from './core.ts'
+import { coinPriceAt, holdingAt, tokenAt, walletAt, type Core } from './core.ts'
 import { roundUsd, toAmount, toMicro, toPercent, toPriceUsd, toUsd } from './numbers.ts'
 import { cut } from './pages.ts'
 import { pnlOf, valueOf } from './pnl.ts'
 import type { AsOf, Page, PageRequest, Position, WalletOverview } from './port.ts'
 import { markAsOf, priceUsd } from './prices.ts'
+import { holdingKey } from './trade-log.ts'
 
 /** R16–R19 */
 export function overviewOf(core: Core, wallet: number): WalletOverview {
-  const { address, network, open } = walletAt(core, wallet)
+  const { address, network, open, seenAt } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
-  const timeOf = (at: number) => new Date(core.trades.trades.get(trades.at(at), 'at')).toISOString()
+  // A wallet that never traded was active when it was first seen.
+  const atOf = (at: number) => (trades.length > 0 ? core.trades.trades.get(trades.at(at), 'at') : (seenAt ?? 0))
+  const timeOf = (at: number) => new Date(atOf(at)).toISOString()
   const pnl = pnlOf(core, wallet, '30d')
   return {
     address,
@@ -69,7 +72,7 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
   return { items, lastKey, total: open.size }
 }
 
-/** Positions that were perhaps open at a moment: those that are, and those traded since; in their order. */
+/** Positions that may have been open at a moment, in order: those open now, and those traded since. Only trades close any. */
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
   const { trades, legs } = core.trades
@@ -95,9 +98,8 @@ function heldNow(core: Core, key: number): Held {
 
 function heldAsOf(core: Core, key: number, asOf: AsOf): Held | null {
   const { wallet, token } = holdingAt(core, key)
-  const { trades, legs } = core.trades
-  const list = core.trades.ofHolding(wallet, token)
-  const leg = list.at(list.countWhile((row) => trades.get(legs.get(row, 'trade'), 'seq') <= asOf.seq) - 1)
+  const { legs } = core.trades
+  const leg = core.trades.legAsOf(wallet, token, asOf.seq)
   const balance = leg < 0 ? 0n : legs.get(leg, 'balance')
   const mark = balance === 0n ? null : markAsOf(core, token, asOf.seq)
   if (mark === null) return null

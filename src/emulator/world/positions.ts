@@ -1,20 +1,48 @@
-import { holdersOf, holdingKey, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { coinsForMicro, holdersOf, holdingOf, walletAt, type Core } from './core.ts'
+import { blockTime } from './networks.ts'
 import type { HoldingState, WalletState } from './state.ts'
+import { holdingKey, legKinds } from './trade-log.ts'
+import { see } from './wallets.ts'
 
-/** Gives a wallet some of what the contract or its creator holds. It has cost nothing. */
-export function releaseReserve(core: Core, wallet: number, token: number, units: bigint): void {
-  const released = tokenAt(core, token)
+/** Books every unit that a wallet gets (or, below zero, gives away), and the change of the cost. */
+export function book(core: Core, wallet: number, token: number, units: bigint, cost: bigint): HoldingState {
   const holding = openHolding(core, wallet, token)
-  if (holding.balance === 0n) {
-    released.holderCount++
-    holding.openedAt = core.state.now
-    noteHolder(core, wallet, token, true)
-  }
+  const wasEmpty = holding.balance === 0n
   holding.balance += units
-  released.reserved -= units
+  holding.cost += cost
+  see(core, wallet)
+  if (wasEmpty && units > 0n) holding.openedAt = core.state.now
+  if (wasEmpty !== (holding.balance === 0n)) noteHolder(core, holding, wasEmpty)
+  return holding
 }
 
-export function noteHolder(core: Core, wallet: number, token: number, isHolder: boolean): void {
+/** A wallet gets units without a trade, at no cost (A12): of a mint, or of liquidity it takes out. */
+export function transfer(core: Core, wallet: number, token: number, units: bigint, seq: number): void {
+  if (units === 0n) return
+  const { balance, cost } = book(core, wallet, token, units, 0n)
+  const { network, realized, realizedCost } = walletAt(core, wallet)
+  const leg = { token, kind: legKinds.transfer, amount: units, balance, cost }
+  const unpriced = { dex: 0, coins: 0n, value: 0n, fee: 0n, mantissa: 0, exponent: 0, volume: 0n }
+  const at = blockTime(network, core.state.now)
+  core.trades.add({ at, seq, wallet, impactPct: 0, realized, realizedCost }, [{ ...leg, ...unpriced }])
+}
+
+/**
+ * Counts a gain when the position is closed (R22, A12), or at once in the other mode. True if it counts now. From then on
+ * it is coins, which are worth more or less as their rate moves (R26).
+ */
+export function realize(core: Core, seller: WalletState, holding: HoldingState, gain: bigint, cost: bigint): boolean {
+  holding.partGain += gain
+  holding.partCost += cost
+  if (core.options.pnlMode === 'closed' && holding.balance > 0n) return false
+  seller.realized += coinsForMicro(core, seller.network, holding.partGain)
+  seller.realizedCost += holding.partCost
+  holding.partGain = 0n
+  holding.partCost = 0n
+  return true
+}
+
+function noteHolder(core: Core, { wallet, token }: HoldingState, isHolder: boolean): void {
   const index = core.directory.holdings.get(holdingKey(wallet, token)) ?? 0
   for (const set of [walletAt(core, wallet).open, holdersOf(core, token)]) {
     if (isHolder) set.add(index)
@@ -22,22 +50,11 @@ export function noteHolder(core: Core, wallet: number, token: number, isHolder: 
   }
 }
 
-/** A gain counts when the position is closed (R22, A12), or at once in the other mode. */
-export function realize(core: Core, seller: WalletState, holding: HoldingState, gain: bigint, cost: bigint): void {
-  holding.partGain += gain
-  holding.partCost += cost
-  if (core.options.pnlMode === 'closed' && holding.balance > 0n) return
-  seller.realized += holding.partGain
-  seller.realizedCost += holding.partCost
-  holding.partGain = 0n
-  holding.partCost = 0n
-}
-
 /** The holding of a wallet in a token; an empty one is made if there was none. */
-export function openHolding(core: Core, wallet: number, token: number): HoldingState {
+function openHolding(core: Core, wallet: number, token: number): HoldingState {
   const known = holdingOf(core, wallet, token)
   if (known) return known
-  const holding: HoldingState = { wallet, token, balance: 0n, cost: 0n, partGain: 0n, partCost: 0n, openedAt: 0 }
+  const holding = { wallet, token, balance: 0n, cost: 0n, partGain: 0n, partCost: 0n, openedAt: 0 }
   const index = core.state.holdings.push(holding) - 1
   core.directory.holdings.set(holdingKey(wallet, token), index)
   walletAt(core, wallet).holdings.push(index)

@@ -2,7 +2,7 @@ import { audit, isHoneypot, liquidityMicro, riskLevel, summarise, summariseHoney
 import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
-import { pnlOf } from './pnl.ts'
+import { pnlOf, realizedUsd } from './pnl.ts'
 import { noticePrice } from './price-alerts.ts'
 import { meetTradeAlerts } from './trade-alerts.ts'
 import { noticeVolume } from './volume-alerts.ts'
@@ -15,14 +15,14 @@ export function noticeTrade(core: Core, traded: Traded, wasWhale: boolean): void
   const alertIds = meetTradeAlerts(core, traded, wasWhale)
   if (isTracked) noticeNewPosition(core, traded)
   noticeLargeTrade(core, traded, isTracked, alertIds)
-  if (isTracked && traded.soldToken !== null) noticeMilestones(core, traded)
+  if (traded.isRealized) noticeMilestones(core, traded)
   for (const token of traded.tokens) {
     noticePrice(core, token, traded.seq)
     noticeVolume(core, token, traded.seq)
   }
 }
 
-function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, amountValue, seq }: Traded): void {
+function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, value, seq }: Traded): void {
   if (!isNewPosition) return
   const { network, address } = walletAt(core, wallet)
   const bought = tokenAt(core, token)
@@ -31,8 +31,8 @@ function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, a
     network,
     token_address: bought.address,
     token_symbol: bought.symbol,
-    entry_price_usd: toSignificant((amountValue * 10n ** 36n) / amount, bought.decimals - 42, 12),
-    amount_usd: toUsd(amountValue),
+    entry_price_usd: toSignificant((value * 10n ** 36n) / amount, bought.decimals - 42, 12),
+    amount_usd: toUsd(value),
     tx_hash: core.txHash(network, seq),
   }
   emit(core, 'wallet.new_position', data, seq)
@@ -57,22 +57,25 @@ function noticeLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertI
   emit(core, 'wallet.large_trade', data, seq, alertIds, isTold ? 'all' : 'alerts')
 }
 
-/** A milestone that a sale crosses is told, once per wallet and sign (R98, A35). */
-function noticeMilestones(core: Core, { wallet, seq, realizedBefore }: Traded): void {
-  const { network, address, milestones, realized } = walletAt(core, wallet)
-  const beforeUsd = toUsd(realizedBefore)
-  const realizedUsd = toUsd(realized)
+/** Judges milestones when a position closes, at the rate of that moment: one event per wallet and sign (R98, A35). */
+function noticeMilestones(core: Core, { wallet, seq }: Traded): void {
+  const owner = walletAt(core, wallet)
+  const { network, address, milestones, isTracked } = owner
+  const beforeUsd = toUsd(owner.judged)
+  owner.judged = realizedUsd(core, wallet)
+  if (!isTracked) return
+  const afterUsd = toUsd(owner.judged)
   for (const size of core.state.rules.milestonesUsd) {
     for (const milestone of [size, -size]) {
       const isBeyond = (usd: number) => (milestone > 0 ? usd >= milestone : usd <= milestone)
-      if (isBeyond(beforeUsd) || !isBeyond(realizedUsd) || milestones.includes(milestone)) continue
+      if (isBeyond(beforeUsd) || !isBeyond(afterUsd) || milestones.includes(milestone)) continue
       milestones.push(milestone)
       const { roi_pct } = pnlOf(core, wallet, 'all')
       const data = {
         wallet_address: address,
         network,
         milestone_usd: milestone,
-        realized_pnl_usd: realizedUsd,
+        realized_pnl_usd: afterUsd,
         roi_pct,
         timeframe: 'all',
       }
@@ -84,7 +87,7 @@ function noticeMilestones(core: Core, { wallet, seq, realizedBefore }: Traded): 
 /** The audit looks at a contract again; it tells of a honeypot, and of a score that has moved far enough. */
 export function noticeContract(core: Core, token: number): void {
   const audited = tokenAt(core, token)
-  const { network, address, symbol, risk, holderCount } = audited
+  const { network, address, symbol, risk } = audited
   const price = coinPrice(core, network)
   const { score, checks } = audit(audited, { coinPrice: price, top10: top10Of(core, token) })
   if (checks.join() === risk.checks.join()) return
@@ -111,6 +114,7 @@ export function noticeContract(core: Core, token: number): void {
   }
   if (!isNewHoneypot) return
   const type = audited.contract.honeypot ?? 'extreme_sell_tax'
+  const holderCount = holdersOf(core, token).size
   const data = {
     contract_address: address,
     network,

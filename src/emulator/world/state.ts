@@ -50,7 +50,7 @@ export interface NetworkState {
   status: NetworkStatus
   /** Coins that ever came into being. */
   minted: bigint
-  /** Coins in hands that do not trade: creators, fees. */
+  /** Coins that went to fees. */
   elsewhere: bigint
 }
 
@@ -61,12 +61,11 @@ export interface TokenState {
   readonly name: string
   readonly decimals: number
   readonly supply: bigint
-  /** Tokens held by the contract itself or by its creator. */
-  reserved: bigint
   readonly createdAt: number
   /** The entry of the log that tells of its creation. */
   readonly createdSeq: number
-  readonly creator: string
+  /** Place of the wallet that made it, holds the allocation and owns the liquidity. */
+  readonly creator: number
   owner: string
   /** Null until it has left its bonding curve. */
   pool: (Pool & { readonly address: string; readonly dex: string; readonly feeBps: number }) | null
@@ -76,7 +75,6 @@ export interface TokenState {
   opening: { readonly seq: number; readonly mark: Mark } | null
   /** What its market thinks it is worth: the pool's ratio times 1e24. */
   fair: bigint
-  holderCount: number
   /** In millionths of a dollar, since the beginning. */
   volume: bigint
   readonly stream: Stream
@@ -117,15 +115,19 @@ export interface WalletState {
   readonly archetype: Archetype | null
   coins: bigint
   isTracked: boolean
+  /** When it first held a token or an event named it; null until then, and REST does not know it. */
+  seenAt: number | null
   readonly stream: Stream
   /** Positions that are open, by holding, in the order of first acquisition. */
   readonly open: Set<number>
   /** All positions it ever had. */
   readonly holdings: number[]
-  /** Gain and cost of closed positions, in millionths of a dollar. */
+  /** Gain of closed positions in coins, and their cost in millionths of a dollar. */
   realized: bigint
   realizedCost: bigint
-  /** Milestones that were told. */
+  /** Its realized gain when a position was last closed, at the rate of that moment; millionths of a dollar. */
+  judged: bigint
+  /** Milestones that an event has named. */
   readonly milestones: number[]
 }
 

@@ -7,7 +7,7 @@ import { coinsForUsd, plan, tokenAt, usdOfCoins, type Core } from './core.ts'
 import { dealBuy, dealBuyUsd, dealSellAll } from './dealing.ts'
 import { earn, openTracked, planGain } from './gains.ts'
 import { addressFor, fund } from './wallets.ts'
-import { canMovePrice, largestFirst, movePrice } from './moving.ts'
+import { atRaisedPrice, canMovePrice, largestFirst } from './moving.ts'
 import { freshName } from './names.ts'
 import { honeypotTypes } from './port.ts'
 import { marketsOf } from './prices.ts'
@@ -28,6 +28,8 @@ export const storiesPerDay: Readonly<Record<DailyStory, number>> = {
 }
 
 const graduatingShare = 0.55
+/** A bag holder buys at so many times the price that is left to it. */
+const bagRise = 1.14
 
 /** Plans the next of a kind of story: within the next part of the day that it has for itself. */
 export function planDaily(core: Core, story: DailyStory, round: number): void {
@@ -63,7 +65,7 @@ export function startScam(core: Core, network: NetworkId): number {
     network,
     ...freshName(core.chance, names),
     liquidityUsd: core.chance.between(stories, 15_000, 90_000),
-    reservedPct: core.chance.integer(stories, 0, 20),
+    allocationPct: core.chance.integer(stories, 0, 20),
     isAnnounced: true,
     contract: { isMintable: core.chance.uniform(stories) < 0.5 },
   })
@@ -96,7 +98,7 @@ export function startListing(core: Core, network: NetworkId): number {
     network,
     ...freshName(core.chance, names),
     liquidityUsd: core.chance.between(stories, 12_000, 250_000),
-    reservedPct: core.chance.integer(stories, 0, 30),
+    allocationPct: core.chance.integer(stories, 0, 30),
     isAnnounced: true,
     isOwnerRenounced: core.chance.uniform(stories) < 0.4,
     contract: { isLiquidityLocked: core.chance.uniform(stories) < 0.6, isProxy: core.chance.uniform(stories) < 0.2 },
@@ -154,14 +156,13 @@ export function continueCrash(core: Core, token: number, left: number): void {
 /** A tracked wallet books a gain, and then holds something that falls: unrealized < 0 < total (R27). Null if it cannot. */
 export function makeBagHolder(core: Core, network: NetworkId): number | null {
   const [winner, loser] = establishedOf(core, network)
-  if (winner === undefined || loser === undefined || !canMovePrice(core, loser, 0.88)) return null
+  if (winner === undefined || loser === undefined || !canMovePrice(core, loser, bagRise)) return null
   const gain = planGain(core, winner, 6000, 1500)
   if (gain === null) return null
   const wallet = openTracked(core, network, 'bag-holder')
   earn(core, wallet, gain)
   fund(core, wallet, coinsForUsd(core, network, 5000))
-  dealBuyUsd(core, wallet, loser, 5000)
-  movePrice(core, loser, 0.88)
+  atRaisedPrice(core, loser, bagRise, () => void dealBuyUsd(core, wallet, loser, 5000))
   return wallet
 }
 

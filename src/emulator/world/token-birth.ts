@@ -6,36 +6,35 @@ import {
   coinPrice,
   coinsForUsd,
   emit,
-  mintCoins,
   newStream,
   plan,
   tokenAt,
   usdOfCoins,
+  walletAt,
   writeLog,
   type Core,
 } from './core.ts'
 import { createCurve, curveDecimals, curveSupply, migrationFee, migrationTokens } from './curve.ts'
-import { launchPlatform } from './dex-names.ts'
 import { addTokenToDirectory } from './directory.ts'
 import { markToMarket, poolRatio } from './exchange.ts'
-import { blockTime, networkFacts } from './networks.ts'
+import { blockTime, migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
+import { transfer } from './positions.ts'
+import { top10Of } from './rules.ts'
 import type { ContractState, TokenState } from './state.ts'
-import { addressFor } from './wallets.ts'
+import { addressFor, fund, openWallet } from './wallets.ts'
 
 const meanLifeMs = 9 * 3_600_000
 
 const shortestLifeMs = 3 * 3_600_000
-
-const platformProgram = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
 
 export interface NewToken {
   readonly network: NetworkId
   readonly symbol: string
   readonly name: string
   readonly liquidityUsd: number
-  /** What the creator keeps, in percent of the supply. */
-  readonly reservedPct: number
+  /** The creator's allocation, in percent of the supply. The rest goes into the pool. */
+  readonly allocationPct: number
   readonly contract?: Partial<ContractState>
   readonly isOwnerRenounced?: boolean
   /** Whether it is told as a listing (A66); those that are older than the world are not. */
@@ -48,20 +47,22 @@ export function createListedToken(core: Core, wanted: NewToken): number {
   const { dexes } = networkFacts[network]
   const number = core.state.tokens.length
   const stream = newStream(`token:${number}:${network}:${wanted.symbol}`)
-  const creator = addressFor(core, network, `creator:${number}`)
+  const creator = openCreator(core, network)
+  const deployer = walletAt(core, creator)
   const address =
     network === 'solana'
       ? toMint(core.chance.bytes(`mint:${number}`))
-      : toContractAddress(creator, core.chance.integer(stream, 0, 400))
+      : toContractAddress(deployer.address, core.chance.integer(stream, 0, 400))
   const decimals = network === 'solana' ? core.chance.pick(stream, [6, 9]) : core.chance.pick(stream, [18, 18, 9])
   const supply = BigInt(core.chance.pick(stream, [1e6, 1e8, 1e9])) * pow10(decimals)
-  const reserved = (supply * BigInt(Math.round(wanted.reservedPct * 100))) / 10_000n
+  const allocation = (supply * BigInt(Math.round(wanted.allocationPct * 100))) / 10_000n
   const coins = coinsForUsd(core, network, wanted.liquidityUsd / 2)
-  mintCoins(core, network, coins)
+  fund(core, creator, coins)
+  deployer.coins -= coins
   const dex = core.chance.pick(stream, dexes)
   const pool = {
     coins,
-    tokens: supply - reserved,
+    tokens: supply - allocation,
     address: poolAddress(core, network, dex.name, address),
     dex: dex.name,
   }
@@ -72,11 +73,10 @@ export function createListedToken(core: Core, wanted: NewToken): number {
     name: wanted.name,
     decimals,
     supply,
-    reserved,
     createdAt: blockTime(network, core.state.now),
     createdSeq: core.state.seq + 1,
     creator,
-    owner: wanted.isOwnerRenounced === true ? nobody(network) : creator,
+    owner: wanted.isOwnerRenounced === true ? nobody(network) : deployer.address,
     pool: { ...pool, feeBps: dex.feeBps },
     curve: null,
     ...unaudited(stream),
@@ -84,14 +84,15 @@ export function createListedToken(core: Core, wanted: NewToken): number {
     contract: { ...plainContract, ...wanted.contract },
   }
   const index = addToken(core, token)
-  openMarket(core, index, writeLog(core, 'pool-created', index), wanted.isAnnounced)
+  const seq = writeLog(core, 'pool-created', index)
+  transfer(core, creator, index, allocation, seq)
+  openMarket(core, index, seq, wanted.isAnnounced)
   return index
 }
 
 /** A token begins on the bonding curve of the launch platform (Solana). Returns its place. */
 export function createCurveToken(core: Core, symbol: string, name: string): number {
   const number = core.state.tokens.length
-  const creator = addressFor(core, 'solana', `creator:${number}`)
   const token: TokenState = {
     network: 'solana',
     address: toPumpMint(core.chance.bytes(`mint:${number}`)),
@@ -99,10 +100,9 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
     name,
     decimals: curveDecimals,
     supply: curveSupply,
-    reserved: 0n,
     createdAt: blockTime('solana', core.state.now),
     createdSeq: core.state.seq + 1,
-    creator,
+    creator: openCreator(core, 'solana'),
     owner: nobody('solana'),
     pool: null,
     curve: createCurve(),
@@ -112,7 +112,7 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
   const index = addToken(core, token)
   writeLog(core, 'token-created', index)
   markToMarket(token)
-  auditFirst(core, token)
+  auditFirst(core, index)
   return index
 }
 
@@ -121,14 +121,14 @@ export function graduate(core: Core, token: number): void {
   const graduated = tokenAt(core, token)
   const { curve, address, symbol, name, network } = graduated
   if (curve === null || curve.realTokens > 0n) throw new RangeError(`${symbol}: its curve is not completed`)
-  const dex = 'PumpSwap'
+  const { name: dex, feeBps } = migrationDex
   core.state.networks[network].elsewhere += migrationFee
   graduated.pool = {
     coins: curve.realCoins - migrationFee,
     tokens: migrationTokens,
     address: poolAddress(core, network, dex, address),
     dex,
-    feeBps: 30,
+    feeBps,
   }
   graduated.curve = null
   const seq = writeLog(core, 'graduated', token)
@@ -150,7 +150,7 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
   markToMarket(listed)
   listed.opening = { seq, mark: listed.mark }
   listed.fair = poolRatio(listed)
-  auditFirst(core, listed)
+  auditFirst(core, token)
   core.state.openedMarkets.push(token)
   core.directory.markets[listed.network].push(token)
   plan(core, { kind: 'market', token }, core.chance.between(listed.stream, 20_000, 80_000))
@@ -166,9 +166,11 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
 }
 
 /** What later audits are compared with. */
-function auditFirst(core: Core, token: TokenState): void {
-  const { score, checks } = audit(token, { coinPrice: coinPrice(core, token.network), top10: 0n })
-  token.risk = { score, checks, toldScore: score, toldChecks: checks }
+function auditFirst(core: Core, token: number): void {
+  const audited = tokenAt(core, token)
+  const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
+  const { score, checks } = audit(audited, facts)
+  audited.risk = { score, checks, toldScore: score, toldChecks: checks }
 }
 
 /** A pool of a token nobody had seen is told (R94). */
@@ -206,7 +208,6 @@ function unaudited(stream: TokenState['stream']) {
     mark: { mantissa: 0, exponent: 0 },
     opening: null,
     fair: 0n,
-    holderCount: 0,
     volume: 0n,
     stream,
     risk: { score: 0, checks: [], toldScore: 0, toldChecks: [] },
@@ -221,9 +222,14 @@ function addToken(core: Core, token: TokenState): number {
   return index
 }
 
+/** The wallet that makes the next token. */
+function openCreator(core: Core, network: NetworkId): number {
+  return openWallet(core, network, addressFor(core, network, `creator:${core.state.tokens.length}`))
+}
+
 function poolAddress(core: Core, network: NetworkId, dex: string, token: string): string {
   if (network === 'solana') {
-    const program = dex === launchPlatform ? platformProgram : addressFor(core, network, `program:${dex}`)
+    const program = addressFor(core, network, `program:${dex}`)
     return toProgramAddress([Buffer.from('pool'), core.chance.bytes(`pool:${token}`)], program)
   }
   return toContractAddress(addressFor(core, network, `factory:${dex}`), core.state.tokens.length + 1)

@@ -1,6 +1,6 @@
 import { createTable, RowList, type RowOf, type Table } from './columns.ts'
 
-/** One transaction of a wallet: one leg for a purchase or a sale, two for a swap. */
+/** One transaction of a wallet: one leg for a purchase, a sale or a transfer, two legs for a swap. */
 const tradeColumns = {
   at: 'f64',
   seq: 'u32',
@@ -8,22 +8,26 @@ const tradeColumns = {
   leg: 'u32',
   legCount: 'u8',
   impactPct: 'f64',
-  /** Gain and cost of all positions that the wallet has closed so far. */
-  realized: 'i64',
+  /** Gain (in coins) and cost of all positions that the wallet has closed so far. */
+  realized: 'i128',
   realizedCost: 'i64',
 } as const
 
-/** One exchange between a token and the coin, and how the wallet and the token stood after it. USD in millionths. */
+/** What a leg did to the balance. A transfer is a mint, or liquidity taken out: units without a price. */
+export const legKinds = { buy: 0, sale: 1, transfer: 2 } as const
+export type LegKind = keyof typeof legKinds
+
+/** How the balance of a wallet in a token changed, and how wallet and token stood afterwards. USD in millionths. */
 const legColumns = {
   trade: 'u32',
   token: 'u32',
-  isSale: 'u8',
+  kind: 'u8',
   dex: 'u8',
-  amount: 'u128',
-  coins: 'u128',
+  amount: 'i128',
+  coins: 'i128',
   value: 'i64',
   fee: 'i64',
-  balance: 'u128',
+  balance: 'i128',
   cost: 'i64',
   mantissa: 'f64',
   exponent: 'i16',
@@ -33,9 +37,14 @@ const legColumns = {
 export type TradeRow = RowOf<typeof tradeColumns>
 export type LegRow = RowOf<typeof legColumns>
 
+/** Names the holding of a wallet in a token. */
+export function holdingKey(wallet: number, token: number): number {
+  return wallet * 2 ** 26 + token
+}
+
 /**
- * All trades, oldest first, and the lists to find them by. Since each row says how things stood after it, any earlier
- * moment can be read again.
+ * Every change of a balance, oldest first, and the lists to find them by. Each row holds the state after it, so any
+ * earlier moment can be read again.
  */
 export class TradeLog {
   readonly trades: Table<typeof tradeColumns> = createTable(tradeColumns)
@@ -44,6 +53,7 @@ export class TradeLog {
   readonly #withCoin: RowList[] = []
   readonly #byToken: RowList[] = []
   readonly #byHolding = new Map<number, RowList>()
+  readonly #transfers = new Map<number, RowList>()
 
   add(trade: Omit<TradeRow, 'leg' | 'legCount'>, legs: readonly Omit<LegRow, 'trade'>[]): number {
     const row = this.trades.add({ ...trade, leg: this.legs.length, legCount: legs.length })
@@ -67,15 +77,17 @@ export class TradeLog {
     return (this.#byToken[token] ??= new RowList())
   }
 
-  /** Legs of a wallet with a token. */
+  /** Legs of the trades of a wallet with a token. */
   ofHolding(wallet: number, token: number): RowList {
-    const key = wallet * 2 ** 26 + token
-    let list = this.#byHolding.get(key)
-    if (list === undefined) {
-      list = new RowList()
-      this.#byHolding.set(key, list)
-    }
-    return list
+    return listAt(this.#byHolding, holdingKey(wallet, token))
+  }
+
+  /** The newest leg of a wallet with a token up to the entry `seq` of the log, transfers included; -1 if there is none. */
+  legAsOf(wallet: number, token: number, seq: number): number {
+    const isUpToSeq = (leg: number) => this.trades.get(this.legs.get(leg, 'trade'), 'seq') <= seq
+    const newest = (list?: RowList) => list?.at(list.countWhile(isUpToSeq) - 1) ?? -1
+    const key = holdingKey(wallet, token)
+    return Math.max(newest(this.#byHolding.get(key)), newest(this.#transfers.get(key)))
   }
 
   /** Finds everything anew, after the tables were loaded. */
@@ -84,6 +96,7 @@ export class TradeLog {
     this.#withCoin.length = 0
     this.#byToken.length = 0
     this.#byHolding.clear()
+    this.#transfers.clear()
     for (let row = 0; row < this.trades.length; row++) this.#index(row)
   }
 
@@ -92,6 +105,10 @@ export class TradeLog {
     const wallet = trades.get(row, 'wallet')
     const first = trades.get(row, 'leg')
     const count = trades.get(row, 'legCount')
+    if (legs.get(first, 'kind') === legKinds.transfer) {
+      listAt(this.#transfers, holdingKey(wallet, legs.get(first, 'token'))).push(first)
+      return
+    }
     this.ofWallet(wallet).push(row)
     if (count === 1) this.ofWalletWithCoin(wallet).push(row)
     for (let leg = first; leg < first + count; leg++) {
@@ -100,4 +117,10 @@ export class TradeLog {
       this.ofHolding(wallet, token).push(leg)
     }
   }
+}
+
+function listAt(lists: Map<number, RowList>, key: number): RowList {
+  const list = lists.get(key) ?? new RowList()
+  if (list.length === 0) lists.set(key, list)
+  return list
 }

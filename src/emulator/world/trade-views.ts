@@ -4,6 +4,7 @@ import { dexName } from './dex-names.ts'
 import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
 import type { Page, PageRequest, TokenRef, Trade, TradeSide } from './port.ts'
+import { legKinds } from './trade-log.ts'
 
 /** R28, R55, R56; the key of a trade is its number in the log. */
 export function tradesOf(core: Core, wallet: number, page: PageRequest, token: string | null): Page<Trade> {
@@ -37,7 +38,7 @@ function toTrade(core: Core, row: number): Trade {
   const isSwap = trades.get(row, 'legCount') > 1
   const { network } = walletAt(core, trades.get(row, 'wallet'))
   const { legs } = core.trades
-  const isSale = legs.get(first, 'isSale') === 1
+  const isSale = legs.get(first, 'kind') === legKinds.sale
   const leg = (at: number, isIn: boolean) => tokenSide(core, at, isIn)
   const coin = coinSide(core, network, first)
   const fee = legs.get(first, 'fee') + (isSwap ? legs.get(first + 1, 'fee') : 0n)

@@ -62,14 +62,17 @@ function planOfWhale(core: Core, alert: AlertState, token: number): Plan {
   if (type === 'whale_sell' && isHoneypot(tokenAt(core, token))) {
     throw refusalOf(alert, `${address} is a honeypot: nobody can sell it`)
   }
+  // Its creator would sell far too much at once.
+  const { creator } = tokenAt(core, token)
   for (const holding of holdersOf(core, token)) {
     const { wallet } = holdingAt(core, holding)
-    if (isSaleEnough(core, alert, holding) && isWhale(core, wallet)) {
+    if (wallet !== creator && isSaleEnough(core, alert, holding) && isWhale(core, wallet)) {
       return { address: walletAt(core, wallet).address, token, coins: null }
     }
   }
   const whale = core.state.wallets.findIndex((owner, wallet) => {
-    return owner.network === network && owner.archetype !== 'bot' && isWhale(core, wallet) && !isFull(owner)
+    const isTrader = owner.archetype !== 'bot' && wallet !== creator && core.trades.ofWallet(wallet).length > 0
+    return owner.network === network && isTrader && isWhale(core, wallet) && !isFull(owner)
   })
   // Where there is none, somebody buys so much as to become one.
   const coins = whale < 0 ? stakeOf(core, alert, token, undefined, true) : stakeOf(core, alert, token, whale)

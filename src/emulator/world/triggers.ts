@@ -88,10 +88,10 @@ function tradeLargely(core: Core): Result {
 function openSomePosition(core: Core): Result {
   const { acts } = core.state.streams
   const pairs = pairsOf(core)
-  const fresh = pairs.filter(([wallet, token]) => (holdingOf(core, wallet, token)?.balance ?? 0n) === 0n)
-  const [wallet, known] = pickPair(core, fresh.length > 0 ? fresh : pairs)
-  // Where everybody has everything, there must be something new.
-  const token = fresh.length > 0 ? known : startListing(core, walletAt(core, wallet).network)
+  const fresh = pairs.filter(([wallet, token]) => holdingOf(core, wallet, token) === undefined)
+  const [known, token] = pickPair(core, fresh.length > 0 ? fresh : pairs)
+  // Once every tracked wallet has held every token, a new wallet comes.
+  const wallet = fresh.length > 0 ? known : openTracked(core, tokenAt(core, token).network, 'newcomer')
   // Small, so that it is not a large trade as well.
   const usd = core.chance.between(acts, 0.2, 1) * Math.min(5000, core.state.rules.largeTradeUsd * 0.9)
   return spend(core, wallet, token, Math.max(1, usd))

@@ -1,7 +1,7 @@
 import { networkIds } from '../../../schema/index.ts'
 import { parseAddress } from './addresses.ts'
 import { liquidityMicro, riskLevel } from './audit.ts'
-import { coinPrice, placeOf, tokenAt, walletAt, type Core } from './core.ts'
+import { coinPrice, holdersOf, placeOf, tokenAt, walletAt, type Core } from './core.ts'
 import { toUsd } from './numbers.ts'
 import { pnlOf } from './pnl.ts'
 import type { Token, TokenRef, WalletRef, WorldViews } from './port.ts'
@@ -24,7 +24,7 @@ export function createViews(core: Core): WorldViews {
   return {
     findWallet(network, address) {
       const index = core.directory.wallets.get(placeOf(network, address))
-      const isSeen = index !== undefined && core.trades.ofWallet(index).length > 0
+      const isSeen = index !== undefined && walletAt(core, index).seenAt !== null
       return isSeen ? { network, address, index } : null
     },
     findToken(network, address) {
@@ -75,7 +75,7 @@ function tokensAtAddress(core: Core, text: string): readonly number[] {
 
 /** A7 */
 function tokenView(core: Core, token: number): Token {
-  const { address, network, symbol, name, decimals, supply, holderCount, risk, createdAt } = tokenAt(core, token)
+  const { address, network, symbol, name, decimals, supply, risk, createdAt } = tokenAt(core, token)
   return {
     address,
     network,
@@ -87,7 +87,7 @@ function tokenView(core: Core, token: number): Token {
     volume_24h_usd: toUsd(volume24h(core, token)),
     liquidity_usd: toUsd(liquidityMicro(tokenAt(core, token), coinPrice(core, network))),
     market_cap_usd: toUsd(worth(core, token, supply)),
-    holder_count: holderCount,
+    holder_count: holdersOf(core, token).size,
     risk_score: risk.score,
     risk_level: riskLevel(risk.score),
     created_at: new Date(createdAt).toISOString(),

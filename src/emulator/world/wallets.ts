@@ -1,6 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toWalletAddress } from './addresses.ts'
 import { newStream, placeOf, walletAt, type Core } from './core.ts'
+import { blockTime } from './networks.ts'
 import type { Archetype } from './port.ts'
 
 /** The wallet at an address; one that nobody knew comes with no coins. */
@@ -20,15 +21,23 @@ export function openWallet(
       archetype,
       coins: 0n,
       isTracked: false,
+      seenAt: null,
       stream: newStream(`wallet:${place}`),
       open: new Set(),
       holdings: [],
       realized: 0n,
       realizedCost: 0n,
+      judged: 0n,
       milestones: [],
     }) - 1
   core.directory.wallets.set(place, index)
   return index
+}
+
+/** From now on REST knows the wallet. */
+export function see(core: Core, wallet: number): void {
+  const seen = walletAt(core, wallet)
+  seen.seenAt ??= blockTime(seen.network, core.state.now)
 }
 
 /** The address of a wallet that a name stands for. */
