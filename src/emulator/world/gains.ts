@@ -48,7 +48,7 @@ function sellAfter(pool: Pool, coins: bigint, feeBps: number, rise: number): Ris
   return { more, proceeds: quoteSell(after, bought, feeBps).received }
 }
 
-/** Does what was planned; then the price goes back to about where it was. */
+/** Follows the plan; then the price returns to about its old level. */
 export function earn(core: Core, wallet: number, { token, coins, rise }: GainPlan): void {
   fund(core, wallet, coins)
   dealBuy(core, wallet, token, coins)

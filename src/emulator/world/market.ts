@@ -33,7 +33,7 @@ const largestSum = 2n ** 62n
 interface Leg {
   readonly row: Omit<LegRow, 'trade'>
   readonly impactPct: number
-  /** The cost of what was bought, the proceeds of what was sold. */
+  /** Cost of a purchase, proceeds of a sale. */
   readonly value: bigint
   readonly isNewPosition: boolean
   readonly isRealized: boolean

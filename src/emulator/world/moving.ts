@@ -30,7 +30,7 @@ export function movePrice(core: Core, token: number, ratio: number): boolean {
   return true
 }
 
-/** Somebody buys until the price is `ratio` times what it is, and sells all of that again once `act` is done. */
+/** A wallet buys until the price is `ratio` times the present one, and sells all of it again after `act`. */
 export function atRaisedPrice(core: Core, token: number, ratio: number, act: () => void): void {
   const { pool, network } = tokenAt(core, token)
   const coins = pool && coinsToRaise(pool, pool.feeBps, ratio)

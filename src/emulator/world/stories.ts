@@ -28,7 +28,7 @@ export const storiesPerDay: Readonly<Record<DailyStory, number>> = {
 }
 
 const graduatingShare = 0.55
-/** A bag holder buys at so many times the price that is left to it. */
+/** The price at which a bag holder buys, as a multiple of the one afterwards. */
 const bagRise = 1.14
 
 /** Plans the next of a kind of story: within the next part of the day that it has for itself. */
