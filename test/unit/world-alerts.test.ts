@@ -41,30 +41,32 @@ describe('an alert on a price', () => {
     expect(told()).toHaveLength(1)
   })
 
-  it.each([
+  describe.each([
     ['price_above', 5, 1],
     ['price_below', -5, -1],
-  ] as const)(
-    'A17 %s fires again only after the price went back by half a percent and five minutes passed',
-    (type, away, sign) => {
-      const { world, moveTo, told } = watch(type, away)
-      const wait = (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs)
+  ] as const)('A17 R42 %s after a notification', (type, away, sign) => {
+    it.each([
+      ['is re-armed by an excursion that ends within the 5 minutes', '1:-3 2:-0.2 5.25:3', [0, 5.25]],
+      ['is re-armed by an excursion after the 5 minutes', '20:-3 21:3', [0, 21]],
+      ['delivers a crossing within the 5 minutes when they end', '1:-3 2:3', [0, 5]],
+      ['delivers several crossings within the 5 minutes once', '1:-3 2:3 3:-3 4:3', [0, 5]],
+      ['drops a crossing that no longer holds when they end', '1:-3 2:3 3:-3', [0]],
+      ['stays re-armed after a dropped crossing', '1:-3 2:3 3:-0.2 9:3', [0, 9]],
+      ['is not re-armed by an excursion of 0.3 %', '1:-0.3 2:3 20:-0.3 21:3', [0]],
+      ['waits 5 minutes after a delayed notification too', '1:-3 2:3 6:-3 7:3', [0, 5, 10]],
+    ])('%s', (_, points, expected) => {
+      const { world, moveTo, events } = watch(type, away)
       moveTo(sign)
-      expect(told()).toHaveLength(1)
-      // Back too soon.
-      moveTo(-sign)
-      moveTo(sign)
-      expect(told()).toHaveLength(1)
-      // Back by too little.
-      wait(20)
-      moveTo(-0.3 * sign)
-      moveTo(sign)
-      expect(told()).toHaveLength(1)
-      moveTo(-sign)
-      moveTo(sign)
-      expect(told()).toHaveLength(2)
-    },
-  )
+      const firedAt = world.now()
+      // Minutes after the first notification, and percent beyond the threshold.
+      for (const [minutes = 0, percent = 0] of points.split(' ').map((point) => point.split(':').map(Number))) {
+        world.advanceTo(firedAt + minutes * minuteMs)
+        moveTo(percent * sign)
+      }
+      world.advanceTo(firedAt + 60 * minuteMs)
+      expect(events.map(({ event }) => (Date.parse(event.created_at) - firedAt) / minuteMs)).toEqual(expected)
+    })
+  })
 
   it.each([
     ['price_above', -5, 1],

@@ -17,7 +17,7 @@ import {
 /** What an event of a type may be caused by. */
 const causes: Readonly<Record<EventName, readonly (LogKind | 'trade')[]>> = {
   'token.price_alert': ['trade', 'price-seen'],
-  'token.volume_spike': ['trade'],
+  'token.volume_spike': ['trade', 'volume-seen'],
   'token.new_listing': ['pool-created', 'graduated'],
   'token.risk_change': ['audited'],
   'wallet.large_trade': ['trade'],

@@ -1,16 +1,17 @@
 import { readAddress, type ActOf, type Result } from './act-targets.ts'
-import { isBeyond } from './arming.ts'
+import { isBeyond, isSpent } from './arming.ts'
 import { placeOf, type Core } from './core.ts'
 import { crossAlert } from './crossing.ts'
 import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
 import { hourlyVolume } from './hourly-volume.ts'
 import { readPositive } from './limits.ts'
 import { WorldRefusal } from './port.ts'
-import { isOnPrice } from './price-alerts.ts'
+import { isOnPrice, noticePriceAlert } from './price-alerts.ts'
 import { priceUsd } from './prices.ts'
 import { spike } from './spiking.ts'
 import type { AlertState } from './state.ts'
 import { tradeForAlert } from './trading-large.ts'
+import { noticeVolumeAlert } from './volume-alerts.ts'
 
 /** An alert is set. One whose line is passed already waits until that is no longer so (A17). Throws `WorldRefusal`. */
 export function addAlert(core: Core, act: ActOf<'add-alert'>): Result {
@@ -44,10 +45,20 @@ export function removeAlert(core: Core, alertId: string): Result {
   return { alertId }
 }
 
+/** Five minutes after its last notification, an alert fires if it re-armed and its value is beyond the threshold (A17). */
+export function noticeRested(core: Core, alertId: string): void {
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  const token = alert && core.directory.tokens.get(placeOf(alert.network, alert.address))
+  if (alert === undefined || token === undefined) return
+  if (isOnPrice(alert.type)) return noticePriceAlert(core, token, alert, null)
+  const hourly = hourlyVolume(core, token)
+  if (hourly !== null) noticeVolumeAlert(core, token, alert, hourly, null)
+}
+
 /** The condition of an alert comes true, by the shortest story. Throws `WorldRefusal` if there is none now. */
 export function fireAlert(core: Core, alertId: string): Result {
   const alert = findAlert(core, alertId)
-  if (alert.isOneShot && alert.firedAt !== null) {
+  if (isSpent(alert)) {
     throw new WorldRefusal(`alert ${alertId}: it has fired, and fires once only: create another`)
   }
   if (isOnPrice(alert.type)) return crossAlert(core, alert)

@@ -1,5 +1,6 @@
 import { takeDue } from './agenda.ts'
 import { buyAsPlanned, makeMarket, retire, wake } from './agents.ts'
+import { noticeRested } from './alert-acts.ts'
 import { announce } from './token-birth.ts'
 import { plan, tokenAt, type Core } from './core.ts'
 import { dealSellAll } from './dealing.ts'
@@ -43,6 +44,8 @@ function run(core: Core, task: Task): void {
       return
     case 'announce':
       return announce(core, task.token, task.seq, task.liquidityMicro)
+    case 'rested':
+      return noticeRested(core, task.alertId)
     case 'daily':
       return tellDaily(core, task.story, task.round)
     case 'scam':

@@ -1,4 +1,4 @@
-import { canFireAgain } from './arming.ts'
+import { isResting, isSpent } from './arming.ts'
 import { isHoneypot } from './audit.ts'
 import type { Result } from './act-targets.ts'
 import { placeOf, tokenAt, type Core } from './core.ts'
@@ -60,12 +60,13 @@ function toCandidate(core: Core, alert: AlertState): Candidate | null {
   const { type, network, address, threshold, isArmed } = alert
   const token = core.directory.tokens.get(placeOf(network, address))
   if (token === undefined || !isOnPrice(type)) return null
+  if (isSpent(alert) || isResting(alert, core.state.now)) return null
   const direction = type === 'price_above' ? 1 : -1
   const beyond = threshold * (1 + direction * 0.001)
   if (isArmed) return { alert, token, targets: [beyond] }
   const back = threshold * (1 - direction * 0.006)
   // Up again anybody can buy; down again there must be enough to sell.
-  if (!canFireAgain(alert, core.state.now) || (direction < 0 && !hasReserve(core, token))) return null
+  if (direction < 0 && !hasReserve(core, token)) return null
   return { alert, token, targets: [back, beyond] }
 }
 

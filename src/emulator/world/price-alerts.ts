@@ -9,7 +9,7 @@ export function noticePrices(core: Core): void {
   for (const alert of core.state.alerts.slice()) {
     if (!isOnPrice(alert.type)) continue
     const token = core.directory.tokens.get(placeOf(alert.network, alert.address))
-    if (token !== undefined) noticeAlert(core, token, alert, null)
+    if (token !== undefined) noticePriceAlert(core, token, alert, null)
   }
 }
 
@@ -18,7 +18,7 @@ export function noticePrice(core: Core, token: number, cause: number): void {
   const { price } = core.directory.alerts
   if (price.size === 0) return
   const { network, address } = tokenAt(core, token)
-  for (const alert of price.get(placeOf(network, address)) ?? []) noticeAlert(core, token, alert, cause)
+  for (const alert of price.get(placeOf(network, address)) ?? []) noticePriceAlert(core, token, alert, cause)
 }
 
 /** Whether alerts of a type are on the price of a token. */
@@ -26,10 +26,11 @@ export function isOnPrice(type: AlertState['type']): type is 'price_above' | 'pr
   return type === 'price_above' || type === 'price_below'
 }
 
-function noticeAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
+/** Notifies if the price of a token makes one alert on it fire. `cause`: the trade that moved the price; null if none did. */
+export function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
   const { type, threshold, alertId } = alert
   const price = priceUsd(core, token)
-  if (!isOnPrice(type) || !isCrossed(alert, price, core.state.now)) return
+  if (!isOnPrice(type) || !isCrossed(core, alert, price)) return
   const { address, network, symbol } = tokenAt(core, token)
   const data = {
     token_address: address,

@@ -1,5 +1,5 @@
 import type { Result } from './act-targets.ts'
-import { canFireAgain, isBack } from './arming.ts'
+import { isBack, isResting } from './arming.ts'
 import { coinsForUsd, placeOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
 import { dealBuy, dealSellAll } from './dealing.ts'
 import { unitsFor } from './exchange.ts'
@@ -55,7 +55,7 @@ function planSpike(core: Core, alert: AlertState): Spike {
       `nothing of ${address} was traded in the 24 hours before the last one: there is no mean to rise above`,
     )
   }
-  if (!alert.isArmed && !(canFireAgain(alert, core.state.now) && isBack(alert, hourly.increasePct))) {
+  if (isResting(alert, core.state.now) || !(alert.isArmed || isBack(alert, hourly.increasePct))) {
     throw refusal(
       `it waits: the volume, ${hourly.increasePct} % above the mean, must fall back below ${threshold} %, and five ` +
         'minutes must have passed since it fired',

@@ -151,7 +151,7 @@ export interface AlertState {
   readonly threshold: number
   /** It fires once and never again (A17). */
   readonly isOneShot: boolean
-  /** It fires on the next crossing; else it waits for what it watches to move back (A17), or is done with. */
+  /** True if the next crossing counts. False after a notification, until the value goes back (A17). */
   isArmed: boolean
   /** Null until it fires for the first time. */
   firedAt: number | null
@@ -172,6 +172,7 @@ export type LogKind =
   | 'graduated'
   | 'audited'
   | 'price-seen'
+  | 'volume-seen'
   | 'status-changed'
 
 /** An event as JSON: there are many, and few are ever read again. */
@@ -200,6 +201,7 @@ export type Task = Due & { readonly isPaced: boolean } & (
     | { readonly kind: 'buy'; readonly wallet: number; readonly token: number; readonly usd: number }
     | { readonly kind: 'sell'; readonly wallet: number; readonly token: number }
     | { readonly kind: 'announce'; readonly token: number; readonly seq: number; readonly liquidityMicro: bigint }
+    | { readonly kind: 'rested'; readonly alertId: string }
     | { readonly kind: 'daily'; readonly story: DailyStory; readonly round: number }
     | { readonly kind: 'scam'; readonly token: number; readonly step: number }
     | { readonly kind: 'launch'; readonly token: number; readonly left: number }

@@ -1,5 +1,5 @@
 import { isCrossed, rearm } from './arming.ts'
-import { emit, placeOf, tokenAt, type Core } from './core.ts'
+import { emit, placeOf, tokenAt, writeLog, type Core } from './core.ts'
 import { hourlyVolume, type HourlyVolume } from './hourly-volume.ts'
 import { toUsd } from './numbers.ts'
 import type { AlertState } from './state.ts'
@@ -14,12 +14,20 @@ export function noticeVolume(core: Core, token: number, cause: number): void {
   if (!hourly) return
   for (const alert of alerts) {
     // It falls while nothing is traded: what it was before this trade is what it went back to.
-    rearm(alert, hourly.increaseBeforePct, core.state.now)
-    if (isCrossed(alert, hourly.increasePct, core.state.now)) tell(core, token, alert, hourly, cause)
+    rearm(alert, hourly.increaseBeforePct)
+    noticeVolumeAlert(core, token, alert, hourly, cause)
   }
 }
 
-function tell(core: Core, token: number, alert: AlertState, hourly: HourlyVolume, cause: number): void {
+/** Notifies if the volume of a token makes one alert on it fire. `cause`: the trade that raised it; null if none did. */
+export function noticeVolumeAlert(
+  core: Core,
+  token: number,
+  alert: AlertState,
+  hourly: HourlyVolume,
+  cause: number | null,
+): void {
+  if (!isCrossed(core, alert, hourly.increasePct)) return
   const { address, network, symbol } = tokenAt(core, token)
   const data = {
     token_address: address,
@@ -31,5 +39,5 @@ function tell(core: Core, token: number, alert: AlertState, hourly: HourlyVolume
     volume_1h_usd: toUsd(hourly.lastHour),
     mean_hourly_volume_usd: toUsd(hourly.mean),
   }
-  emit(core, 'token.volume_spike', data, cause, [alert.alertId], 'owners')
+  emit(core, 'token.volume_spike', data, cause ?? writeLog(core, 'volume-seen', token), [alert.alertId], 'owners')
 }
