@@ -41,6 +41,7 @@ test('R28 R29 a trade has exactly its eight fields, of their types, and is a buy
         price_impact_pct: expect.any(Number),
       })
       expect(trade.timestamp <= meta.timestamp).toBe(true)
+      expect(trade.price_impact_pct, 'at most 4 decimals').toBe(Number(trade.price_impact_pct.toFixed(4)))
     }
   }
 })

@@ -2,7 +2,6 @@ import { isHoneypot } from './audit.ts'
 import { holdingOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
 import { dexNumber, launchPlatform } from './dex-names.ts'
 import { buyFromCurve, buyFromPool, markToMarket, proceedsOf, sellToCurve, sellToPool, unitsFor } from './exchange.ts'
-import { blockTime } from './networks.ts'
 import { roundUsd } from './numbers.ts'
 import { book, realize } from './positions.ts'
 import type { HoldingState, TokenState, WalletState } from './state.ts'
@@ -138,12 +137,12 @@ function record(core: Core, wallet: number, legs: readonly [Leg, ...Leg[]]): Tra
   const { state } = core
   const [first, last = first] = legs
   const isSale = first.row.kind === legKinds.sale
-  const { realized, realizedCost, network } = walletAt(core, wallet)
+  const { realized, realizedCost } = walletAt(core, wallet)
   const seq = ++state.seq
   // Two impacts one after the other, in percent.
   const impactPct = legs.reduce((sum, leg) => sum + leg.impactPct - (sum * leg.impactPct) / 100, 0)
   core.trades.add(
-    { at: blockTime(network, state.now), seq, wallet, impactPct, realized, realizedCost },
+    { at: state.now, seq, wallet, impactPct, realized, realizedCost },
     legs.map((leg) => leg.row),
   )
   return {

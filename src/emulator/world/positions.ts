@@ -1,5 +1,4 @@
 import { coinsForMicro, holdersOf, holdingOf, walletAt, type Core } from './core.ts'
-import { blockTime } from './networks.ts'
 import type { HoldingState, WalletState } from './state.ts'
 import { holdingKey, legKinds } from './trade-log.ts'
 import { see } from './wallets.ts'
@@ -20,11 +19,11 @@ export function book(core: Core, wallet: number, token: number, units: bigint, c
 export function transfer(core: Core, wallet: number, token: number, units: bigint, seq: number): void {
   if (units === 0n) return
   const { balance, cost } = book(core, wallet, token, units, 0n)
-  const { network, realized, realizedCost } = walletAt(core, wallet)
+  const { realized, realizedCost } = walletAt(core, wallet)
   const leg = { token, kind: legKinds.transfer, amount: units, balance, cost }
   const unpriced = { dex: 0, coins: 0n, value: 0n, fee: 0n, mantissa: 0, exponent: 0, volume: 0n }
-  const at = blockTime(network, core.state.now)
-  core.trades.add({ at, seq, wallet, impactPct: 0, realized, realizedCost }, [{ ...leg, ...unpriced }])
+  const row = { at: core.state.now, seq, wallet, impactPct: 0, realized, realizedCost }
+  core.trades.add(row, [{ ...leg, ...unpriced }])
 }
 
 /**

@@ -20,10 +20,7 @@ export function priceSeries(core: Core, token: number, count: number): readonly 
   })
 }
 
-/**
- * The last entry of the log that counts for a token at a moment: of its trades those in blocks that had begun (of several
- * networks these would not be in order), of everything else what had happened.
- */
+/** The last entry of the log up to a moment that can have moved the price of a token; 0 if there is none. */
 function seqAt(core: Core, token: number, at: number): number {
   const { trades, legs } = core.trades
   const tradeOf = (leg: number) => legs.get(leg, 'trade')

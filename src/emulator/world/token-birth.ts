@@ -17,7 +17,7 @@ import {
 import { createCurve, curveDecimals, curveSupply, migrationFee, migrationTokens } from './curve.ts'
 import { addTokenToDirectory } from './directory.ts'
 import { markToMarket, poolRatio } from './exchange.ts'
-import { blockTime, migrationDex, networkFacts } from './networks.ts'
+import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { transfer } from './positions.ts'
 import { top10Of } from './rules.ts'
@@ -73,7 +73,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
     name: wanted.name,
     decimals,
     supply,
-    createdAt: blockTime(network, core.state.now),
+    createdAt: core.state.now,
     createdSeq: core.state.seq + 1,
     creator,
     owner: wanted.isOwnerRenounced === true ? nobody(network) : deployer.address,
@@ -100,7 +100,7 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
     name,
     decimals: curveDecimals,
     supply: curveSupply,
-    createdAt: blockTime('solana', core.state.now),
+    createdAt: core.state.now,
     createdSeq: core.state.seq + 1,
     creator: openCreator(core, 'solana'),
     owner: nobody('solana'),

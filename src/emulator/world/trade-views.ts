@@ -50,7 +50,7 @@ function toTrade(core: Core, row: number): Trade {
     token_out: isSwap ? leg(first + 1, false) : isSale ? coin : leg(first, false),
     dex: dexName(legs.get(first, 'dex')),
     fee_usd: toUsd(fee),
-    price_impact_pct: trades.get(row, 'impactPct'),
+    price_impact_pct: Math.round(trades.get(row, 'impactPct') * 10_000) / 10_000,
   }
 }
 

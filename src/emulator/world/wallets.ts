@@ -1,7 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toWalletAddress } from './addresses.ts'
 import { newStream, placeOf, walletAt, type Core } from './core.ts'
-import { blockTime } from './networks.ts'
 import type { Archetype } from './port.ts'
 
 /** The wallet at an address; one that nobody knew comes with no coins. */
@@ -37,7 +36,7 @@ export function openWallet(
 /** From now on REST knows the wallet. */
 export function see(core: Core, wallet: number): void {
   const seen = walletAt(core, wallet)
-  seen.seenAt ??= blockTime(seen.network, core.state.now)
+  seen.seenAt ??= core.state.now
 }
 
 /** The address of a wallet that a name stands for. */
