@@ -8,7 +8,9 @@ export type AlertType = (typeof alertTypes)[number]
 
 const fields = {
   type: z.enum(alertTypes).describe('What it watches for.'),
-  address: assumed(address, 'A15').describe('Token contract or wallet that it watches.'),
+  address: assumed(address, 'A15', 'A70').describe(
+    'Token contract or wallet that it watches. An alert on a price or a volume is silent until a token is listed there.',
+  ),
   network,
   threshold: assumed(z.number('expected a number').positive('expected a number above 0'), 'A14', 'A15', 'A64').describe(
     'Trigger value: USD for price_above and price_below; percentage increase of the last hour for volume_spike; size of ' +
@@ -23,7 +25,7 @@ const fields = {
 /** Body of POST /alerts (R57). */
 export const newAlert = z.object(fields).describe(`An alert to create. ${aboutOtherMembers}`)
 
-/** An alert: the nine fields of R30, `label` where it was given. */
+/** An alert: the nine fields of R30. */
 export const alert = z
   .object({
     alert_id: z
@@ -31,6 +33,7 @@ export const alert = z
       .regex(/^alrt_.+/)
       .describe('Opaque identifier, the handle for managing the alert.'),
     ...fields,
+    label: fields.label.unwrap().nullable().describe('Label for people; null if none was given.'),
     status: assumed(openEnum('active', 'triggered'), 'A17').describe('`active` on creation; more may come.'),
     created_at: timestamp.describe('When the alert was created, UTC.'),
   })

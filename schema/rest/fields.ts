@@ -22,7 +22,10 @@ export function text(what: string, min: number, max: number) {
   return z
     .string({ error: problem })
     .min(min, problem)
-    .refine((value) => value.isWellFormed() && Array.from(value).length <= max, problem)
+    .refine((value) => {
+      const { length } = Array.from(value)
+      return value.isWellFormed() && length >= min && length <= max
+    }, problem)
     .meta({ maxLength: max })
 }
 

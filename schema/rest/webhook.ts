@@ -3,24 +3,27 @@ import { eventTypes } from '../index.ts'
 import { aboutOtherMembers, assumed, openEnum, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'
 
-const names = [...eventTypes, '*'] as const
+/** The documented types, and that of alerts on volume (A41). */
+const names = [...eventTypes, 'token.volume_spike', '*'] as const
 const repeatedProblem = 'expected each type name once'
-const eventsProblem = 'expected type names, at least one, or the single wildcard "*"'
+const emptyProblem = 'expected at least one type name, or the wildcard "*"'
+const wildcardProblem = 'expected the wildcard "*" alone, without type names'
 
 const url = endpointUrl.describe(
   'URL that gets the POSTs, reachable from the service: https, or http to this machine. It is kept as it came.',
 )
-const secret = assumed(text('a secret', 1, 256), 'A30').describe(
+const secret = assumed(text('a secret', 16, 256), 'A30', 'A69').describe(
   'Secret that deliveries are signed with: its UTF-8 bytes as they are, never decoded.',
 )
 const events = assumed(
   z
-    .array(z.enum(names), { error: eventsProblem })
-    .min(1, eventsProblem)
-    .refine((list) => list.length === 1 || !list.includes('*'), eventsProblem)
+    .array(z.enum(names), { error: 'expected an array of type names' })
+    .min(1, emptyProblem)
+    .refine((list) => list.length === 1 || !list.includes('*'), wildcardProblem)
     .refine((list) => new Set(list).size === list.length, repeatedProblem)
     .meta({ uniqueItems: true, anyOf: [{ maxItems: 1 }, { items: { not: { const: '*' } } }] }),
   'A23',
+  'A41',
 ).describe('Names of event types, or the single wildcard `*` for all current and future types.')
 
 /** Body of POST /webhooks (R60, R61, R77, A23, A25). */

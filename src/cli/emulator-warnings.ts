@@ -15,20 +15,14 @@ interface Before {
 /** What is worth a warning in what was asked for. */
 export function warningsBefore({ seed, endpoints, options: { host } }: Before): readonly string[] {
   const isDemo = seed.controlToken === demoCredentials.controlToken
-  const given = [
-    ...endpoints.map(({ secret }) => ({ place: '--secret', secret })),
-    ...seed.accounts.flatMap(({ webhooks }, account) =>
-      webhooks.map(({ secret }, index) => ({ place: `accounts.${account}.webhooks.${index}.secret`, secret })),
-    ),
-  ]
   return [
     ...(isDemo && !isLoopback(host)
       ? ['other machines can reach this emulator, and everyone knows the keys of the demo seed']
       : []),
-    ...given.flatMap(({ place, secret }) =>
+    ...endpoints.flatMap(({ secret }) =>
       secret === undefined || secret.length >= shortestSecret
         ? []
-        : [`${place} has ${secret.length} characters; one that is not guessed has ${shortestSecret} or more`],
+        : [`--secret has ${secret.length} characters; a receiver takes ${shortestSecret} or more`],
     ),
   ]
 }

@@ -482,7 +482,7 @@ export interface components {
        * @enum {string}
        */
       type: 'price_above' | 'price_below' | 'volume_spike' | 'whale_buy' | 'whale_sell'
-      /** @description Token contract or wallet that it watches. */
+      /** @description Token contract or wallet that it watches. An alert on a price or a volume is silent until a token is listed there. */
       address: string
       /**
        * @description Identifier of the network.
@@ -518,7 +518,7 @@ export interface components {
        * @enum {string}
        */
       type: 'price_above' | 'price_below' | 'volume_spike' | 'whale_buy' | 'whale_sell'
-      /** @description Token contract or wallet that it watches. */
+      /** @description Token contract or wallet that it watches. An alert on a price or a volume is silent until a token is listed there. */
       address: string
       /**
        * @description Identifier of the network.
@@ -529,8 +529,8 @@ export interface components {
       threshold: number
       /** @description URL that gets a POST when the alert triggers: https, or http to this machine. */
       webhook_url: string
-      /** @description Label for people. */
-      label?: string
+      /** @description Label for people; null if none was given. */
+      label: string | null
       /** @description `active` on creation; more may come. */
       status: 'active' | 'triggered' | (string & {})
       /**
@@ -588,7 +588,7 @@ export interface components {
        * @enum {string}
        */
       status: 'operational' | 'degraded' | 'maintenance'
-      /** @description Groups of endpoints that know it. */
+      /** @description Groups of endpoints that know it. Of `contracts` and `liquidity` no operation is documented: they answer 501. */
       features: ('tokens' | 'wallets' | 'contracts' | 'liquidity')[]
     }
     /**
@@ -616,6 +616,7 @@ export interface components {
         | 'contract.liquidity_removed'
         | 'contract.ownership_changed'
         | 'pump.graduation'
+        | 'token.volume_spike'
         | '*'
       )[]
       /** @description Secret that deliveries are signed with: its UTF-8 bytes as they are, never decoded. Without one the service makes it and shows it once. */
@@ -644,6 +645,7 @@ export interface components {
         | 'contract.liquidity_removed'
         | 'contract.ownership_changed'
         | 'pump.graduation'
+        | 'token.volume_spike'
         | '*'
       )[]
       /** @description Secret that deliveries are signed with: its UTF-8 bytes as they are, never decoded. */

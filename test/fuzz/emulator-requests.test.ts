@@ -38,8 +38,8 @@ const bodies: Readonly<Record<string, object>> = {
     webhook_url: 'https://hooks.example.com/a',
     label: 'a label',
   },
-  createWebhook: { url: 'https://hooks.example.com/a', events: ['*'], secret: 'a secret' },
-  updateWebhook: { url: 'https://hooks.example.com/a', events: ['*'], secret: 'a secret' },
+  createWebhook: { url: 'https://hooks.example.com/a', events: ['*'], secret: 'a secret of the client' },
+  updateWebhook: { url: 'https://hooks.example.com/a', events: ['*'], secret: 'a secret of the client' },
 }
 const bodyOf = ({ id }: DocumentedOperation) => bodies[id] ?? {}
 

@@ -88,10 +88,10 @@ describe('webhooks', () => {
   test.each([
     [{ events: ['*'] }, /url: expected an https URL/],
     [{ url: 'http://receiver.example/', events: ['*'] }, /url: expected an https URL, or for tests an http URL/],
-    [{ url, events: [] }, /events: expected type names, at least one/],
-    [{ url, events: ['*', 'token.new_listing'] }, /events: expected type names, at least one, or the single wildcard/],
+    [{ url, events: [] }, /events: expected at least one type name/],
+    [{ url, events: ['*', 'token.new_listing'] }, /events: expected the wildcard "\*" alone, without type names/],
     [{ url, events: ['token.unknown'] }, /expected one of token\.price_alert/],
-    [{ url, events: ['*'], secret: '' }, /secret: expected a secret of 1 to 256 characters; what came is none/],
+    [{ url, events: ['*'], secret: '' }, /secret: expected a secret of 16 to 256 characters; got 0 characters/],
     [{ url, events: ['*'], evnets: ['*'] }, /expected nothing that is called evnets/],
     [{ url, events: ['*'], account: '' }, /account: expected the id or the name of an account/],
   ])('A23, A25 are refused of %j with what was expected', async (body, message) => {
@@ -137,12 +137,11 @@ describe('alerts', () => {
     expect(await ask(stage, 200, 'GET', '/alerts')).toEqual([])
   })
 
-  test('A11, A15, A64 are refused with what was expected', async () => {
+  test('A11, A64 are refused with what was expected', async () => {
     await using stage = await start()
-    const { token, wallet } = await findOnes(stage)
+    const { token } = await findOnes(stage)
     const alert = { type: 'price_above', address: token, network: 'base', threshold: 5, webhookUrl: url }
     const cases: [object, RegExp][] = [
-      [{ ...alert, address: wallet }, /address: expected the contract address of a token for price_above/],
       [{ ...alert, address: 'x' }, /address: expected 0x and 40 hex digits/],
       [{ ...alert, network: 'solana' }, /address: expected /],
       [{ ...alert, threshold: 0 }, /threshold: expected a number above 0; got 0/],

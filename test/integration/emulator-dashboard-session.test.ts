@@ -71,8 +71,8 @@ describe('A65 signing in to the dashboard', () => {
 
   test.each([
     [{ user: 'ada' }, /password: expected a password of 1 to 1024 characters; it is missing/],
-    [{ ...login, password: 5 }, /password: expected a password of 1 to 1024 characters; what came is none/],
-    [{ ...login, password: '' }, /what came is none/],
+    [{ ...login, password: 5 }, /password: expected a password of 1 to 1024 characters; got a number/],
+    [{ ...login, password: '' }, /password: expected a password of 1 to 1024 characters; got 0 characters/],
     [{ ...login, more: 1 }, /expected nothing that is called more/],
     [[], /expected a JSON object/],
   ])('answers %j with what was expected', async (body, message) => {

@@ -55,16 +55,20 @@ controlToken: control-token-of-mine
 accounts:
   - name: desk
     keys: [{ name: a, key: sk_key-of-mine-0001, scopes: all }]
-    webhooks: [{ url: 'http://127.0.0.1:9/x', events: [pump.graduation], secret: short }]
+    webhooks: [{ url: 'http://127.0.0.1:9/x', events: [pump.graduation], secret: whsec_0123456789 }]
 tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }]
 `
   await writeFile(join(dir.path, 'seed.yaml'), seedFile)
-  const { out, errors } = await outputOf(dir, ['--seed-file', 'seed.yaml'])
+  await writeFile(join(dir.path, 'secret'), 'short')
+  const added = ['--webhook', 'http://127.0.0.1:9/y', '--secret', '@secret']
+  const { out, errors } = await outputOf(dir, ['--seed-file', 'seed.yaml', ...added])
   expect(out).toMatch(/ {2}api keys +as in the seed file\n {2}control token +as in the seed file\n/)
   expect(out).toMatch(/ {2}accounts +desk \(free, key a\)\n/)
-  expect(out).toMatch(/ {2}webhooks +http:\/\/127\.0\.0\.1:9\/x → pump\.graduation\n/)
+  expect(out).toMatch(
+    / {2}webhooks +http:\/\/127\.0\.0\.1:9\/x → pump\.graduation; http:\/\/127\.0\.0\.1:9\/y → all events\n/,
+  )
   expect(errors.trim().split('\n')).toEqual([
-    expect.stringMatching(/^warning: accounts\.0\.webhooks\.0\.secret has 5 characters; .* 16 or more$/),
+    expect.stringMatching(/^warning: --secret has 5 characters; .* 16 or more$/),
     expect.stringMatching(/^warning: tracked, but never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/),
   ])
 })

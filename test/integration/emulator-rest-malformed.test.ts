@@ -34,6 +34,13 @@ test.each([
   ['GET', '/v1/tokens/search?q=', 400, 'invalid_request', '1 to 100'],
   ['GET', `/v1/wallets/${unseen.evm}/pnl?network=base&timeframe=1y`, 400, 'invalid_request', '24h, 7d, 30d, all'],
   ['GET', `/v1/wallets/${unseen.evm}/trades?network=base&token=x`, 400, 'invalid_request', 'token: expected 0x'],
+  [
+    'GET',
+    `/v1/wallets/${unseen.evm}/trades?network=base&token=${'x'.repeat(5_000)}`,
+    400,
+    'invalid_request',
+    'in base58; got 5000 characters',
+  ],
   ['GET', `/v1/wallets/${unseen.evm}/trades?network=base&token=${unseen.solana}`, 400, 'invalid_request', 'token: '],
   ['GET', '/v1/networks/', 404, 'not_found', 'spelling'],
   ['GET', '/V1/networks', 404, 'not_found', '/v1/'],

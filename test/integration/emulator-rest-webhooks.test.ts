@@ -51,9 +51,9 @@ test('A8 a secret that the service makes is in the answer to the registration, a
   expect(JSON.stringify(stage.exchanges)).not.toContain(secret)
 })
 
-test('R61 A23 events are names of types, or the single wildcard', async () => {
+test('R61 R91 A23 A41 events are names of types, or the single wildcard', async () => {
   await clear()
-  for (const events of [['*'], [...eventTypes], ['pump.graduation']]) {
+  for (const events of [['*'], [...eventTypes], ['pump.graduation'], ['token.volume_spike']]) {
     expect((await register({ url, events })).events).toEqual(events)
   }
   const before = count()
@@ -82,8 +82,8 @@ test.each([
     'url',
     [undefined, '', 'x', 5, 'http://example.com/', 'ftp://example.com/', 'https://', `https://a/${'x'.repeat(3_000)}`],
   ],
-  ['secret', ['', 5, null, '\udc00', 'x'.repeat(257)]],
-])('R60 A25 a bad %s is refused by name, and nothing is registered', async (name, values) => {
+  ['secret', ['', 5, null, '\udc00', 'x'.repeat(15), 'x'.repeat(257)]],
+])('R60 A25 A69 a bad %s is refused by name, and nothing is registered', async (name, values) => {
   const before = count()
   for (const value of values) {
     const { status, body } = await stage.request('/v1/webhooks', {
@@ -92,6 +92,19 @@ test.each([
     expect([status, body.error.details[0].path], String(value).slice(0, 50)).toEqual([400, name])
   }
   expect(count()).toBe(before)
+})
+
+test.each([
+  [{ secret: 'x'.repeat(15) }, 'secret: expected a secret of 16 to 256 characters; got 15 characters'],
+  [{ secret: 'x'.repeat(5_000) }, 'secret: expected a secret of 16 to 256 characters; got 5000 characters'],
+  [
+    { events: ['*', 'token.price_alert'] },
+    'events: expected the wildcard "*" alone, without type names; got an array of 2',
+  ],
+  [{ events: [] }, 'events: expected at least one type name, or the wildcard "*"; got an array of 0'],
+])('R106 the refusal of a webhook names the rule that was broken', async (given, message) => {
+  const { status, body } = await stage.request('/v1/webhooks', { body: { url, events: ['*'], ...given } })
+  expect([status, body.error.message]).toEqual([400, message])
 })
 
 test('A25 http is taken for this machine only', async () => {

@@ -118,7 +118,7 @@ const url = fc
     fc.stringMatching(/^(\/([\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2}){0,20}){0,4}(\?[\w=&]{0,20})?$/),
   )
   .map((parts) => parts.join(''))
-const anyString = fc.string({ unit: 'grapheme-composite', minLength: 1, maxLength: 20 })
+const textFrom = (minLength: number) => fc.string({ unit: 'grapheme-composite', minLength, maxLength: 20 })
 
 /** Bodies that must be taken, of an operation that has one. */
 export function rightBody({ members }: DocumentedOperation, networks: readonly string[]): fc.Arbitrary<Json> {
@@ -130,8 +130,8 @@ export function rightBody({ members }: DocumentedOperation, networks: readonly s
       threshold: fc.double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true }),
       webhook_url: url,
       url,
-      label: anyString,
-      secret: anyString,
+      label: textFrom(1),
+      secret: textFrom(16),
     }
     const each = members.map(({ name, schema }) => [name, values[name] ?? oneOfThose(schema)] as const)
     const requiredKeys = members.map(({ name }) => name).filter((name) => !optional.includes(name) || name === 'url')

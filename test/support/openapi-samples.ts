@@ -35,7 +35,7 @@ export function createSamples(
       label: null,
     }).alertId
   const newWebhookId = () => accounts.addWebhook(accountId, { url: webhookUrl, events: ['*'] }).webhook.webhookId
-  const newWebhook = { url: webhookUrl, events: [...webhooks.keys()] }
+  const newWebhook = { url: webhookUrl, events: [...webhooks.keys(), 'token.volume_spike'] }
 
   const samples: Readonly<Record<string, () => readonly Asked[]>> = {
     getWallet: () => wallets,
@@ -56,15 +56,17 @@ export function createSamples(
     listNetworks: () => [{}],
     createWebhook: () => [
       { body: newWebhook },
-      { body: { url: 'http://127.0.0.1:9/', events: ['*'], secret: 'a secret' } },
+      { body: { url: 'http://127.0.0.1:9/', events: ['*'], secret: 'a secret of 16 characters' } },
     ],
     listWebhooks: () => [{}],
     getWebhook: () => [{ params: { webhook_id: newWebhookId() } }],
     updateWebhook: () =>
-      [{ url: `${webhookUrl}1` }, { events: ['*'] }, { secret: 'another' }, newWebhook].map((body) => ({
-        params: { webhook_id: newWebhookId() },
-        body,
-      })),
+      [{ url: `${webhookUrl}1` }, { events: ['*'] }, { secret: 'another of 16 characters' }, newWebhook].map(
+        (body) => ({
+          params: { webhook_id: newWebhookId() },
+          body,
+        }),
+      ),
     deleteWebhook: () => [{ params: { webhook_id: newWebhookId() } }],
   }
   return (operationId) => {

@@ -25,7 +25,7 @@ accounts:
       - { name: all, scopes: all, key: sk_0123456789abcdef }
       - { name: drawn, scopes: ['read:wallets'] }
     webhooks:
-      - { url: 'https://example.com/hook', events: ['*'], secret: mine }
+      - { url: 'https://example.com/hook', events: ['*'], secret: mine-of-16-chars }
       - { url: 'http://127.0.0.1:8080/webhooks', events: [token.price_alert, pump.graduation] }
     alerts:
       - { type: price_above, network: ethereum, address: '0x6982508145454ce325ddbe47a25d4ec3d2311933',
@@ -57,7 +57,7 @@ test('A34 a seed file says everything an emulator begins with; addresses become 
           { key: 'sk_0123456789abcdef', scopes: ['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] },
           {},
         ],
-        webhooks: [{ secret: 'mine' }, { events: ['token.price_alert', 'pump.graduation'] }],
+        webhooks: [{ secret: 'mine-of-16-chars' }, { events: ['token.price_alert', 'pump.graduation'] }],
         alerts: [{ address: '0x6982508145454Ce325dDbE47a25d4ec3d2311933', label: 'two' }],
       },
     ],
@@ -106,7 +106,7 @@ networks:
     expect.stringContaining('line 11: accounts.0.keys.0.key: expected 16 to 256 visible ASCII characters'),
     '  line 12: accounts.0.keys.0.scopes: expected "all" or a list of read:wallets, write:alerts, read:tokens, write:webhooks',
     expect.stringContaining('line 14: accounts.0.webhooks.0.url: expected an https URL'),
-    expect.stringContaining('line 15: accounts.0.webhooks.0.events: expected type names'),
+    expect.stringContaining('line 15: accounts.0.webhooks.0.events: expected at least one type name'),
     expect.stringContaining('line 18: tracked.0.wallet: expected 0x and 40 hex digits'),
     expect.stringContaining('line 20: networks.mars: there is no such setting; expected one of ethereum, bnb'),
   ])

@@ -97,7 +97,7 @@ const resources: [string, string, Record<string, string>][] = [
       network: 'string',
       threshold: 'number',
       webhook_url: 'string',
-      'label?': 'string',
+      label: 'string|null',
       status: 'string',
       created_at: 'string date-time',
     },
@@ -229,7 +229,8 @@ describe('bodies', () => {
     ['every type', [...eventTypes], true],
     ['the wildcard', ['*'], true],
     ['no type', [], false],
-    ['an unknown type', ['token.volume_spike'], false],
+    ['the undocumented type of an alert (A41)', ['token.volume_spike'], true],
+    ['an unknown type', ['token.volume_spikes'], false],
     ['the wildcard with a type', ['*', 'token.price_alert'], false],
     ['the wildcard twice', ['*', '*'], false],
     ['a type twice', ['pump.graduation', 'pump.graduation'], false],
@@ -239,10 +240,10 @@ describe('bodies', () => {
     expect(verdicts('WebhookChange', { events })).toEqual([verdict, verdict])
   })
 
-  it('R77 A30 a secret is text of any kind that is not empty, and may be left out', () => {
+  it('R77 A30 A69 a secret is text of 16 to 256 characters, and may be left out', () => {
     for (const [secret, verdict] of [
-      ['whsec_ü 🦊', true],
-      ['', false],
+      ['whsec_ü 🦊 123456', true],
+      ['whsec_ü 🦊 12345', false],
       [1, false],
       ['x'.repeat(257), false],
     ] as const) {
@@ -254,6 +255,6 @@ describe('bodies', () => {
   it('R91 a change of a webhook needs one of its members at least', () => {
     expect(verdicts('WebhookChange', {})).toEqual([false, false])
     expect(verdicts('WebhookChange', { event: ['*'] })).toEqual([false, false])
-    expect(verdicts('WebhookChange', { secret: 'a new one' })).toEqual([true, true])
+    expect(verdicts('WebhookChange', { secret: 'a new one, a new one' })).toEqual([true, true])
   })
 })

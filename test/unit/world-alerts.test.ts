@@ -135,6 +135,22 @@ describe('an alert on a price', () => {
     expect(events.map(({ alertIds }) => alertIds.join())).toEqual(['alrt_1', 'alrt_once', 'alrt_1', 'alrt_1'])
   })
 
+  it('R33 stays silent until a token is listed at its address', () => {
+    const list = { kind: 'list', network: 'base', symbol: 'NEW', name: 'New', liquidityUsd: 1e6 } as const
+    const address = String(openWorld('listed', { activity: 0 }).acts.apply(list)['token'])
+    const world = openWorld('listed', { activity: 0 })
+    const events = collectEvents(world)
+    const alert = { kind: 'add-alert', type: 'price_above', network: 'base', threshold: 1e-12 } as const
+    const [wallet] = world.views.wallets().filter(({ network }) => network === 'base')
+    world.acts.apply({ ...alert, alertId: 'alrt_wallet', address: wallet!.address })
+    world.acts.apply({ ...alert, alertId: 'alrt_token', address })
+    world.advanceTo(world.now() + 60 * minuteMs)
+    expect(events).toEqual([])
+    world.acts.apply(list)
+    world.advanceTo(world.now() + 60 * minuteMs)
+    expect(events.flatMap(({ alertIds }) => alertIds)).toEqual(['alrt_token'])
+  })
+
   it('is gone when it is removed, and the others stay', () => {
     const { world, moveTo, told, events, threshold } = watch('price_above', 5)
     const [token] = world.views.tokens()

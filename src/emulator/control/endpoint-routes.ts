@@ -1,10 +1,9 @@
 import { drawSecret } from '../accounts/ids.ts'
 import type { Accounts, Alert, Webhook } from '../accounts/port.ts'
-import { createAlertHandlers } from '../rest/alerts.ts'
 import { ControlError } from './answers.ts'
 import { accountChoiceBody, alertBody, webhookBody, webhookChangeBody } from './endpoint-bodies.ts'
 import { route, type Route } from './route.ts'
-import { findAccount, present, toTime } from './shown.ts'
+import { findAccount, toTime } from './shown.ts'
 
 /** Where deliveries go: webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26). A secret is shown once, if drawn. */
 export const endpointRoutes: readonly Route[] = [
@@ -47,20 +46,9 @@ export const endpointRoutes: readonly Route[] = [
   route('POST', '/alerts', {
     body: alertBody,
     status: 201,
-    answer({ keeper }, { body: { account, webhookUrl, ...watched } }) {
-      const { accounts } = keeper
-      const { accountId, plan } = findAccount(accounts, account)
-      // The very way in of the REST service, with its refusals.
-      const { createAlert } = createAlertHandlers(accounts, present(keeper))
-      const caller = { accountId, plan, keyId: 'control', scopes: [] }
-      const { data } = createAlert({
-        caller,
-        params: {},
-        query: {},
-        body: { ...watched, webhook_url: webhookUrl },
-        page: null,
-      })
-      return toAlert(findAlert(accounts, data.alert_id))
+    answer({ keeper: { accounts } }, { body: { account, label = null, ...watched } }) {
+      const { accountId } = findAccount(accounts, account)
+      return toAlert(accounts.addAlert(accountId, { ...watched, label }))
     },
   }),
   route('DELETE', '/alerts/:id', {

@@ -1,24 +1,14 @@
 import type { Accounts, Alert } from '../accounts/port.ts'
-import type { World } from '../world/port.ts'
 import { pageOf } from './account-page.ts'
-import type { Call, HandlersOf } from './calls.ts'
-import { invalidRequest, RestError } from './error.ts'
+import type { HandlersOf } from './calls.ts'
+import { RestError } from './error.ts'
 
 type AlertOperation = 'createAlert' | 'listAlerts' | 'getAlert' | 'deleteAlert'
 
 /** The alerts of the caller's account (R30–R37, R57, R58, A22, A26, A27). */
-export function createAlertHandlers(accounts: Accounts, { views }: Pick<World, 'views'>): HandlersOf<AlertOperation> {
-  const refuseWalletInPlaceOfToken = ({ type, network, address }: Call<'createAlert'>['body']) => {
-    const isAboutToken = type === 'price_above' || type === 'price_below' || type === 'volume_spike'
-    if (!isAboutToken || views.findToken(network, address) !== null) return
-    if (views.findWallet(network, address) === null) return
-    const message = `expected the contract address of a token for ${type}; this is a wallet`
-    throw invalidRequest([{ path: 'address', message }])
-  }
-
+export function createAlertHandlers(accounts: Accounts): HandlersOf<AlertOperation> {
   return {
     createAlert({ caller, body }) {
-      refuseWalletInPlaceOfToken(body)
       const { webhook_url: webhookUrl, label = null, ...watched } = body
       return { data: toAlertData(accounts.addAlert(caller.accountId, { ...watched, webhookUrl, label })), page: null }
     },
@@ -47,7 +37,7 @@ function toAlertData(alert: Alert) {
     network,
     threshold,
     webhook_url: webhookUrl,
-    ...(label !== null && { label }),
+    label,
     status,
     created_at: new Date(createdAt).toISOString(),
   }

@@ -1,10 +1,8 @@
 import { networkIds } from '../../../schema/index.ts'
+import { networkFeatures } from '../../../schema/rest/network.ts'
 import { networkFacts } from '../world/networks.ts'
 import type { World } from '../world/port.ts'
 import type { HandlersOf } from './calls.ts'
-
-/** The groups that answer for every network; of the others nothing is documented (R40, A2). */
-const features = ['tokens', 'wallets'] as const
 
 /** The network directory (R38–R40, R59, A6). */
 export function createNetworkHandlers({ views }: Pick<World, 'views'>): HandlersOf<'listNetworks'> {
@@ -16,7 +14,7 @@ export function createNetworkHandlers({ views }: Pick<World, 'views'>): Handlers
         chain_id: networkFacts[id].chainId,
         native_currency: networkFacts[id].coin,
         status: views.networkStatus(id),
-        features: [...features],
+        features: [...networkFeatures],
       })),
       page: null,
     }),

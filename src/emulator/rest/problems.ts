@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { safeText } from '../../log.ts'
 import { invalidRequest, type Problem, type RestError } from './error.ts'
-import { mayNameSecret } from './secrets.ts'
+import { isSecretMember } from './secrets.ts'
 
 const longestShown = 80
 
 /** Where a value came from that was checked as a whole. */
 export type Place = 'path' | 'query' | 'body'
 
-/** Says of each place what the schema expected and what came instead. What may be a secret is not shown. */
+/** Names for each place the broken rule and the received value. Of a possible secret only the length is shown. */
 export function toInvalidRequest(error: z.ZodError, given: unknown, place: Place): RestError {
   return invalidRequest(problemsOf(error, given, place))
 }
@@ -43,8 +43,12 @@ function nameOf(type: string): string {
 function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   const value = path.reduce<unknown>((parent, key) => memberOf(parent, key), given)
   if (value === undefined) return 'it is missing'
-  if (path.some((name) => mayNameSecret(String(name)))) return 'what came is none'
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'got an array' : 'got an object'
+  if (Array.isArray(value)) return `got an array of ${value.length}`
+  if (value === null) return 'got null'
+  if (typeof value === 'object') return 'got an object'
+  if (path.some((name) => isSecretMember(String(name), value))) {
+    return typeof value === 'string' ? `got ${Array.from(value).length} characters` : `got a ${typeof value}`
+  }
   // JSON would write null for a number that is none.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
   return `got ${safeText(text, longestShown)}`

@@ -10,11 +10,6 @@ const shortestKey = 8
 /** What stands where a secret was. */
 export const hidden = '[hidden]'
 
-/** Whether a member or parameter of this name may hold a secret. */
-export function mayNameSecret(name: string): boolean {
-  return secretName.test(name)
-}
-
 /** Whether a value is to be hidden for the name that it has. What is documented is shown, unless it is another thing. */
 export function isSecretMember(name: string, value: unknown): boolean {
   if (!secretName.test(name)) return false

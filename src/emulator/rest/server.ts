@@ -88,7 +88,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
     ...createNetworkHandlers(world),
     ...createWalletHandlers(world, settings),
     ...createTokenHandlers(world),
-    ...createAlertHandlers(accounts, world),
+    ...createAlertHandlers(accounts),
     ...createWebhookHandlers(accounts),
   }
   const catchUp = () => world.advanceTo(Math.floor(clock.now()))
