@@ -17,7 +17,7 @@ const refusal = {
   },
 }
 
-describe('R75 A30 A31 a delivery whose signature is', () => {
+describe('R75 R109 A30 A31 a delivery whose signature is', () => {
   const body = eventBytes({ id: 'evt_forged' })
   const good = sign(body, testSecret)
   const base64 = createHmac('sha256', testSecret).update(body).digest('base64')

@@ -90,7 +90,7 @@ test.each(cases)(
   },
 )
 
-test('R46 R81 what an alert sends has the ladder of all events, and a deleted alert gets no more (A45)', async () => {
+test('R35 R46 R81 an alert POSTs to its own URL with the ladder of all events, and a deleted alert gets no more (A45)', async () => {
   await using hook = await createTestReceiver(answerStatus(200))
   await using own = await createTestReceiver(answerStatus(500))
   await using emulator = await start(hook)

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { createHmac, createSecretKey } from 'node:crypto'
+import crypto, { createHmac, createSecretKey } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseSecrets, parseSecretsFile, type Secret } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { verify } from '../../src/signature/verify.ts'
@@ -118,6 +119,19 @@ describe('sign and verify', () => {
     expect(used).toEqual(['new', 'old'])
     verify(body, 'not a signature', watched)
     expect(used).toHaveLength(2)
+  })
+
+  test('R74 digests are compared in constant time', () => {
+    const compare = vi.spyOn(crypto, 'timingSafeEqual').mockReturnValue(false)
+    syncBuiltinESMExports()
+    try {
+      expect(verify(body, signature, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
+      expect(compare).toHaveBeenCalledOnce()
+    } finally {
+      compare.mockRestore()
+      syncBuiltinESMExports()
+    }
+    expect(verify(body, signature, [secret!])).toMatchObject({ ok: true })
   })
 })
 

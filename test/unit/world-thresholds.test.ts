@@ -30,7 +30,7 @@ describe('a world in which little happens', () => {
     ])
   })
 
-  it('A39 tells of a removal from a fifth on, or from 10,000 USD on, and of no smaller one', () => {
+  it('R100 A39 tells of a removal from a fifth on, or from 10,000 USD on, and of no smaller one', () => {
     const world = quiet()
     const events = collectEvents(world)
     const listed = (liquidityUsd: number) => {
@@ -48,7 +48,7 @@ describe('a world in which little happens', () => {
     expect(told).toEqual([20, 2.01])
   })
 
-  it('A35 tells of gains and of losses, each once, and at once of all that were crossed together', () => {
+  it('R98 A35 tells of gains and of losses, each once, and at once of all that were crossed together', () => {
     const world = quiet()
     world.acts.apply({ kind: 'thresholds', milestonesUsd: [500, 1000, 2000] })
     const events = collectEvents(world)
