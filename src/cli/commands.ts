@@ -19,7 +19,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     },
     serve: async () => (await import('./serve.ts')).addServeCommand,
     doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
-    plan: async () => (await import('./plan.ts')).addPlanCommand,
   },
   'Events and handlers:': {
     events: async () => (await import('./events.ts')).addEventsCommand,
@@ -49,7 +48,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     trigger: async () => (await import('./trigger.ts')).addTriggerCommand,
     verify: async () => (await import('./verify.ts')).addVerifyCommand,
     conformance: async () => (await import('./conformance.ts')).addConformanceCommand,
-    bench: async () => (await import('./bench.ts')).addBenchCommand,
   },
   'Other:': {
     completion: async () => (await import('./completion.ts')).addCompletionCommand,

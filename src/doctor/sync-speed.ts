@@ -64,6 +64,6 @@ export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTi
 }
 
 /** With two digits that count, or in whole milliseconds. */
-export function roughMs(ms: number): string {
+function roughMs(ms: number): string {
   return `${ms >= 10 ? Math.round(ms) : Number(ms.toPrecision(2))} ms`
 }

@@ -277,8 +277,6 @@ const rules: readonly Rule[] = [
     files: ['src/library/'],
     may: [...leaves, ...parts, 'tracing', 'upkeep', 'open-inbox', 'receiver', 'dispatch', 'client'],
   },
-  // Pure: what so many events need.
-  { area: 'plan', files: ['src/plan/'], may: ['errors', 'leaf'] },
   // From one store to another: it knows the tables of both.
   {
     area: 'move',
@@ -309,7 +307,6 @@ const rules: readonly Rule[] = [
       'doctor',
       'emulator',
       'conformance',
-      'plan',
       'move',
       'testing',
       'commander',
