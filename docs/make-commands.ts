@@ -1,25 +1,17 @@
-// Makes the reference in docs/commands.md from what the program says of itself: node docs/make-commands.ts
+// Writes the reference in docs/commands.md from the program's own help: node docs/make-commands.ts
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  describeCommand,
-  examplesOf,
-  flatten,
-  type DescribedCommand,
-  type DescribedOption,
-} from '../src/cli/command-tree.ts'
+import type { Command, Option } from 'commander'
 import { loadProgram } from '../src/cli/commands.ts'
 
 const file = join(import.meta.dirname, 'commands.md')
 const marker = '<!-- What follows is made by: node docs/make-commands.ts -->\n'
 
-/** The page as it should be: what people wrote, and below it what the program says. */
+/** The page as it should be: the hand-written part, then the reference. */
 export async function commandsPage(): Promise<string> {
   const [written = ''] = readFileSync(file, 'utf8').split(marker)
-  const program = await loadProgram()
-  const parts = describeCommand(program).commands.flatMap((command) => {
-    const group = program.commands.find((one) => one.name() === command.path[0])?.helpGroup() ?? ''
-    return flatten(command).map((one) => ({ group, text: section(one) }))
+  const parts = commandsBelow(await loadProgram()).flatMap((command) => {
+    return withAllBelow(command, []).map((text) => ({ group: command.helpGroup(), text }))
   })
   const groups = [...new Set(parts.map(({ group }) => group))]
   const sections = groups.map((group) => {
@@ -27,39 +19,65 @@ export async function commandsPage(): Promise<string> {
     return `\n## ${group.replace(/:$/, '')}\n${texts.join('')}`
   })
   return `${written}${marker}${sections.join('')}`
-
-  function section({ path, description, usage, options }: DescribedCommand): string {
-    const examples = examplesOf(path.reduce((command, name) => findBelow(command, name), program))
-    const rows = options
-      .filter((option) => !isUsual(option))
-      .map(({ written: names, description: text }) => `| \`${names}\` | ${cell(text)} |\n`)
-    return [
-      `\n### ${path.join(' ')}\n\n${sentence(description)}\n`,
-      usage === '' ? '' : `\n\`onchain-inbox ${[...path, usage].join(' ')}\`\n`,
-      examples.length === 0 ? '' : `\n\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`,
-      rows.length === 0 ? '' : `\n| Option | |\n|---|---|\n${rows.join('')}`,
-    ].join('')
-  }
 }
 
-/** What the page says once for all. */
-function isUsual({ flags, description }: DescribedOption): boolean {
-  return flags.some((flag) => ['--help', '--table'].includes(flag)) || description.startsWith('print one JSON document')
+/** Without the command `help`, which commander adds. */
+function commandsBelow(command: Command): readonly Command[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((below) => command.commands.includes(below))
 }
 
-type Program = Awaited<ReturnType<typeof loadProgram>>
+/** The section of a command, and those of all commands below it. */
+function withAllBelow(command: Command, parents: readonly string[]): readonly string[] {
+  const path = [...parents, command.name()]
+  return [section(command, path), ...commandsBelow(command).flatMap((below) => withAllBelow(below, path))]
+}
 
-function findBelow(command: Program, name: string): Program {
-  const found = command.commands.find((one) => one.name() === name)
-  if (found === undefined) throw new Error(`there is no command ${name} below ${command.name()}`)
-  return found
+function section(command: Command, path: readonly string[]): string {
+  const help = command.createHelp()
+  const examples = examplesOf(command)
+  const rows = help
+    .visibleOptions(command)
+    .filter((option) => !isUsual(option))
+    .map((option) => `| \`${option.flags}\` | ${cell(help.optionDescription(option))} |\n`)
+  const isGroup = command.commands.length > 0 && command.options.length === 0
+  return [
+    `\n### ${path.join(' ')}\n\n${sentence(command.description())}\n`,
+    isGroup ? '' : `\n\`onchain-inbox ${[...path, command.usage()].join(' ')}\`\n`,
+    examples.length === 0 ? '' : `\n\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`,
+    rows.length === 0 ? '' : `\n| Option | |\n|---|---|\n${rows.join('')}`,
+  ].join('')
+}
+
+/** Whether the hand-written part describes the option once for all commands. */
+function isUsual({ long, description }: Option): boolean {
+  return long === '--help' || long === '--table' || description.startsWith('print one JSON document')
+}
+
+/** The examples in the help of a command, as lines for a shell. Text between them becomes comments. */
+export function examplesOf(command: Command): readonly string[] {
+  let text = ''
+  const before = command.configureOutput()
+  command.configureOutput({ ...before, writeOut: (written) => (text += written) }).outputHelp()
+  command.configureOutput(before)
+  const [, ...parts] = text
+    .slice(text.indexOf(command.helpInformation()) + command.helpInformation().length)
+    .split(/^Examples?\b.*\n/m)
+  const lines = parts.join('').split(/\n\n|\n$/)[0] ?? ''
+  return lines
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => (/^ +\$ /.test(line) ? line.replace(/^ +\$ /, '') : line))
+    .map((line) => (/^ {2}\S/.test(line) ? `# ${line.trim()}` : line.replace(/^ {4,}/, '  ')))
 }
 
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${cell(text.slice(1))}.`
 }
 
-/** Nothing of it is to be read as HTML, or as the end of a cell. */
+/** Escapes what Markdown would read as HTML or as the end of a cell. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

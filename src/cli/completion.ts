@@ -1,52 +1,119 @@
-import { Argument, type Command } from 'commander'
+import { Argument, type Command, type Option } from 'commander'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { eventStatuses } from '../inbox/port.ts'
-import { describeCommand, type DescribedCommand } from './command-tree.ts'
-import { bashCompletion } from './completion/bash.ts'
-import { fishCompletion } from './completion/fish.ts'
-import { zshCompletion } from './completion/zsh.ts'
 import { printBytes } from './output.ts'
 
-const shells = ['bash', 'zsh', 'fish'] as const
-type Shell = (typeof shells)[number]
+/** Known values by the name of an option or argument that takes other values as well. */
+const known: Record<string, readonly string[]> = { type: eventTypes, network: networkIds, status: eventStatuses }
 
-const scripts: Readonly<Record<Shell, (program: DescribedCommand, name: string) => string>> = {
-  bash: bashCompletion,
-  zsh: zshCompletion,
-  fish: fishCompletion,
+/** A candidate, and its description in a shell that shows one. */
+type Word = readonly [word: string, description: string]
+
+/** Candidates after `' events'` (a command), `' events -'` (its flags), `' events --type'` (values of a flag). None = file names. */
+function placesOf(command: Command, path = ''): readonly (readonly [place: string, words: readonly Word[]])[] {
+  const help = command.createHelp()
+  const below = help.visibleCommands(command).filter((one) => command.commands.includes(one))
+  const flags = help
+    .visibleOptions(command)
+    .flatMap((option) => [option.short ?? [], option.long ?? []].flat().map((flag) => ({ flag, option })))
+  const flagWords = flags.map(({ flag, option }): Word => [flag, option.description])
+  const commandWords = below.map((one): Word => [one.name(), one.description()])
+  const argument = command.registeredArguments.slice(0, 1)
+  return [
+    [path, below.length + argument.length === 0 ? flagWords : [...commandWords, ...argument.flatMap(valuesOf)]],
+    [`${path} -`, flagWords],
+    ...flags
+      .filter(({ option }) => option.required || option.optional)
+      .map(({ flag, option }) => [`${path} ${flag}`, valuesOf(option)] as const),
+    ...below.flatMap((one) => placesOf(one, `${path} ${one.name()}`)),
+  ]
+}
+
+function valuesOf(one: Option | Argument): readonly Word[] {
+  return (one.argChoices ?? known[one.name()] ?? []).map((value) => [value, ''])
+}
+
+// For bash 3.2 and later, which splits `--status=dead` into three words, and for zsh.
+const posix = {
+  escape: (text: string) => text.replaceAll("'", `'\\''`),
+  row: (place: string, print: string) => `  ${place}) ${print} ;;`,
+}
+const posixFunctions = (rows: string) => `
+_onchain_inbox_at() {\n  case "$1" in\n${rows}\n  *) return 1 ;;\n  esac\n}
+_onchain_inbox_words() {
+  local cur=$1 at= prev= word; shift
+  for word; do
+    [[ $word == = ]] || prev=$word
+    [[ $word != -* ]] && _onchain_inbox_at "$at $word" >/dev/null && at="$at $word"
+  done
+  _onchain_inbox_at "$at $prev" || { [[ $cur == -* ]] && at="$at -"; _onchain_inbox_at "$at"; }
+}`
+
+const shells = {
+  bash: {
+    ...posix,
+    word: (word: string) => word,
+    script: (rows: string) => `${posixFunctions(rows)}
+_onchain_inbox() {
+  local cur=\${COMP_WORDS[COMP_CWORD]#=}
+  COMPREPLY=($(compgen -W "$(_onchain_inbox_words "$cur" "\${COMP_WORDS[@]:1:COMP_CWORD-1}")" -- "$cur"))
+}
+complete -o bashdefault -o default -F _onchain_inbox onchain-inbox`,
+  },
+  // The function has the name of the file that zsh loads it from, which it replaces once loaded.
+  zsh: {
+    ...posix,
+    word: (word: string, description: string) => `${word}:${description.slice(0, 80)}`,
+    script: (rows: string) => `#compdef onchain-inbox${posixFunctions(rows)}
+_onchain-inbox() {
+  local -a found=("\${(@f)$(_onchain_inbox_words "$words[CURRENT]" "\${(@)words[2,CURRENT-1]}")}")
+  if [[ -n $found ]]; then _describe onchain-inbox found; else _files; fi
+}
+if [[ $funcstack[1] == _onchain-inbox ]]; then _onchain-inbox "$@"; else compdef _onchain-inbox onchain-inbox; fi`,
+  },
+  fish: {
+    word: (word: string, description: string) => `${word}\t${description.slice(0, 80)}`,
+    escape: (text: string) => text.replaceAll('\\', '\\\\').replaceAll("'", `\\'`),
+    row: (place: string, print: string) => `  case ${place}; ${print}`,
+    script: (
+      rows: string,
+    ) => `function _onchain_inbox_at\n  switch "$argv[1]"\n${rows}\n  case '*'; return 1\n  end\nend
+function _onchain_inbox
+  set -l at ''
+  set -l words (commandline -opc)
+  for word in $words[2..-1]
+    if not string match -q -- '-*' $word; and _onchain_inbox_at "$at $word" >/dev/null; set at "$at $word"; end
+  end
+  _onchain_inbox_at "$at $words[-1]"; and return
+  if string match -q -- '-*' (commandline -ct); set at "$at -"; end
+  _onchain_inbox_at $at
+end
+complete -c onchain-inbox -n 'count (_onchain_inbox) >/dev/null' -f -a '(_onchain_inbox)'`,
+  },
 }
 
 const help = `
 Examples:
-  for bash, with the package bash-completion
-    $ mkdir -p ~/.local/share/bash-completion/completions
     $ onchain-inbox completion bash > ~/.local/share/bash-completion/completions/onchain-inbox
-  for bash without it: the same into another file, and in ~/.bashrc: source that-file
-    $ onchain-inbox completion bash > ~/.onchain-inbox.bash
-  for zsh, into a folder of its fpath; for this one, in ~/.zshrc before compinit: fpath+=(~/.zfunc)
-    $ mkdir -p ~/.zfunc
+  for zsh, in a folder of its fpath
     $ onchain-inbox completion zsh > ~/.zfunc/_onchain-inbox
-  for fish
-    $ mkdir -p ~/.config/fish/completions
     $ onchain-inbox completion fish > ~/.config/fish/completions/onchain-inbox.fish
 
-What it completes is the command \`onchain-inbox\`, as \`npm install -g onchain-inbox\` makes it, and not \`npx onchain-inbox\`.
-
-Make it anew after an update. A file is better than \`source <(…)\`: that takes a second at each start of the shell.
+The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it anew after an update.
 `
 
-/**
- * `onchain-inbox completion bash|zsh|fish`: prints a script for the shell. All other commands must be in the program
- * (docs/decisions/0020-completion-scripts-know-the-commands.md).
- */
+/** Prints a script with all commands of the program, which must be loaded (docs/decisions/0020). */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
     .description('print a script that has a shell complete commands, options and known values')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
     .addHelpText('after', help)
-    .action((shell: Shell) => {
-      const known = { type: eventTypes, network: networkIds, status: eventStatuses }
-      printBytes(scripts[shell](describeCommand(program, known), program.name()))
+    .action((name: keyof typeof shells) => {
+      const { word, escape, row, script } = shells[name]
+      const quote = (text: string) => `'${escape(text)}'`
+      const print = (words: readonly Word[]) => ["printf '%s\\n'", ...words.map((one) => quote(word(...one)))].join(' ')
+      const rows = placesOf(program).map(([at, words]) => row(quote(at), words.length === 0 ? '' : print(words)))
+      printBytes(`${script(rows.join('\n'))}\n`)
     })
 }
