@@ -5,6 +5,11 @@ import { createProgram } from './program.ts'
 /** Adds what a file has to add. A file is loaded only when its command is wanted: all of them together take a second. */
 type Load = () => Promise<(program: Command) => void>
 
+const loadRest = (name: string) => async () => {
+  const { addRestCommands } = await import('./rest-commands.ts')
+  return (program: Command) => addRestCommands(program, name)
+}
+
 /** All commands, in the groups and the order of help. */
 const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Start:': {
@@ -37,11 +42,9 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   },
   'Service:': {
     subscribe: async () => (await import('./subscribe.ts')).addSubscribeCommand,
-    webhooks: async () => (await import('./webhooks.ts')).addWebhooksCommand,
-    alerts: async () => (await import('./alerts.ts')).addAlertsCommand,
-    tokens: async () => (await import('./tokens.ts')).addTokensCommand,
-    wallets: async () => (await import('./wallets.ts')).addWalletsCommand,
-    networks: async () => (await import('./networks.ts')).addNetworksCommand,
+    ...Object.fromEntries(
+      ['webhooks', 'alerts', 'tokens', 'wallets', 'networks'].map((name) => [name, loadRest(name)]),
+    ),
   },
   'Development and tests:': {
     emulator: async () => (await import('./emulator.ts')).addEmulatorCommand,

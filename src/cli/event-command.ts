@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { ListJson } from '../admin/answers/common.ts'
 import type { Query } from '../admin/views.ts'
 import { processEnvironment } from '../config.ts'
+import { InboxError } from '../errors.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printError, withOutputOptions, type OutputOptions } from './output.ts'
 
@@ -53,22 +54,24 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError('Expected a whole number from 1.')
 }
 
-const mostPerPage = 200
-
-/** Collects `limit` items. A page may come short, or empty, with more behind it. */
-export async function collect<T>(
-  fetchPage: (query: Query) => Promise<ListJson<T>>,
+/** Collects `limit` items, page by page. A page may come short, or empty, with more behind it. */
+export async function collect<Page extends ListJson<unknown>>(
+  fetchPage: (query: Query) => Promise<Page>,
   query: Query,
   limit: number,
-): Promise<ListJson<T>> {
-  const data: T[] = []
+  maxPerPage = 200,
+): Promise<Page> {
+  const data: Page['data'] = []
+  const seen = new Set<unknown>()
   let { cursor } = query
   for (;;) {
-    const wanted = Math.min(limit - data.length, mostPerPage)
+    const wanted = Math.min(limit - data.length, maxPerPage)
     const page = await fetchPage({ ...query, limit: String(wanted), ...(cursor === undefined ? {} : { cursor }) })
     data.push(...page.data)
-    if (page.next_cursor === null || data.length >= limit) return { data, next_cursor: page.next_cursor }
+    if (page.next_cursor === null || data.length >= limit) return { ...page, data }
     cursor = page.next_cursor
+    if (seen.has(cursor)) throw new InboxError('api_refused', 'the list never ends: its next_cursor came before')
+    seen.add(cursor)
   }
 }
 

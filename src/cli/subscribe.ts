@@ -17,7 +17,7 @@ import type { Wanted } from '../registration/wanted.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printError, printNote, printResult } from './output.ts'
-import { readApiSettings, withApiOptions } from './rest-client.ts'
+import { readApiSettings, withApiOptions } from './rest-settings.ts'
 
 interface SubscribeOptions extends EventCommandOptions {
   readonly url?: string

@@ -9,6 +9,10 @@ import { cutText, textWidth } from './text-width.ts'
 const wholeColumns: ReadonlySet<string> = new Set([
   '',
   'id',
+  'webhook_id',
+  'alert_id',
+  'token_address',
+  'tx_hash',
   'run',
   'event',
   'replay',

@@ -1,0 +1,263 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { networkIds } from '../../schema/index.ts'
+import { alertTypes } from '../../schema/rest/alert.ts'
+import { timeframes } from '../../schema/rest/parameters.ts'
+import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
+import { operations } from '../client/operations.ts'
+import { InboxError } from '../errors.ts'
+import { collect, moreLine, parseCount } from './event-command.ts'
+import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { readApiSettings, withApiOptions, type ApiOptions } from './rest-settings.ts'
+
+/** A command that makes one call. Its options are arguments of the call: `--webhook-url` is `webhook_url`. */
+interface RestCommand {
+  readonly operation: OperationId
+  readonly description: string
+  readonly argument?: readonly [field: string, description: string, shownAs?: string]
+  readonly options?: readonly Option[]
+  readonly example?: string
+  /** The fields of a list that a table shows. */
+  readonly columns?: readonly string[]
+  /** What 404, 405 and 501 may mean for an operation that the service does not document (A22). */
+  readonly undocumented?: string
+}
+
+const network = new Option('--network <network>', 'on which network').choices(networkIds)
+const anyNetwork = new Option(network.flags, network.description).choices(networkIds)
+network.makeOptionMandatory()
+const needed = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory()
+const wallet = {
+  argument: ['address', 'the address of the wallet'],
+  example: '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum',
+} as const
+
+const groups: Readonly<Record<string, string>> = {
+  webhooks: 'list and delete the webhooks of the account in the service; subscribe registers one',
+  alerts: 'create and list the alerts of the account in the service',
+  tokens: 'look tokens up in the service',
+  wallets: 'look wallets up in the service',
+}
+const commands: Readonly<Record<string, RestCommand>> = {
+  'webhooks list': {
+    operation: 'listWebhooks',
+    description: 'list the webhooks of the account, where the service does that: it is not documented',
+    columns: ['webhook_id', 'status', 'url', 'events', 'created_at'],
+    undocumented: 'this service gives no list of webhooks',
+  },
+  'webhooks delete': {
+    operation: 'deleteWebhook',
+    description: 'delete a webhook, where the service does that: it is not documented',
+    argument: ['webhook_id', 'its id: that of subscribe or of webhooks list'],
+    example: 'wh_4f9a1c',
+    undocumented: 'nothing was deleted: there is no such webhook, or this service deletes none',
+  },
+  'alerts create': {
+    operation: 'createAlert',
+    description: 'create an alert; the same twice makes two',
+    options: [
+      needed('--type <type>', 'what it watches for').choices(alertTypes),
+      needed('--address <address>', 'the token or wallet that it watches'),
+      network,
+      needed('--threshold <number>', 'USD for price alerts, percent for volume_spike').argParser(parseThreshold),
+      needed('--webhook-url <url>', 'the https URL that gets a POST when it triggers'),
+      new Option('--label <text>', 'a label for people'),
+    ],
+    example:
+      '--type price_above --address 0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum --threshold 2 ' +
+      '--webhook-url https://inbox.example.com/webhooks',
+  },
+  'alerts list': {
+    operation: 'listAlerts',
+    description: 'list the alerts of the account, where the service does that: it is not documented',
+    columns: ['alert_id', 'status', 'type', 'network', 'address', 'threshold', 'label', 'created_at'],
+    undocumented: 'this service gives no list of alerts',
+  },
+  'tokens get': {
+    operation: 'getToken',
+    description: 'show a token',
+    argument: ['address', 'its address'],
+    options: [network],
+    example: '0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum',
+  },
+  'tokens search': {
+    operation: 'searchTokens',
+    description: 'find tokens by a part of their symbol or name, or by their address',
+    argument: ['q', 'what to look for', 'text'],
+    options: [anyNetwork],
+    example: 'pepe --network ethereum',
+    columns: ['symbol', 'name', 'network', 'address', 'price_usd', 'change_pct_24h', 'liquidity_usd', 'risk_level'],
+  },
+  'wallets get': {
+    ...wallet,
+    operation: 'getWallet',
+    description: 'show the overview of a wallet',
+    options: [network],
+  },
+  'wallets portfolio': {
+    ...wallet,
+    operation: 'getWalletPortfolio',
+    description: 'list what a wallet holds',
+    options: [network],
+    columns: [
+      'symbol',
+      'token_address',
+      'balance',
+      'price_usd',
+      'value_usd',
+      'cost_basis_usd',
+      'unrealised_pnl_usd',
+      'allocation_pct',
+    ],
+  },
+  'wallets pnl': {
+    ...wallet,
+    operation: 'getWalletPnl',
+    description: 'show profit and loss of a wallet',
+    options: [network, new Option('--timeframe <time>', 'how far back').choices(timeframes)],
+  },
+  'wallets trades': {
+    ...wallet,
+    operation: 'listWalletTrades',
+    description: 'list the trades of a wallet',
+    options: [network, new Option('--token <address>', 'only those with this token in or out')],
+    columns: [
+      'timestamp',
+      'type',
+      'token_in.amount',
+      'token_in.symbol',
+      'token_out.amount',
+      'token_out.symbol',
+      'token_out.value_usd',
+      'fee_usd',
+      'dex',
+      'tx_hash',
+    ],
+  },
+  networks: {
+    operation: 'listNetworks',
+    description: 'list the networks of the service, with their status',
+    columns: ['id', 'name', 'chain_id', 'native_currency', 'status', 'features'],
+  },
+}
+
+/** Adds the commands on one resource of the REST service (R51–R59, R64, R65). */
+export function addRestCommands(program: Command, name: string): void {
+  const description = groups[name]
+  const parent = description === undefined ? program : program.command(name).description(description)
+  for (const [words, command] of Object.entries(commands)) {
+    const [first = '', second = first] = words.split(' ')
+    if (first === name) addRestCommand(parent.command(second), words, command)
+  }
+}
+
+const maxPerPage = 100
+
+interface Options extends ApiOptions, OutputOptions {
+  readonly limit: number
+  readonly cursor?: string
+  readonly [name: string]: unknown
+}
+
+function addRestCommand(command: Command, words: string, rest: RestCommand): void {
+  const { operation, argument, columns, options: own = [] } = rest
+  command.description(rest.description)
+  if (argument !== undefined) command.argument(`<${argument[2] ?? argument[0]}>`, argument[1])
+  for (const option of own) command.addOption(option)
+  const isPaged = operations[operation].data === 'list' && operation !== 'listNetworks'
+  if (isPaged) {
+    command
+      .option('--limit <number>', 'how many', parseCount, 20)
+      .option('--cursor <cursor>', 'go on behind an earlier list')
+  }
+  withApiOptions(command).option(
+    '--config <file>',
+    'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)',
+  )
+  withOutputOptions(command, 'print one JSON document, every number as the service wrote it')
+    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${[words, rest.example].filter(Boolean).join(' ')}`)
+    .action(async (...given: readonly unknown[]) => {
+      const options = given[argument === undefined ? 0 : 1] as Options
+      const args = Object.fromEntries(own.map((one) => [snakeCase(one.attributeName()), options[one.attributeName()]]))
+      if (argument !== undefined) args[argument[0]] = given[0]
+      try {
+        const { url, key } = await readApiSettings(options)
+        // The table above has the arguments that each operation takes.
+        const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
+        const ask = async (query?: object) => {
+          const asked = call({ ...args, ...query })
+          return (isPaged ? (asked as Pages<unknown>).page() : asked) as Promise<PageOf<unknown>>
+        }
+        if (columns === undefined) {
+          printResult(exactly(await ask()) as object, options, (value) => renderTable([words, ''], cellsOf(value)))
+          return
+        }
+        const fetchPage = async (query: object) => {
+          const page = await ask(query)
+          const { next_cursor: next, total = null } = page.meta
+          return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
+        }
+        const { limit, cursor } = options
+        const list = isPaged
+          ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
+          : await fetchPage({})
+        printResult(list, options, ({ data }) => {
+          const rows = data.map((item) => {
+            const cells = new Map(cellsOf(item))
+            return columns.map((column) => cells.get(column) ?? '-')
+          })
+          return `${rows.length === 0 ? 'nothing found' : renderTable(columns, rows)}${moreLine(list)}`
+        })
+      } catch (error) {
+        process.exitCode = printError(toInboxError(error, rest), options)
+      }
+    })
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** What the service said, with the id by which it knows the request. */
+function toInboxError(thrown: unknown, { undocumented }: RestCommand): unknown {
+  if (!(thrown instanceof ApiError)) return thrown
+  const { message, status, requestId, isRetryable } = thrown
+  const request = requestId === null ? '' : ` (request ${requestId})`
+  if (undocumented === undefined || ![404, 405, 501].includes(status ?? 0)) {
+    return new InboxError(isRetryable ? 'api_unavailable' : 'api_refused', `${message}${request}`, { cause: thrown })
+  }
+  const text = `${undocumented}: it answered ${status}${request}. Look in the dashboard of the service`
+  return new InboxError('api_refused', text, { cause: thrown })
+}
+
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
+
+/** `data` of an answer, such that `JSON.stringify` writes each number as the service wrote it. */
+function exactly(answer: PageOf<unknown>): unknown {
+  const at = (value: unknown, path: string): unknown => {
+    if (typeof value === 'number') return rawJSON(answer.exact(path) ?? String(value))
+    if (Array.isArray(value)) return value.map((item, index) => at(item, `${path}.${index}`))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, at(member, `${path}.${name}`)]))
+  }
+  return at(answer.data, 'data')
+}
+
+/** Fields and their text. Fields of inner objects have a dot before them. */
+function cellsOf(value: object, prefix = ''): readonly (readonly [field: string, text: string])[] {
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const isObject = typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype
+    return isObject ? cellsOf(member, `${prefix}${name}.`) : [[`${prefix}${name}`, cellOf(member)] as const]
+  })
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-'
+  if (typeof value === 'string') return value
+  return Array.isArray(value) ? value.map(cellOf).join(', ') : JSON.stringify(value)
+}
+
+function parseThreshold(text: string): number {
+  const value = /^\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+  if (value > 0 && Number.isFinite(value)) return value
+  throw new InvalidArgumentError('Expected a number above 0.')
+}
