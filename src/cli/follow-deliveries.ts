@@ -16,6 +16,8 @@ export interface FollowOptions<T> {
   readonly items: readonly T[]
   readonly look: (items: readonly T[]) => Promise<readonly Standing<T>[]>
   readonly timeoutMs: number
+  /** Whether a delivery needs no more looks. Default: nothing of it is pending. */
+  readonly isSettled?: (delivery: DeliveryJson) => boolean
   /** Called for each item once: when all its deliveries are settled, or with what is known when time is over. */
   readonly onEnd: (item: T, deliveries: readonly DeliveryJson[]) => void
 }
@@ -24,7 +26,9 @@ const lookMs = 200
 const mostAtOnce = 8
 
 /** Looks at deliveries until all are settled, or for so long. Those of nobody are settled at once. */
-export async function followDeliveries<T>({ items, look, timeoutMs, onEnd }: FollowOptions<T>): Promise<void> {
+export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
+  const { items, look, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
+  const areSettled = (deliveries: readonly DeliveryJson[]) => deliveries.every(isSettled)
   const deadline = performance.now() + timeoutMs
   const progress = createProgress()
   try {
@@ -54,10 +58,6 @@ export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly Delive
     }
     return found
   }
-}
-
-function areSettled(deliveries: readonly DeliveryJson[]): boolean {
-  return deliveries.every(({ state }) => state !== 'pending')
 }
 
 /** Prints what has become of a delivery. */

@@ -1,18 +1,21 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { eventTypes, type EventType } from '../../schema/index.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { eventSchemas, eventTypes, type EventType } from '../../schema/index.ts'
+import { systemClock } from '../clock.ts'
 import { editDistance } from '../edit-distance.ts'
 import { pathProblem, valueProblem, type Overrides } from '../emulator/overriding.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
+import { isLoopbackUrl } from '../loopback.ts'
+import { createControlClient, type ControlClient } from './control-client.ts'
 import { openControl, reportingErrors, withControlOptions, type ControlOptions } from './control-command.ts'
-import { withOutputOptions } from './output.ts'
+import type { DeliveryJson } from './control-json.ts'
+import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
+import { printNote, printResult, withOutputOptions } from './output.ts'
+import { readSecretArgument } from './secret-argument.ts'
 import { parseSeconds } from './seconds.ts'
-import { triggerAlone } from './trigger-alone.ts'
-import { unknownMembers } from './trigger-members.ts'
-import { triggerRunning } from './trigger-running.ts'
 
-/** What is to be triggered. */
-export interface TriggerOptions extends ControlOptions {
+interface TriggerOptions extends ControlOptions {
   readonly set?: Overrides
   readonly count: number
   /** Per second. */
@@ -23,6 +26,8 @@ export interface TriggerOptions extends ControlOptions {
   readonly seed?: string
 }
 
+/** Of the world of an emulator of its own. */
+const historyMs = 3_600_000
 const mostEvents = 10_000
 const fastest = 100_000
 
@@ -63,19 +68,125 @@ export function addTriggerCommand(program: Command): void {
     .action(async (type: string, options: TriggerOptions) => {
       await reportingErrors(options, async () => {
         const known = parseType(type)
-        if (options.url !== undefined) {
-          warnOfMembers(known, options)
-          return triggerAlone(known, { ...options, url: options.url })
-        }
+        if (options.url !== undefined) return triggerAlone(known, { ...options, url: options.url })
         const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
         if (misplaced !== undefined) {
           throw new InboxError('usage', `--${misplaced} goes with --url; an emulator has its own`)
         }
         const client = await openControl(options)
         warnOfMembers(known, options)
-        return triggerRunning(client, known, options)
+        const { isAllAcknowledged } = await triggerEvents(client, known, options, options.timeout)
+        return isAllAcknowledged ? 0 : 1
       })
     })
+}
+
+/** Starts an emulator of its own, whose only webhook is the receiver and whose clock stands still: each event is posted once. */
+async function triggerAlone(type: EventType, options: TriggerOptions & { readonly url: string }): Promise<0 | 1> {
+  const { url, seed = 'demo', secret: argument, set = {} } = options
+  if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url)) {
+    throw new InboxError('usage', '--url: http goes to this machine only; expected https for any other')
+  }
+  if (argument === undefined)
+    throw new InboxError('usage', '--url and --secret go together: where events go, and what signs them')
+  const secret = await readSecretArgument(argument, { url })
+  warnOfMembers(type, options)
+  // It loads slowly, and a running emulator doesn't need it.
+  const { createEmulator } = await import('../emulator/emulator.ts')
+  await using emulator = createEmulator({
+    seed: {
+      world: { seed, startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
+      clock: { mode: 'manual' },
+    },
+    endpoints: [{ url, secret }],
+    listen: { host: '127.0.0.1', port: 0 },
+  })
+  await emulator.start()
+  const client = createControlClient({ url: emulator.url ?? '', token: emulator.controlToken })
+  const { isAllAcknowledged, isAnswered } = await triggerEvents(client, type, { ...options, set }, Infinity)
+  if (isAnswered) return isAllAcknowledged ? 0 : 1
+  const advice = 'start the receiver, or give its address'
+  throw new InboxError('receiver_unreachable', `nothing answers at ${safeText(url)}: ${advice}`)
+}
+
+const lookMs = 50
+const listingsLookedAt = 1_000
+/** The events that one answer lists. */
+const maxPerRequest = 100
+
+interface Followed {
+  /** Null until the service reports a listing. */
+  eventId: string | null
+  readonly token: unknown
+}
+
+/** Triggers events and follows their deliveries for so many seconds. */
+async function triggerEvents(client: ControlClient, type: EventType, options: TriggerOptions, timeoutS: number) {
+  const { count, rate, set } = options
+  const events: Followed[] = []
+  // At a rate the emulator makes the others by itself, as its clock moves on.
+  const wanted = rate === undefined ? count : 1
+  while (events.length < wanted) {
+    const some = rate === undefined ? Math.min(count - events.length, maxPerRequest) : count
+    const body = { type, count: some, ...(rate !== undefined && { rate }), ...(set !== undefined && { set }) }
+    const { events: triggered, isRaw } = await client.trigger(body)
+    for (const { eventId, token } of triggered) {
+      events.push({ eventId, token })
+      printResult({ msg: 'event', eventId, type, isRaw }, options, () => triggeredLine(type, eventId, options))
+    }
+  }
+  if (timeoutS === 0) return { isAllAcknowledged: true, isAnswered: true }
+  const startedAt = performance.now()
+  await findListings(client, type, events, timeoutS)
+  const counts = { acknowledged: 0, notAcknowledged: 0, nobody: 0, untold: 0 }
+  let isAnswered = false
+  await followDeliveries({
+    items: events,
+    look: lookAtEach(async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId))),
+    timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
+    // Without an emulator of the user's own nothing is sent again.
+    isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),
+    onEnd({ eventId }, deliveries) {
+      for (const delivery of deliveries) printDelivery(delivery, options)
+      isAnswered ||= deliveries.some(({ lastStatus }) => lastStatus !== null)
+      counts[eventId === null ? 'untold' : verdictOf(deliveries)]++
+    },
+  })
+  const following = rate === undefined ? 0 : count - 1
+  printResult({ msg: 'finished', events: count, ...counts, following }, options, (result) => {
+    const { acknowledged, notAcknowledged, nobody, untold } = result
+    return [
+      `${acknowledged} acknowledged, ${notAcknowledged} not`,
+      ...(nobody === 0 ? [] : [`${nobody} sent to nobody: no webhook of the emulator takes ${type}`]),
+      ...(untold === 0 ? [] : [`${untold} not reported yet: its clock must move on by five seconds`]),
+      ...(following === 0 ? [] : [`${following} follow as its clock moves on: \`emulator tail\` shows them`]),
+    ].join(', ')
+  })
+  return { isAllAcknowledged: counts.acknowledged === wanted, isAnswered }
+}
+
+function triggeredLine(type: EventType, eventId: string | null, { set }: TriggerOptions): string {
+  const id = eventId ?? 'reported within five seconds of world time'
+  return `${type.padEnd(27)}  ${id}  triggered${set === undefined ? '' : ', raw: the world does not know of it'}`
+}
+
+function verdictOf(deliveries: readonly DeliveryJson[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {
+  if (deliveries.length === 0) return 'nobody'
+  return deliveries.every(({ state }) => state === 'acknowledged') ? 'acknowledged' : 'notAcknowledged'
+}
+
+/** Waits until the service reports listings, and fills in their ids. */
+async function findListings(client: ControlClient, type: EventType, events: readonly Followed[], timeoutS: number) {
+  const deadline = performance.now() + timeoutS * 1_000
+  const missing = () => events.filter(({ eventId }) => eventId === null)
+  while (missing().length > 0 && performance.now() < deadline) {
+    await wait(lookMs)
+    const found = await client.events(type, listingsLookedAt)
+    const idByToken = new Map<unknown, string>(
+      found.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),
+    )
+    for (const event of missing()) event.eventId = idByToken.get(event.token) ?? null
+  }
 }
 
 /** Throws `usage` that names the nearest type and lists all. */
@@ -91,9 +202,18 @@ function parseType(text: string): EventType {
   )
 }
 
-/** Members that nobody documented can be meant; more often they are misspelt. */
+/** Warns of members that the type does not have (R93–R102): more often than meant they are misspelt. */
 function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
-  for (const warning of unknownMembers(type, set)) process.stderr.write(`warning: ${warning}\n`)
+  const known = ['created_at', ...Object.keys(eventSchemas[type].shape.data.shape).map((name) => `data.${name}`)]
+  for (const path of Object.keys(set)) {
+    const names = path.split('.')
+    const member = names.slice(0, names[0] === 'data' ? 2 : 1).join('.')
+    if (known.includes(member)) continue
+    const distance = (other: string) =>
+      Math.min(editDistance(member, other), editDistance(member, other.slice(other.indexOf('.') + 1)))
+    const [nearest] = known.toSorted((a, b) => distance(a) - distance(b))
+    printNote(`warning: ${safeText(member)} is no member of ${type}: added; did you mean ${nearest}?`)
+  }
 }
 
 function collectSet(text: string, before: Overrides = {}): Overrides {

@@ -32,7 +32,7 @@ test('R92 trigger makes an event arise in a running emulator and says who acknow
     notAcknowledged: 0,
     nobody: 0,
     untold: 0,
-    notMade: 0,
+    following: 0,
   })
   const bodies = steered.receiver.requests.map(({ body }) => JSON.parse(body.toString()) as { id: string })
   expect(bodies.map(({ id }) => id)).toContain(event?.['eventId'])
@@ -84,7 +84,7 @@ test('R94 a listing is followed when it is told, and where the clock stands stil
   const still = await steered.run('trigger token.new_listing --timeout 0.3')
   expect(still.code).toBe(1)
   expect(still.out).toMatch(
-    /told within five seconds of world time {2}triggered\n.*1 not told yet: its clock must move/,
+    /reported within five seconds of world time {2}triggered\n.*1 not reported yet: its clock must move/,
   )
   await steered.stage.control('POST', '/clock', { mode: 'scaled', speed: 60 })
   const told = await steered.run('trigger token.new_listing --json')
@@ -100,6 +100,19 @@ test('-n triggers so many, more than one answer lists, each acknowledged', async
   const ids = lines.filter(({ msg }) => msg === 'event').map(({ eventId }) => eventId)
   expect(new Set(ids).size).toBe(250)
   expect(lines.at(-1)).toMatchObject({ msg: 'finished', events: 250, acknowledged: 250 })
+})
+
+test('with --rate the first event is followed; the emulator makes the others as its clock moves on', async () => {
+  await using steered = await startSteered(answerStatus(200))
+  const { code, out } = await steered.run('trigger contract.ownership_changed -n 3 --rate 1')
+  expect(code).toBe(0)
+  expect(out).toMatch(/\n1 acknowledged, 0 not, 2 follow as its clock moves on/)
+  await steered.stage.emulator.advance(60_000)
+  const { data } = (await steered.stage.control('GET', '/events?type=contract.ownership_changed')).json as {
+    data: { event: { created_at: string } }[]
+  }
+  const times = data.map(({ event }) => event.created_at.slice(17)).toSorted()
+  expect(times.slice(0, 3)).toEqual(['00.000Z', '01.000Z', '02.000Z'])
 })
 
 test('a member that the type does not have is set, with a warning that names the nearest', async () => {
