@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module'
 import { safeText } from '../log.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
-import { cutText, textWidth } from './text-width.ts'
 
 /**
  * What the next command is given, and what settings are: cut, it would be of no use. A column without a title has the values of
@@ -77,4 +77,26 @@ function fitColumns(
     widths[open.indexOf(widest)] = widest - 1
   }
   return widths
+}
+
+const isPlain = /^[\x20-\x7e]*$/
+const require = createRequire(import.meta.url)
+
+/** How many columns of a terminal a text takes, which has no control characters. */
+function textWidth(text: string): number {
+  if (isPlain.test(text)) return text.length
+  // Loaded when a text first needs it: that takes as long as the rest of a command.
+  const { default: stringWidth } = require('string-width') as typeof import('string-width')
+  return stringWidth(text)
+}
+
+/** As much of the text as goes into `width` columns, with `…` in the place of what had to go. */
+function cutText(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  let cut = ''
+  for (const { segment } of new Intl.Segmenter('en').segment(text)) {
+    if (textWidth(cut + segment) >= width) break
+    cut += segment
+  }
+  return `${cut}…`
 }

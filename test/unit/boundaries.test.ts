@@ -310,6 +310,7 @@ const rules: readonly Rule[] = [
       'move',
       'testing',
       'commander',
+      'string-width',
     ],
   },
 ]

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { toneOf, type Screen } from '../../src/cli/screen.ts'
 import { renderTable } from '../../src/cli/table.ts'
-import { cutText, textWidth } from '../../src/cli/text-width.ts'
 
 const screen = (columns: number): Screen => ({ columns, paint: (tone, text) => `<${tone}>${text}</>` })
 const plain = (columns: number): Screen => ({ columns, paint: (_, text) => text })
@@ -78,22 +77,11 @@ test.each([
   expect(toneOf(state)).toBe(tone)
 })
 
-test.each([
-  ['PEPE', 4],
-  ['é', 1],
-  ['e\u0301', 1],
-  ['柴犬', 4],
-  ['🚀x', 3],
-  ['👩‍🚀', 2],
-])('%j takes %i columns', (text, width) => {
-  expect(textWidth(text)).toBe(width)
+test.each(['PEPE', '\u00e9...', 'e\u0301...', '柴犬', '🚀xx'])('%j takes four columns', (text) => {
+  expect(renderTable(['reason', 'id'], [[text, 'x']], plain(Infinity)).split('\n')[1]).toBe(`${text}    x`)
 })
 
-test.each([
-  ['abcdef', 6, 'abcdef'],
-  ['abcdefg', 6, 'abcde…'],
-  ['柴犬柴犬', 6, '柴犬…'],
-])('of %j goes into %i columns %j', (text, width, cut) => {
-  expect(cutText(text, width)).toBe(cut)
-  expect(textWidth(cut)).toBeLessThanOrEqual(width)
+test('cuts a text of wide characters between two of them', () => {
+  const [, line] = renderTable(['id', 'reason'], [['1', '柴犬'.repeat(10)]], plain(19)).split('\n')
+  expect(line).toBe(`1   ${'柴犬'.repeat(3)}柴…`)
 })
