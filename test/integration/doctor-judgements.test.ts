@@ -1,11 +1,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { examineClock, judgeClock, skewOf } from '../../src/doctor/clock.ts'
-import { judgeSpace, roughBytes } from '../../src/doctor/disk.ts'
-import { judgeFileSystem } from '../../src/doctor/file-system.ts'
-import { examineVersions, judgeLimits, openFilesLimit } from '../../src/doctor/machine.ts'
-import { judgeSync, measureSync } from '../../src/doctor/sync-speed.ts'
+import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/doctor/disk.ts'
+import {
+  examineClock,
+  examineVersions,
+  judgeClock,
+  judgeLimits,
+  openFilesLimit,
+  skewOf,
+} from '../../src/doctor/machine.ts'
 import { readdirSync } from 'node:fs'
 import { createTempDir } from '../support/temp-dir.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createEventAccess } from '../../src/admin/views.ts'
 import { routes } from '../../src/admin/routes.ts'
-import { judgeRegistration } from '../../src/cli/doctor-registration.ts'
+import { judgeRegistration } from '../../src/cli/doctor-health.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { digestOf } from '../../src/registration/wanted.ts'
