@@ -1,3 +1,5 @@
+import type { AttemptReport } from '../emulator/emulator.ts'
+import { safeText } from '../log.ts'
 import { printBytes } from './output.ts'
 
 /** Lines one below the other, and on a terminal one at the bottom that is redrawn. */
@@ -27,4 +29,138 @@ export function createScreen(output: NodeJS.WriteStream, status: () => string): 
       isEnded = true
     },
   }
+}
+
+/** What has happened since the start, counted; retries are those of the sender and those of handlers. */
+export interface Tally {
+  attempted(report: AttemptReport): void
+  logged(entry: LogEntry): void
+  /** In one line. */
+  text(): string
+}
+
+/** The newest so many count for the percentile. */
+const mostLatencies = 500
+
+export function createTally(): Tally {
+  const latencies: number[] = []
+  let [events, duplicates, retries, deadLetters] = [0, 0, 0, 0]
+
+  return {
+    attempted(report) {
+      if (report.nextAttemptAt !== null) retries++
+      if (report.status === null || report.status >= 300) return
+      if (isDuplicate(report)) duplicates++
+      else events++
+      latencies.push(report.latencyMs)
+      if (latencies.length > mostLatencies) latencies.shift()
+    },
+    logged({ handler, eventId, nextAt }) {
+      if (handler === undefined || eventId === undefined) return
+      if (nextAt === undefined) deadLetters++
+      else retries++
+    },
+    text() {
+      return [
+        counted(events, 'event'),
+        counted(duplicates, 'duplicate'),
+        counted(retries, 'retry', 'retries'),
+        counted(deadLetters, 'dead letter'),
+        ...(latencies.length > 0 ? [`acknowledged within ${percentile(latencies, 0.99)} ms (p99)`] : []),
+      ].join(' · ')
+    },
+  }
+}
+
+/** A number with what is counted: `1 event`, `2 events`. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
+}
+
+function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0
+}
+
+/** A line of the log, as it was written down. */
+interface LogEntry {
+  readonly level: string
+  readonly time: string
+  readonly msg: string
+  readonly [field: string]: unknown
+}
+
+/** A line that a thread of handlers has put out, as a line of the log; null if it is something that a handler has printed. */
+export function parseLogEntry(line: string): LogEntry | null {
+  const value = parseObject(line)
+  const isEntry = ['level', 'time', 'msg'].every((name) => typeof value?.[name] === 'string')
+  return isEntry ? (value as unknown as LogEntry) : null
+}
+
+/** The object that a line of JSON is; null if it is none. */
+export function parseObject(line: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return line.startsWith('{') ? (JSON.parse(line) as Readonly<Record<string, unknown>>) : null
+  } catch {
+    return null
+  }
+}
+
+/** In front of what is said beside the lines of the handlers. */
+const indent = '          ↳ '
+
+const faultTexts: Readonly<Record<string, string>> = {
+  'signature-bad': 'the signature was wrong on purpose',
+  tamper: 'a byte was changed on purpose after it was signed',
+  'drop-ack': 'the acknowledgement was lost on purpose',
+}
+
+/** What is worth a line of a delivery: a second one, or a failure; otherwise null. */
+export function remark(report: AttemptReport): string | null {
+  const { eventType, eventId, status, outcome, attempt, isExtra } = report
+  const event = `${indent}${safeText(`${eventType} ${eventId}`)}`
+  if (outcome !== 'acknowledged') return `${event}: ${whyFailed(report)}`
+  if (!isExtra && attempt === 1) return null
+  const again = isExtra ? 'came again' : `came again on retry ${attempt - 1} of the sender`
+  return `${event} ${again}; answered ${status}${isDuplicate(report) ? ' as a duplicate, not handled again' : ''}`
+}
+
+/** Whether the inbox had the event before. */
+function isDuplicate({ responseExcerpt }: AttemptReport): boolean {
+  return responseExcerpt.startsWith('{"status":"duplicate"')
+}
+
+function whyFailed({ faults, status, failure, outcome, isExtra, at, nextAttemptAt }: AttemptReport): string {
+  const causes = faults
+    .filter((fault) => fault !== 'duplicate')
+    .map((fault) => faultTexts[fault] ?? `${fault} on purpose`)
+  const answer = status === null ? safeText(failure ?? 'no answer') : `answered ${status}`
+  return [...causes, answer, whatFollows()].filter((part) => part !== null).join('; ')
+
+  function whatFollows(): string | null {
+    if (nextAttemptAt !== null) return `retried in ${roughly(nextAttemptAt - at)}`
+    return outcome === 'cancelled' || isExtra ? null : 'the sender gives up'
+  }
+}
+
+const minuteMs = 60_000
+
+function roughly(ms: number): string {
+  const minutes = Math.round(ms / minuteMs)
+  if (minutes < 1) return `${Math.round(ms / 1_000)} s`
+  return minutes < 60 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
+}
+
+/** In front of the words of a handler that threw one of our errors to say what is to follow, which is said anyway. */
+const ownCode = /^handler_(?:retryable|terminal): /
+
+/** An entry of the log in a line: the failures of handlers in words, others as they are. */
+export function logRemark({ level, msg, time, ...fields }: LogEntry): string {
+  const { handler, eventId, error, nextAt } = fields
+  if (typeof handler === 'string' && typeof eventId === 'string' && typeof error === 'string') {
+    const failure = `${indent}${handler} failed on ${eventId} (${error.replace(ownCode, '')})`
+    if (typeof nextAt !== 'string') return `${failure}; a dead letter now: onchain-inbox dead list`
+    return `${failure}; tried again in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
+  }
+  const known = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
+  return `${indent}${level}: ${[msg, ...known].join('; ')}`
 }

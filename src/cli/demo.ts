@@ -1,21 +1,32 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { relative } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { startApp, type App } from '../app.ts'
 import { systemClock } from '../clock.ts'
+import { loadConfig, type Config } from '../config.ts'
 import { demoCredentials } from '../demo-credentials.ts'
-import { createEmulator, type AttemptReport, type Emulator } from '../emulator/emulator.ts'
+import { createEmulator, type AttemptReport, type Emulator, type SeedInput } from '../emulator/emulator.ts'
+import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
 import { InboxError } from '../errors.ts'
 import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../log.ts'
 import { siblingModule } from '../sibling-module.ts'
-import { demoConfig, demoDataDir, freePort } from './demo-config.ts'
-import { parseLogEntry, parseObject } from './demo-log.ts'
-import { logRemark, remark } from './demo-remarks.ts'
-import { createScreen, type Screen } from './demo-screen.ts'
-import { demoSeed } from './demo-seed.ts'
-import { counted, createTally, type Tally } from './demo-tally.ts'
-import { welcome } from './demo-welcome.ts'
+import {
+  counted,
+  createScreen,
+  createTally,
+  logRemark,
+  parseLogEntry,
+  parseObject,
+  remark,
+  type Screen,
+  type Tally,
+} from './demo-screen.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
+import { ownCommand } from './own-command.ts'
 import { createProgress } from './progress.ts'
 import { untilSignal } from './signals.ts'
 
@@ -170,4 +181,120 @@ function show(line: string, { tally, screen }: Shown): void {
 /** The same, as a JSON object. */
 function printAsJson(line: string): void {
   printBytes(`${parseObject(line) === null ? JSON.stringify({ msg: 'output', line }) : line}\n`)
+}
+
+/** Where its database is, in the folder it was started in. */
+const demoDataDir = './data/demo'
+
+/** Settings on loopback, with the published credentials; ports are the usual ones where these are free. */
+async function demoConfig(): Promise<Config> {
+  return loadConfig({
+    env: {
+      INBOX_SECRETS: `demo:${demoCredentials.secret}`,
+      INBOX_ADMIN_TOKEN: demoCredentials.adminToken,
+      INBOX_HOST: '127.0.0.1',
+      INBOX_PORT: String(await freePort(8080)),
+      INBOX_ADMIN_HOST: '127.0.0.1',
+      INBOX_ADMIN_PORT: String(await freePort(8081)),
+      INBOX_DATABASE_URL: `sqlite:${demoDataDir}/inbox.db`,
+      INBOX_HANDLERS: findHandlers(),
+      INBOX_LOG_LEVEL: 'warn',
+    },
+    cwd: process.cwd(),
+    // The settings of a real deployment are not for published credentials.
+    configFile: null,
+    allowDemoCredentials: true,
+  })
+}
+
+/** The port that was asked for if nobody has it, otherwise 0: any free one. */
+function freePort(wanted: number): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(0))
+    probe.listen(wanted, '127.0.0.1', () => probe.close(() => resolve(wanted)))
+  })
+}
+
+/** The handlers as they are edited: the sources of a clone. An installed package has only what was built from them. */
+function findHandlers(): string {
+  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const sources = at('../../../handlers')
+  const isBuilt = import.meta.url.endsWith('.js')
+  return isBuilt && existsSync(sources) ? sources : at('../../handlers')
+}
+
+const history = '6h'
+
+/** Strikes the one numbered `first`, then each `every`-th after it. */
+const sometimes = (first: number, every: number) => ({
+  script: `${'.'.repeat(first - 1)}x${'.'.repeat(every - first)}`,
+  scriptRepeats: true,
+})
+
+/**
+ * What goes wrong on purpose. The first events of each type are never struck, so that all types are seen at once; then it is
+ * about one failure in a minute. One in ten is delivered twice (R88).
+ */
+const faults = [
+  { direction: 'out', fault: { kind: 'duplicate' }, ...sometimes(4, 10) },
+  { direction: 'out', fault: { kind: 'signature-bad' }, types: ['wallet.new_position'], ...sometimes(9, 40) },
+  { direction: 'out', fault: { kind: 'drop-ack' }, types: ['wallet.large_trade'], ...sometimes(4, 20) },
+  { direction: 'out', fault: { kind: 'tamper' }, types: ['token.*'], ...sometimes(12, 40) },
+] as const satisfies SeedInput['faults']
+
+/** Another world each time it is started at another moment, with the published credentials. */
+function demoSeed(startedAt: number): SeedInput {
+  const seed = builtInSeed(demoSeedName)
+  return { ...seed, faults: [...faults], world: { ...seed.world, seed: `demo-${startedAt}`, history } }
+}
+
+interface DemoAddresses {
+  /** Where events are delivered to. */
+  readonly url: string
+  readonly adminUrl: string
+  /** Of the emulator, which serves dashboard, REST and control. */
+  readonly emulatorUrl: string
+  readonly databaseFile: string
+  readonly handlersDir: string
+}
+
+/** What commands take for the address of the emulator if nothing else is said. */
+const usualEmulatorUrl = 'http://127.0.0.1:8090'
+
+/** What it is, where everything is, and what to try: not more than 24 lines. */
+function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: DemoAddresses): string {
+  const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
+  const command = ownCommand(process.argv[1] ?? '', process.cwd())
+  const at = `--admin-url ${adminUrl}`
+  const emulator = emulatorUrl === usualEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
+  return [
+    '',
+    'onchain-inbox demo: a simulated world sends signed events; the inbox stores each before it answers',
+    '200, and handlers print it. Whatever fails here fails on purpose.',
+    '',
+    `  webhook    ${url}`,
+    `  dashboard  ${emulatorUrl}/  (user demo, password ${dashboardPassword})`,
+    `  REST       ${emulatorUrl}/v1  (API key ${apiKey})`,
+    `  control    ${emulatorUrl}/_emulator  (bearer token ${controlToken})`,
+    `  console    ${adminUrl}  (token ${adminToken})`,
+    `  database   ${databaseFile}`,
+    `  handlers   ${shortPath(handlersDir)}  (edit one: it is taken up at once)`,
+    '',
+    'From another terminal: look at events, at dead letters, requeue these, make a graduation happen:',
+    `  export INBOX_ADMIN_TOKEN=${adminToken}`,
+    `  ${command} events list ${at}`,
+    `  ${command} dead list ${at}`,
+    `  ${command} dead requeue --all ${at}`,
+    `  ${command} trigger pump.graduation${emulator}`,
+    '',
+    'One event of each of the ten types comes first, then one every few seconds. Ctrl-C ends it.',
+    '',
+  ].join('\n')
+}
+
+/** From this folder, if it is in it. */
+function shortPath(path: string): string {
+  const steps = relative('', path)
+  return steps.startsWith('..') ? path : `./${steps}`
 }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import type StringWidth from 'string-width'
 import { safeText } from '../log.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 
@@ -86,7 +87,7 @@ const require = createRequire(import.meta.url)
 function textWidth(text: string): number {
   if (isPlain.test(text)) return text.length
   // Loaded when a text first needs it: that takes as long as the rest of a command.
-  const { default: stringWidth } = require('string-width') as typeof import('string-width')
+  const { default: stringWidth } = require('string-width') as { readonly default: typeof StringWidth }
   return stringWidth(text)
 }
 

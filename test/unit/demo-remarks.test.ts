@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { logRemark, remark } from '../../src/cli/demo-remarks.ts'
-import { createTally } from '../../src/cli/demo-tally.ts'
+import { createTally, logRemark, remark } from '../../src/cli/demo-screen.ts'
 import type { AttemptReport } from '../../src/emulator/emulator.ts'
 
 const attempt: AttemptReport = {
