@@ -24,18 +24,21 @@ export interface Packed {
   readonly files: readonly PackedFile[]
 }
 
-/** Builds the package from scratch in `folder` and packs it there, as `npm run build` and `npm pack` do. */
+const generated: readonly string[] = ['dist', 'docs/api', 'schema/json', 'schema/admin-openapi.json']
+
+/** Builds the package from scratch in `folder` and packs it there, as `npm pack` does in a clone. */
 export async function pack(folder: string): Promise<Packed> {
   const staged = join(folder, 'package')
   await mkdir(staged)
   await run(process.execPath, [join(root, '.ci/build.mjs'), join(staged, 'dist')], root)
   const { files } = await readManifest(join(root, 'package.json'))
-  for (const file of ['package.json', ...files.filter((name) => name !== 'dist')]) {
+  for (const file of ['package.json', ...files.filter((name) => !generated.includes(name))]) {
     await cp(join(root, file), join(staged, file), { recursive: true })
   }
-  const [packed] = JSON.parse(await npm(['pack', '--json', '--pack-destination', folder], staged)) as [
-    Omit<Packed, 'tarball'> & { readonly filename: string },
-  ]
+  await run(process.execPath, ['--import', './.ci/old-typescript.mjs', '.ci/reference.mjs', staged], root)
+  const [packed] = JSON.parse(
+    await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], staged),
+  ) as [Omit<Packed, 'tarball'> & { readonly filename: string }]
   return { ...packed, tarball: join(folder, packed.filename) }
 }
 

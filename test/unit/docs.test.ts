@@ -6,6 +6,7 @@ import { createTestClock } from '../../src/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/errors.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
+import { pages } from '../support/snippets.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -101,8 +102,6 @@ test('docs/operations.md names the metrics that are missing while the store cann
     [...all].filter((name) => !left.has(name)),
   )
 })
-
-const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
 
 test('pages show the files of docs/examples, which tests run, as they are', () => {
   const blocks = pages.flatMap((page) => [...read(page).matchAll(/^```ts\n\/\/ (docs\/examples\/\S+)\n([^]*?)^```$/gm)])

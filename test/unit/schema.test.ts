@@ -1,11 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { default as addFormats } from 'ajv-formats'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkFiles, writeFiles } from '../../schema/generate.ts'
+import { describe, expect, it } from 'vitest'
+import { eventJsonSchemas } from '../../schema/generate.ts'
 import {
   eventSchema,
   eventSchemas,
@@ -17,10 +13,9 @@ import {
 } from '../../schema/index.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
-const jsonFolder = 'schema/json'
 const ajv = new Ajv2020({ allErrors: true, strict: true })
 addFormats.default(ajv)
-for (const name of readdirSync(jsonFolder)) ajv.addSchema(JSON.parse(readFileSync(join(jsonFolder, name), 'utf8')))
+for (const schema of Object.values(eventJsonSchemas())) ajv.addSchema(schema)
 
 const passesJson = (schema: string, value: unknown) => ajv.getSchema(`${schema}.json`)!(value) === true
 const passesZod = (value: unknown) => {
@@ -302,66 +297,5 @@ describe('enumerations', () => {
     expect(eventTypes).toHaveLength(10)
     expect(eventTypes).toEqual(Object.keys(eventSchemas))
     expect(eventSchema.options.map((option) => option.shape.type.value)).toEqual(eventTypes)
-  })
-})
-
-describe('generated files', () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'schema-'))
-    writeFiles(folder)
-  })
-  afterEach(() => rmSync(folder, { recursive: true }))
-
-  const check = (cwd: string) => {
-    const { status, stderr } = spawnSync(process.execPath, ['schema/generate.ts', '--check'], { cwd, encoding: 'utf8' })
-    return { status, stderr }
-  }
-
-  it('are up to date in the repository', () => {
-    expect(check(process.cwd())).toEqual({ status: 0, stderr: '' })
-  })
-
-  it('make the check fail with what to do, where a source has changed', () => {
-    cpSync('schema', join(folder, 'schema'), { recursive: true })
-    symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-    const source = join(folder, 'schema/events/pump.graduation.ts')
-    writeFileSync(source, readFileSync(source, 'utf8').replace('z.boolean()', 'z.string()'))
-    const { status, stderr } = check(folder)
-    expect(status).toBe(1)
-    expect(stderr).toContain('stale: json/pump.graduation.json')
-    expect(stderr).toContain('stale: openapi.json')
-    expect(stderr).toContain('stale: asyncapi.json')
-    expect(stderr).toContain('npm run generate')
-  })
-
-  it('are reported by name when stale, missing or superfluous', () => {
-    expect(checkFiles(folder)).toEqual([])
-    writeFileSync(join(folder, 'json/event.json'), '{}')
-    writeFileSync(join(folder, 'openapi.json'), '{}')
-    rmSync(join(folder, 'json/pump.graduation.json'))
-    rmSync(join(folder, 'asyncapi.json'))
-    writeFileSync(join(folder, 'json/token.gone.json'), '{}')
-    expect(checkFiles(folder)).toEqual([
-      'missing: json/pump.graduation.json',
-      'stale: json/event.json',
-      'stale: openapi.json',
-      'missing: asyncapi.json',
-      'superfluous: json/token.gone.json',
-    ])
-    writeFiles(folder)
-    expect(checkFiles(folder)).toEqual([])
-  })
-
-  it('leave alone what stands beside the documents', () => {
-    writeFileSync(join(folder, 'mine.json'), '{}')
-    writeFiles(folder)
-    expect(checkFiles(folder)).toEqual([])
-    expect(readFileSync(join(folder, 'mine.json'), 'utf8')).toBe('{}')
-  })
-
-  it('are all missing where there is no folder', () => {
-    expect(checkFiles(join(folder, 'nowhere'))).toHaveLength(13)
   })
 })

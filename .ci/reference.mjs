@@ -1,14 +1,17 @@
-// Writes docs/api/ from the docstrings of what the package exports, one page per entry point; with --check it only reports what
-// is not as it would write it. To be run with `node --import ./.ci/old-typescript.mjs`.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+// Writes what the package has beside the repository, into this folder or the one that is named: docs/api/ from the docstrings of what
+// the package exports, one page per entry point; schema/json/ and schema/admin-openapi.json. To be run with
+// `node --import ./.ci/old-typescript.mjs`.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Application, OptionDefaults } from 'typedoc'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
+import { eventJsonSchemas } from '../schema/generate.ts'
+import { toAdminOpenApi } from '../src/admin/openapi.ts'
+import { describedRoutes } from '../src/admin/routes.ts'
 
+const out = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-const folder = 'docs/api'
 
 /** The sources of the `exports` in package.json. */
 const entryPoints = [
@@ -20,29 +23,20 @@ const entryPoints = [
   'src/testing/index.ts',
 ]
 
-if (process.argv.includes('--check')) await check()
-else await write(folder)
+await writeApiDocs(join(out, 'docs/api'))
+mkdirSync(join(out, 'schema/json'), { recursive: true })
+writeJson('schema/admin-openapi.json', toAdminOpenApi(describedRoutes))
+for (const [name, schema] of Object.entries(eventJsonSchemas())) writeJson(`schema/json/${name}.json`, schema)
 
-async function check() {
-  const fresh = mkdtempSync(join(tmpdir(), 'onchain-inbox-api-'))
-  try {
-    await write(fresh)
-    const names = new Set([...readdirSync(folder), ...readdirSync(fresh)])
-    const stale = [...names].filter((name) => read(join(folder, name)) !== read(join(fresh, name)))
-    for (const name of stale) console.error(`stale: ${folder}/${name}`)
-    if (stale.length === 0) return
-    console.error('The API reference does not match the docstrings: run `npm run generate`.')
-    process.exitCode = 1
-  } finally {
-    rmSync(fresh, { recursive: true })
-  }
+function writeJson(name, value) {
+  writeFileSync(join(out, name), `${JSON.stringify(value, null, 2)}\n`)
 }
 
-async function write(out) {
+async function writeApiDocs(folder) {
   const app = await Application.bootstrapWithPlugins({
     plugin: ['typedoc-plugin-markdown'],
     entryPoints,
-    outputs: [{ name: 'markdown', path: out }],
+    outputs: [{ name: 'markdown', path: folder }],
     name: 'onchain-inbox',
     readme: 'none',
     router: 'module',
@@ -92,14 +86,4 @@ function tidy(page) {
       // The plugin also counts headings that it does not write.
       return headings.filter((heading) => heading === name).length > Number(index) ? link : `(#${name})`
     })
-}
-
-/** Null if there is no such file. */
-function read(file) {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (error.code === 'ENOENT') return null
-    throw error
-  }
 }
