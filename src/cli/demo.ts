@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { relative } from 'node:path'
+import { basename, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startApp, type App } from '../app.ts'
@@ -26,7 +26,6 @@ import {
   type Tally,
 } from './demo-screen.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
-import { ownCommand } from './own-command.ts'
 import { createProgress } from './progress.ts'
 import { untilSignal } from './signals.ts'
 
@@ -297,4 +296,17 @@ function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: Demo
 function shortPath(path: string): string {
   const steps = relative('', path)
   return steps.startsWith('..') ? path : `./${steps}`
+}
+
+const name = 'onchain-inbox'
+
+/**
+ * How this program is called again from the folder `cwd`, for people, if it was started as `script`: by its name where that is
+ * installed, otherwise as the file that it is.
+ */
+export function ownCommand(script: string, cwd: string): string {
+  if (basename(script) === name) return script.includes(`${sep}node_modules${sep}`) ? `npx ${name}` : name
+  const steps = relative(cwd, script)
+  const file = steps.startsWith('..') ? script : steps
+  return `node ${/^[\w./\\:-]+$/.test(file) ? file : `'${file}'`}`
 }

@@ -1,6 +1,5 @@
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 import { safeText } from '../log.ts'
-import { timeOfDay, timeSeenFrom } from './short-time.ts'
 
 /** An event that nobody gets, in a line for people. */
 export function eventLine({ id, type, created_at }: PlainEvent): string {
@@ -48,4 +47,15 @@ function shortUrl(url: string): string {
   const text = safeText(`${host}${pathname}`, url.length)
   if (text.length <= shownUrl) return text.padEnd(shownUrl)
   return `${text.slice(0, shownUrl - urlEnd - 1)}…${text.slice(-urlEnd)}`
+}
+
+/** The time of day of an instant, in UTC. Pure. */
+function timeOfDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 19)
+}
+
+/** The same of an instant read beside another one: with its date where it is of another day. Pure. */
+export function timeSeenFrom(otherMs: number, atMs: number): string {
+  const [other, date] = [otherMs, atMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
+  return date === other ? timeOfDay(atMs) : `${date} ${timeOfDay(atMs)}`
 }

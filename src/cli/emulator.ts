@@ -3,25 +3,25 @@ import { dirname, resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../clock.ts'
 import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
-import { createEmulator } from '../emulator/emulator.ts'
+import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
 import { readSeedFile } from '../emulator/seed/parse-seed-file.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
 import { ownCertificate, passingCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../errors.ts'
 import { createLogger } from '../log.ts'
-import { isLoopbackUrl } from '../loopback.ts'
+import { isLoopback, isLoopbackUrl } from '../loopback.ts'
 import { addEmulatorAdvanceCommand } from './emulator-advance.ts'
 import { attemptJson, attemptLine, eventLine } from './emulator-lines.ts'
 import { printListening } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
 import { addEmulatorSecretCommand } from './emulator-secret.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
-import { warningsAfter, warningsBefore } from './emulator-warnings.ts'
 import { printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { untilSignal } from './signals.ts'
+import { demoCredentials } from '../demo-credentials.ts'
 
 interface EmulatorCommandOptions extends OutputOptions {
   readonly host: string
@@ -215,4 +215,53 @@ function wholeNumberFrom(low: number, high = Number.MAX_SAFE_INTEGER): (text: st
     if (text.trim() !== '' && Number.isSafeInteger(value) && value >= low && value <= high) return value
     throw new InvalidArgumentError(`Expected a whole number from ${low}${high < 100_000 ? ` to ${high}` : ''}.`)
   }
+}
+
+const shortestSecret = 16
+const shownWallets = 3
+
+interface Before {
+  readonly seed: Seed
+  readonly endpoints: readonly StartEndpoint[]
+  readonly options: { readonly host: string }
+}
+
+/** What is worth a warning in what was asked for. */
+function warningsBefore({ seed, endpoints, options: { host } }: Before): readonly string[] {
+  const isDemo = seed.controlToken === demoCredentials.controlToken
+  return [
+    ...(isDemo && !isLoopback(host)
+      ? ['other machines can reach this emulator, and everyone knows the keys of the demo seed']
+      : []),
+    ...endpoints.flatMap(({ secret }) =>
+      secret === undefined || secret.length >= shortestSecret
+        ? []
+        : [`--secret has ${secret.length} characters; a receiver takes ${shortestSecret} or more`],
+    ),
+  ]
+}
+
+interface After {
+  readonly emulator: Emulator
+  readonly seed: Seed
+  readonly count: number | undefined
+}
+
+/** What is worth a warning when the world is there. */
+function warningsAfter({ emulator: { accounts, world }, seed, count }: After): readonly string[] {
+  const { tracked } = seed
+  const unseen = tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
+  const names = unseen.slice(0, shownWallets).map(({ network, wallet }) => `${wallet} (${network})`)
+  const others = unseen.length > shownWallets ? ` and ${unseen.length - shownWallets} more` : ''
+  return [
+    ...(unseen.length > 0 && seed.world.history > 0
+      ? [
+          `tracked, but never traded in this world: ${names.join(', ')}${others}; REST does not know them until they do. ` +
+            'GET /_emulator/world/wallets lists the wallets of this world',
+        ]
+      : []),
+    ...(count !== undefined && accounts.allWebhooks().length === 0
+      ? ['--count without a webhook: it ends when so many events have arisen, delivered to nobody']
+      : []),
+  ]
 }

@@ -3,7 +3,8 @@ import { safeText } from '../log.ts'
 import type { DeliveryJson } from './control-json.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
-import { timeSeenFrom } from './short-time.ts'
+import { timeSeenFrom } from './emulator-lines.ts'
+import { InvalidArgumentError } from 'commander'
 
 /** An item, and how its deliveries stand. */
 export interface Standing<T> {
@@ -74,4 +75,13 @@ function deliveryLine(delivery: DeliveryJson): string {
   ]
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
   return [...columns, notes.join(', ')].join('  ').trimEnd()
+}
+
+const longest = 86_400
+
+/** Reads how many seconds something may take, as an option of a command. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (text.trim() !== '' && seconds >= 0 && seconds <= longest) return seconds
+  throw new InvalidArgumentError(`Expected a number of seconds from 0 to ${longest}.`)
 }

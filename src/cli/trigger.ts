@@ -10,10 +10,9 @@ import { isLoopbackUrl } from '../loopback.ts'
 import { createControlClient, type ControlClient } from './control-client.ts'
 import { openControl, reportingErrors, withControlOptions, type ControlOptions } from './control-command.ts'
 import type { DeliveryJson } from './control-json.ts'
-import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
+import { followDeliveries, lookAtEach, parseSeconds, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
-import { parseSeconds } from './seconds.ts'
 
 interface TriggerOptions extends ControlOptions {
   readonly set?: Overrides

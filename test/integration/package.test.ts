@@ -42,6 +42,8 @@ function needsInstallation(context: TestContext): void {
 test('the package holds what runs, what describes it, and nothing else', () => {
   const tops = new Set(packed.files.map(({ path }) => path.split('/')[0] ?? ''))
   expect([...tops].toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json', 'schema'])
+  const generated = ['docs/api/README.md', 'schema/admin-openapi.json', 'schema/json/event.json']
+  expect(packed.files.map(({ path }) => path)).toEqual(expect.arrayContaining(generated))
   const strange = packed.files.filter(
     ({ path }) => /\.test\.|\.tsx?$|\.map$/.test(path) && !/\.d\.ts$|^docs\//.test(path),
   )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ownCommand } from '../../src/cli/own-command.ts'
+import { ownCommand } from '../../src/cli/demo.ts'
 
 test.each([
   ['/work/app/node_modules/.bin/onchain-inbox', '/work/app', 'npx onchain-inbox'],
