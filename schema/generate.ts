@@ -1,5 +1,5 @@
 // Writes schema/openapi.json and schema/asyncapi.json from the zod sources, and src/client/generated.ts from openapi.json; with
-// --check it only reports what is not as it would write it.
+// --check it only reports stale files.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { toAsyncApi } from './asyncapi.ts'

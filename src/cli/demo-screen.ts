@@ -31,7 +31,7 @@ export function createScreen(output: NodeJS.WriteStream, status: () => string): 
   }
 }
 
-/** What has happened since the start, counted; retries are those of the sender and those of handlers. */
+/** Counts since the start. Retries are the sender's and the handlers'. */
 export interface Tally {
   attempted(report: AttemptReport): void
   logged(entry: LogEntry): void
@@ -39,7 +39,7 @@ export interface Tally {
   text(): string
 }
 
-/** The newest so many count for the percentile. */
+/** Latencies that the percentile is taken of, the newest ones. */
 const mostLatencies = 500
 
 export function createTally(): Tally {
@@ -72,7 +72,7 @@ export function createTally(): Tally {
   }
 }
 
-/** A number with what is counted: `1 event`, `2 events`. */
+/** A number with its noun: `1 event`, `2 events`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`
 }
@@ -105,7 +105,7 @@ export function parseObject(line: string): Readonly<Record<string, unknown>> | n
   }
 }
 
-/** In front of what is said beside the lines of the handlers. */
+/** Indents remarks below the lines of the handlers. */
 const indent = '          ↳ '
 
 const faultTexts: Readonly<Record<string, string>> = {
@@ -114,7 +114,7 @@ const faultTexts: Readonly<Record<string, string>> = {
   'drop-ack': 'the acknowledgement was lost on purpose',
 }
 
-/** What is worth a line of a delivery: a second one, or a failure; otherwise null. */
+/** The line for a repeated or failed delivery. Null for any other. */
 export function remark(report: AttemptReport): string | null {
   const { eventType, eventId, status, outcome, attempt, isExtra } = report
   const event = `${indent}${safeText(`${eventType} ${eventId}`)}`
@@ -150,7 +150,7 @@ function roughly(ms: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
 }
 
-/** In front of the words of a handler that threw one of our errors to say what is to follow, which is said anyway. */
+/** Prefix of our own errors, which a remark leaves out. */
 const ownCode = /^handler_(?:retryable|terminal): /
 
 /** An entry of the log in a line: the failures of handlers in words, others as they are. */

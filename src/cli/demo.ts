@@ -215,7 +215,7 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-/** The handlers as they are edited: the sources of a clone. An installed package has only what was built from them. */
+/** The sources of a clone, which can be edited. An installed package has only the built handlers. */
 function findHandlers(): string {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const sources = at('../../../handlers')
@@ -261,7 +261,7 @@ interface DemoAddresses {
 /** What commands take for the address of the emulator if nothing else is said. */
 const usualEmulatorUrl = 'http://127.0.0.1:8090'
 
-/** What it is, where everything is, and what to try: not more than 24 lines. */
+/** Introduction, addresses and commands to try, in at most 24 lines. */
 function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: DemoAddresses): string {
   const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
   const command = ownCommand(process.argv[1] ?? '', process.cwd())
@@ -270,7 +270,7 @@ function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: Demo
   return [
     '',
     'onchain-inbox demo: a simulated world sends signed events; the inbox stores each before it answers',
-    '200, and handlers print it. Whatever fails here fails on purpose.',
+    '200, and handlers print it. Failures below are deliberate.',
     '',
     `  webhook    ${url}`,
     `  dashboard  ${emulatorUrl}/  (user demo, password ${dashboardPassword})`,

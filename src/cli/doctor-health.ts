@@ -141,7 +141,7 @@ export function judgeRegistration(
   if (state === 'begun') {
     if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok('registration', `begun at ${at}: ${url}`)]
     return [
-      warn('registration', `begun at ${at}, and nobody knows how it ended: it may or may not be there`, lookThere(url)),
+      warn('registration', `begun at ${at}, and its end is unknown: it may or may not be registered`, lookThere(url)),
     ]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
@@ -163,7 +163,7 @@ function renderRegistration(found: SubscriptionJson | null): string {
   return `${state === 'begun' ? 'begun at' : 'since'} ${at}, ${url}`
 }
 
-/** A query may hold what is secret. */
+/** A query may hold a secret. */
 function withoutQuery(found: SubscriptionJson): SubscriptionJson {
   return { ...found, url: found.url.replace(/[?#].*/s, '') }
 }

@@ -49,12 +49,12 @@ function shortUrl(url: string): string {
   return `${text.slice(0, shownUrl - urlEnd - 1)}…${text.slice(-urlEnd)}`
 }
 
-/** The time of day of an instant, in UTC. Pure. */
+/** The time of day of an instant, in UTC. */
 function timeOfDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 19)
 }
 
-/** The same of an instant read beside another one: with its date where it is of another day. Pure. */
+/** The time of day of `atMs`, with its date unless both instants are of the same day. */
 export function timeSeenFrom(otherMs: number, atMs: number): string {
   const [other, date] = [otherMs, atMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
   return date === other ? timeOfDay(atMs) : `${date} ${timeOfDay(atMs)}`

@@ -155,7 +155,7 @@ function several(count: number): string {
   return count === 1 ? '1 delivery' : `${count} deliveries`
 }
 
-/** What was replayed, in the order it was. */
+/** Replays in their order. */
 interface ReplayedAll {
   readonly replays: readonly DeliveryJson[]
   /** How they stand now: those asked for, by a few requests. One that is no longer known has no delivery. */
@@ -170,7 +170,7 @@ export async function replayAll(client: ControlClient, filter: ReplayBody): Prom
   const narrowed = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
   const [newest] = await client.deliveries({ limit: 1 })
   const { matched, replayed } = await client.replayAll(filter)
-  // Those that fail again at once match anew, behind all others: no more are asked for than matched at first.
+  // Replays that fail again match anew, behind all others: the first count is the limit.
   for (let [done, last] = [replayed, replayed]; last > 0 && done < matched; done += last) {
     ;({ replayed: last } = await client.replayAll(filter))
   }

@@ -226,7 +226,7 @@ interface Before {
   readonly options: { readonly host: string }
 }
 
-/** What is worth a warning in what was asked for. */
+/** Warnings about the options. */
 function warningsBefore({ seed, endpoints, options: { host } }: Before): readonly string[] {
   const isDemo = seed.controlToken === demoCredentials.controlToken
   return [
@@ -247,7 +247,7 @@ interface After {
   readonly count: number | undefined
 }
 
-/** What is worth a warning when the world is there. */
+/** Warnings about the world, once it exists. */
 function warningsAfter({ emulator: { accounts, world }, seed, count }: After): readonly string[] {
   const { tracked } = seed
   const unseen = tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
@@ -261,7 +261,7 @@ function warningsAfter({ emulator: { accounts, world }, seed, count }: After): r
         ]
       : []),
     ...(count !== undefined && accounts.allWebhooks().length === 0
-      ? ['--count without a webhook: it ends when so many events have arisen, delivered to nobody']
+      ? ['--count without a webhook: it ends after this many events, delivered to nobody']
       : []),
   ]
 }

@@ -86,9 +86,7 @@ test('without a webhook its last line says so, and --count is warned of', async 
   using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
   const { code, out, errors } = await process.ended
   expect(code).toBe(0)
-  expect(errors).toBe(
-    'warning: --count without a webhook: it ends when so many events have arisen, delivered to nobody\n',
-  )
+  expect(errors).toBe('warning: --count without a webhook: it ends after this many events, delivered to nobody\n')
   const lines = out.trim().split('\n')
   expect(lines[0]).toMatch(/^listening on /)
   expect(lines.at(-1)).toBe('3 events arose; no webhook was registered')

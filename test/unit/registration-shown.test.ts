@@ -44,7 +44,7 @@ test('doctor says how the registration stands: nothing where there is none and n
   const at = subscription!.at
   expect(await judge(subscribe)).toEqual([`ok begun at ${at}: https://example.com/hook`])
   await clock.advance(60_000)
-  expect(await judge(null)).toEqual([`warn begun at ${at}, and nobody knows how it ended: it may or may not be there`])
+  expect(await judge(null)).toEqual([`warn begun at ${at}, and its end is unknown: it may or may not be registered`])
   await access.endSubscription('1', { state: 'registered', answer: null })
   expect(await judge(subscribe)).toEqual([`ok registered since ${at}: https://example.com/hook`])
   expect(await judge({ ...subscribe, secret: 'next' })).toEqual([
