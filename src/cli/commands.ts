@@ -50,7 +50,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     emulator: async () => (await import('./emulator.ts')).addEmulatorCommand,
     trigger: async () => (await import('./trigger.ts')).addTriggerCommand,
     verify: async () => (await import('./verify.ts')).addVerifyCommand,
-    conformance: async () => (await import('./conformance.ts')).addConformanceCommand,
+    conformance: async () => (await import('./conformance/command.ts')).addConformanceCommand,
   },
   'Other:': {
     completion: async () => (await import('./completion.ts')).addCompletionCommand,

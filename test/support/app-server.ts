@@ -53,7 +53,12 @@ export class AppServer implements AsyncDisposable {
 
   async #handle(message: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
-    for await (const chunk of message) chunks.push(chunk as Buffer)
+    try {
+      for await (const chunk of message) chunks.push(chunk as Buffer)
+    } catch {
+      // The sender has gone.
+      return
+    }
     const { method = '', url = '', headers } = message
     const request = { method, path: url, headers, body: Buffer.concat(chunks) }
     this.requests.push(request)

@@ -285,11 +285,11 @@ const rules: readonly Rule[] = [
   },
   // A handler of the demo's own, which lets things go wrong.
   { area: 'demo', files: ['src/demo/'], may: ['dispatch', 'errors'] },
-  // Puts any receiver to the test, by HTTP alone.
+  // Tests any receiver by HTTP alone.
   {
     area: 'conformance',
-    files: ['src/conformance/'],
-    may: [...leaves, 'schema', 'signature', 'testing', 'zod', 'node:*'],
+    files: ['src/cli/conformance/'],
+    may: [...leaves, 'cli', 'schema', 'signature', 'testing', 'commander', 'p-queue', 'raw-body', 'zod', 'node:*'],
   },
   {
     area: 'cli',

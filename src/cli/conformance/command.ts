@@ -1,0 +1,156 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { open, writeFile } from 'node:fs/promises'
+import { InboxError, messageOf } from '../../errors.ts'
+import { isLoopbackUrl } from '../../loopback.ts'
+import { printError, printResult, type OutputOptions } from '../output.ts'
+import { createProgress } from '../progress.ts'
+import { readSecretArgument } from '../secret-argument.ts'
+import { untilSignal } from '../signals.ts'
+import { summaryText, toJunit, verdictText } from './report.ts'
+import { runConformance, withoutCredentials } from './run.ts'
+import { scenarios } from './scenarios.ts'
+
+interface ConformanceCommandOptions extends OutputOptions {
+  readonly url: URL
+  readonly secret: string
+  readonly nextSecret?: string
+  readonly signatureHeader?: string
+  readonly effects?: string
+  readonly restart?: string
+  readonly only?: readonly string[]
+  readonly skip?: readonly string[]
+  readonly many?: number
+  readonly timeout?: number
+  readonly settle?: number
+  readonly insecure?: boolean
+  readonly junit?: string
+}
+
+const examples = `
+Scenarios: ${Object.keys(scenarios).join(', ')}
+
+Examples:
+  $ onchain-inbox conformance --url http://127.0.0.1:8080/webhooks --secret env:WEBHOOK_SECRET --junit report.xml
+  with all checks
+    $ onchain-inbox conformance --url http://127.0.0.1:8080/webhooks --secret @secret.txt --next-secret @next.txt \\
+        --effects 'cat effects.log' --restart 'docker restart my-receiver'
+`
+
+/** `onchain-inbox conformance`. Exit 0: no rule failed; 1: one failed, or nothing was checked; 75: not reached, or interrupted. */
+export function addConformanceCommand(program: Command): void {
+  program
+    .command('conformance')
+    .description('test a receiver of events, in any language, over HTTP')
+    .requiredOption('--url <url>', 'URL at which the receiver accepts events', httpUrl)
+    .requiredOption('--secret <secret>', 'its signing secret: @file, - for standard input, or env:NAME')
+    .option('--next-secret <secret>', 'a second secret that it accepts at the same time: @file, - or env:NAME')
+    .option('--effects <url or command>', 'URL or shell command that lists what it did: one event id per line')
+    .option('--restart <command>', 'shell command that restarts it')
+    .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
+    .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
+    .option('--many <number>', 'events in a burst, and before a late duplicate (default: 1000)', wholeNumber(100_000))
+    .option('--timeout <seconds>', 'longest time for an answer (default: 5)', seconds)
+    .option('--settle <seconds>', 'longest time until its work is done (default: 30)', seconds)
+    .option('--signature-header <name>', 'header of the signature (default: X-Service-Signature)', headerName)
+    .option('--insecure', 'accept any TLS certificate')
+    .option('--junit <file>', 'also write a JUnit report for CI')
+    .option('--json', 'print one JSON object per line, the summary last')
+    .addHelpText('after', examples)
+    .action(async (options: ConformanceCommandOptions) => {
+      try {
+        // CI logs get the report for people, unless JSON is asked for.
+        process.exitCode = await run({ ...options, table: true })
+      } catch (error) {
+        process.exitCode = printError(error, options)
+      }
+    })
+}
+
+const exitCodes = { passed: 0, failed: 1, unreachable: 75, interrupted: 75 } as const
+
+async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
+  const { url, junit, timeout, settle, insecure: isInsecure = false } = options
+  const secrets = await readSecrets(options)
+  if (junit !== undefined) await onJunitFile(junit, async () => (await open(junit, 'a')).close())
+  if (!isLoopbackUrl(url.href))
+    process.stderr.write(`warning: ${withoutCredentials(url)} is not this machine: it gets thousands of requests\n`)
+  const progress = createProgress()
+  const ending = new AbortController()
+  const running = runConformance({
+    ...options,
+    ...secrets,
+    isInsecure,
+    timeoutMs: timeout && timeout * 1_000,
+    settleMs: settle && settle * 1_000,
+    signal: ending.signal,
+    onScenario: (done, name) => progress.show(done, name),
+    onVerdict(verdict) {
+      progress.end()
+      printResult({ msg: 'verdict', ...verdict }, options, () => verdictText(verdict))
+    },
+  })
+  // Its error is thrown below.
+  await untilSignal(running.then(() => {}).catch(() => {}))
+  ending.abort()
+  const report = await running.finally(() => progress.end())
+  const { verdicts: _, ...summary } = report
+  printResult({ msg: 'finished', ...summary }, options, () => summaryText(report))
+  if (junit !== undefined) await onJunitFile(junit, () => writeFile(junit, toJunit(report)))
+  return exitCodes[report.outcome]
+}
+
+/** @throws InboxError `usage` if the file can't be written */
+async function onJunitFile(file: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (cause) {
+    const message = `--junit: ${file} cannot be written (${messageOf(cause)}): name a file in an existing folder`
+    throw new InboxError('usage', message, { cause })
+  }
+}
+
+async function readSecrets({ url, secret, nextSecret }: ConformanceCommandOptions) {
+  if (secret === '-' && nextSecret === '-')
+    throw new InboxError('usage', 'only one of the two secrets can come from standard input; give the other as @file')
+  const place = { url: url.href }
+  const secrets = {
+    secret: await readSecretArgument(secret, place),
+    nextSecret: nextSecret === undefined ? undefined : await readSecretArgument(nextSecret, place),
+  }
+  if (secrets.nextSecret === secrets.secret)
+    throw new InboxError(
+      'usage',
+      '--next-secret is the same secret as --secret: a receiver that accepts only one would pass. ' +
+        'Give its second secret, or omit --next-secret',
+    )
+  return secrets
+}
+
+function httpUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol)) return url
+  throw new InvalidArgumentError('Expected a URL that begins with http:// or https://.')
+}
+
+function names(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim())
+}
+
+function headerName(text: string): string {
+  if (/^[\w!#$%&'*+.^`|~-]+$/.test(text)) return text
+  throw new InvalidArgumentError('Expected the name of an HTTP header.')
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= 3_600) return value
+  throw new InvalidArgumentError('Expected a number of seconds above 0, at most 3600.')
+}
+
+function wholeNumber(high: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 1 && value <= high) return value
+    throw new InvalidArgumentError(`Expected a whole number from 1 to ${high}.`)
+  }
+}

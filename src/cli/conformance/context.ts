@@ -1,0 +1,148 @@
+import PQueue from 'p-queue'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { EventOf, EventType } from '../../../schema/index.ts'
+import { messageOf } from '../../errors.ts'
+import { sign } from '../../signature/sign.ts'
+import { createEvent } from '../../testing/create-event.ts'
+import { createEffects, runShell } from './effects.ts'
+import { isHere } from './judge.ts'
+import { createSend, type Answer, type OutgoingRequest } from './sender.ts'
+
+export interface ContextOptions {
+  /** Receiver under test, http or https. Nothing is sent elsewhere, except reads of `effects`. */
+  readonly url: URL
+  readonly secret: string
+  /** A second secret that the receiver accepts at the same time. */
+  readonly nextSecret?: string | undefined
+  readonly signatureHeader?: string | undefined
+  /** Reports what the receiver did: a URL that answers GET, or a shell command. */
+  readonly effects?: string | undefined
+  /** Shell command that restarts the receiver. */
+  readonly restart?: string | undefined
+  /** Longest time for an answer; default: the 5 s that the service waits. */
+  readonly timeoutMs?: number | undefined
+  /** Longest time until the receiver has done its work and is quiet; default 30 s. */
+  readonly settleMs?: number | undefined
+  /** Events of a burst, and between an event and its late duplicate; default 1,000. */
+  readonly many?: number | undefined
+  /** Accepts any TLS certificate. */
+  readonly isInsecure?: boolean
+}
+
+/** An event of this run, with a new id. */
+export interface TestEvent {
+  readonly id: string
+  /** The bytes that are signed and sent. */
+  readonly body: Buffer
+}
+
+/** Changes to a new event, which is a `wallet.large_trade` of a wallet of its own. */
+interface EventParts {
+  /** Age relative to the other events of the run. */
+  readonly ageMs?: number
+  /** Events with the same wallet have the same key. */
+  readonly wallet?: string
+  readonly data?: Readonly<Partial<EventOf<'wallet.large_trade'>['data']>>
+}
+
+export interface Delivery {
+  /** Undefined for a request that isn't a delivery. */
+  readonly event?: TestEvent
+  readonly answer: Answer
+  /** Set where checks of one case judge different deliveries. */
+  readonly part?: string
+}
+
+interface DeliverOptions extends Omit<OutgoingRequest, 'body' | 'signature'> {
+  readonly secret?: string
+  readonly part?: string
+}
+
+export const connections = 50
+const pollMs = 200
+const restartLimitMs = 60_000
+
+export type Context = ReturnType<typeof createContext>
+
+/** The tools of a run: new events, signed deliveries, effects and restarts. */
+export function createContext(options: ContextOptions, signal: AbortSignal) {
+  const { url, secret, nextSecret = '', effects: source, restart: command = '', isInsecure = false } = options
+  const { timeoutMs = 5_000, settleMs = 30_000, many = 1_000, signatureHeader = 'X-Service-Signature' } = options
+  const startedAt = Date.now()
+  const run = `${startedAt.toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}`
+  const prefix = `evt_conf_${run}_`
+  let count = 0
+  const send = createSend({ url, signatureHeader, isInsecure, timeoutMs, signal })
+  // All events of a run share a time of creation, unless a case is about their age.
+  const create = <T extends EventType>(type: T, ageMs: number, data?: Partial<EventOf<T>['data']>): TestEvent => {
+    const created_at = new Date(startedAt - ageMs).toISOString()
+    const event = createEvent(type, { id: `${prefix}${++count}`, created_at, ...(data && { data }) })
+    return { id: event.id, body: Buffer.from(JSON.stringify(event)) }
+  }
+
+  const newWallet = () => `0x${Buffer.from(`${run}${count}`).toString('hex').padStart(40, '0').slice(-40)}`
+  const newEvent = ({ ageMs = 0, wallet = newWallet(), data }: EventParts = {}) =>
+    create('wallet.large_trade', ageMs, { wallet_address: wallet, ...data })
+  const pause = (ms: number) => wait(ms, undefined, { signal })
+
+  /** Sends an event as the service does: signed over its bytes, with `secret` by default. */
+  async function deliver(event: TestEvent, { secret: key = secret, part, ...request }: DeliverOptions = {}) {
+    const answer = await send({ ...request, body: event.body, signature: sign(event.body, key) })
+    return { event, answer, ...(part !== undefined && { part }) }
+  }
+
+  /** Delivers new events until `isEnough` accepts an answer, or the time is up. Returns the last answer. */
+  async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, patienceMs: number): Promise<Answer> {
+    const deadline = Date.now() + limitMs
+    for (;;) {
+      // Only an event is sure to reach the receiver through whatever stands before it.
+      const { answer } = await deliver(newEvent(), { limitMs: patienceMs })
+      if (isEnough(answer) || Date.now() >= deadline) return answer
+      await pause(pollMs)
+    }
+  }
+
+  /** Delivers events one after the other. */
+  async function deliverInTurn(events: readonly TestEvent[], more: DeliverOptions = {}) {
+    const deliveries: Delivery[] = []
+    for (const event of events) deliveries.push(await deliver(event, more))
+    return deliveries
+  }
+
+  /** Delivers `many` new events over 50 connections. */
+  function deliverMany(): Promise<readonly Delivery[]> {
+    const deliverOne = () => deliver(newEvent(), { isPooled: true })
+    return new PQueue({ concurrency: connections }).addAll(Array.from({ length: many }, () => deliverOne))
+  }
+
+  /** Runs the restart command and waits until the receiver answers. */
+  async function restart(): Promise<Answer> {
+    const since = Date.now()
+    try {
+      await runShell(command, { limitMs: restartLimitMs, signal, isRead: false })
+    } catch (error) {
+      signal.throwIfAborted()
+      return { status: null, failure: messageOf(error), isLate: false, ms: Date.now() - since }
+    }
+    return poll(isHere, restartLimitMs, timeoutMs)
+  }
+
+  /** Undefined without the option. */
+  const effects = source === undefined ? undefined : createEffects({ source, isInsecure, signal, settleMs, prefix })
+  const sample = (type: EventType) => create(type, 0)
+  const events = { newWallet, newEvent, sample }
+  return {
+    secret,
+    nextSecret,
+    timeoutMs,
+    ...events,
+    send,
+    deliver,
+    deliverInTurn,
+    deliverMany,
+    poll,
+    restart,
+    effects,
+    wait: pause,
+  }
+}

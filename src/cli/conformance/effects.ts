@@ -1,0 +1,232 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import readBytes from 'raw-body'
+import { z } from 'zod'
+import { InboxError, messageOf } from '../../errors.ts'
+import { safeText } from '../../log.ts'
+import { failed, notChecked, passed, type Outcome } from './judge.ts'
+import { describe } from './sender.ts'
+
+interface EffectsOptions {
+  /** A URL that answers GET, or a shell command. */
+  readonly source: string
+  readonly isInsecure: boolean
+  readonly signal: AbortSignal
+  /** Longest time until the receiver is quiet. */
+  readonly settleMs: number
+  /** Start of the ids of this run; other ids are ignored. */
+  readonly prefix: string
+}
+
+/** How often acknowledged events must be done, or in which order. */
+export type EffectsRule = 'once' | 'done' | 'in order'
+
+export interface ExpectedEffects {
+  /** What was sent, for people. */
+  readonly sent: string
+  readonly rule: EffectsRule
+  /** Ids of acknowledged events. */
+  readonly ids: readonly string[]
+  /** Ids of rejected events, which must not be done. */
+  readonly never?: readonly string[]
+  /** What to do if the rule is broken. */
+  readonly todo: string
+}
+
+export interface Effects {
+  /**
+   * Reads the effects once, so that a mistake is found before anything is sent.
+   *
+   * @throws InboxError `usage` if they cannot be read
+   */
+  check(): Promise<void>
+  /** Waits until the receiver is quiet, and compares what it did. */
+  judge(expected: ExpectedEffects): Promise<Outcome>
+}
+
+const readLimitMs = 10_000
+const maxBytes = 64 * 1024 * 1024
+const pollMs = 100
+const quietMs = 500
+const maxShown = 3
+
+const phrases: Readonly<Record<EffectsRule, string>> = {
+  once: 'each event done once',
+  done: 'each event done',
+  'in order': 'done in the order in which they were sent',
+}
+
+/** Reads what the receiver did from a URL or a command that reports it. */
+export function createEffects({ source, isInsecure, signal, settleMs, prefix }: EffectsOptions): Effects {
+  const isUrl = /^https?:\/\//i.test(source) && URL.canParse(source)
+  const read = async () =>
+    parseEffects(
+      isUrl
+        ? await get(new URL(source), isInsecure, signal)
+        : await runShell(source, { limitMs: readLimitMs, signal, isRead: true }),
+    )
+
+  /** Reads until all ids are done and nothing more happened for a while, or the time is up. */
+  async function settle(ids: readonly string[], never: readonly string[]) {
+    const deadline = Date.now() + settleMs
+    let last = { effects: [] as readonly string[], since: Date.now() }
+    for (;;) {
+      const isDue = Date.now() >= deadline
+      try {
+        const effects = (await read()).filter((id) => id.startsWith(prefix) || never.includes(id))
+        if (effects.length !== last.effects.length) last = { effects, since: Date.now() }
+        const isQuiet = Date.now() - last.since >= quietMs
+        const seen = new Set(effects)
+        if (isDue || (isQuiet && ids.every((id) => seen.has(id)))) return { effects, isQuiet }
+      } catch (error) {
+        // A read in the middle of a line may fail once.
+        if (isDue || signal.aborted) throw error
+      }
+      await wait(pollMs, undefined, { signal })
+    }
+  }
+
+  return {
+    async check() {
+      try {
+        await read()
+      } catch (error) {
+        signal.throwIfAborted()
+        throw new InboxError(
+          'usage',
+          `--effects cannot be read: ${safeText(messageOf(error))}. It is also read before anything is sent: expected a ` +
+            'URL that answers 200, or a command that exits with 0, even when nothing was done yet',
+          { cause: error },
+        )
+      }
+    },
+    async judge({ sent, rule, ids, never = [], todo }) {
+      if (ids.length === 0) return notChecked('no event was accepted')
+      const expected = [phrases[rule], ...(never.length > 0 ? ['nothing done of what was refused'] : [])].join(', ')
+      const wrong = (came: string, advice = todo) => failed({ sent, expected, came, todo: advice })
+      let found: { readonly effects: readonly string[]; readonly isQuiet: boolean }
+      try {
+        found = await settle(ids, never)
+      } catch (error) {
+        signal.throwIfAborted()
+        const advice = 'give --effects a URL or a command that reports what was done: see docs/conformance.md'
+        return wrong(`the effects could not be read: ${safeText(messageOf(error))}`, advice)
+      }
+      const { effects, isQuiet } = found
+      const counts = Map.groupBy(effects, (id) => id)
+      const timesOf = (id: string) => counts.get(id)?.length ?? 0
+      const repeated = rule === 'once' ? ids.filter((id) => timesOf(id) > 1) : []
+      if (repeated.length > 0) return wrong(`done ${timesOf(repeated[0] ?? '')} times: ${list(repeated)}`)
+      const forbidden = never.filter((id) => counts.has(id))
+      if (forbidden.length > 0) return wrong(`done: ${list(forbidden)}`)
+      const limit = `${settleMs / 1_000} s`
+      const missing = ids.filter((id) => !counts.has(id))
+      if (missing.length > 0)
+        return wrong(
+          `${missing.length} of ${ids.length} acknowledged events not done within ${limit}: ${list(missing)}`,
+        )
+      const places = ids.map((id) => effects.indexOf(id))
+      const early = rule === 'in order' ? places.findIndex((place, n) => n > 0 && place < (places[n - 1] ?? 0)) : -1
+      if (early >= 0)
+        return wrong(`${list(ids.slice(early, early + 1))} was done before an event that was sent earlier`)
+      if (!isQuiet) return notChecked(`the receiver was still working after ${limit} (--settle waits longer)`)
+      return passed(expected)
+    },
+  }
+}
+
+function list(ids: readonly string[]): string {
+  const shown = ids.slice(0, maxShown).map((id) => safeText(id))
+  return `${shown.join(', ')}${ids.length > maxShown ? ` and ${ids.length - maxShown} more` : ''}`
+}
+
+const effect = z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)])
+const forms = 'expected {"id": "evt_…"} or a plain id on each line, or a JSON array of them'
+
+/**
+ * The event id of each effect: lines, each `{"id": "evt_…"}` or a plain id, or one JSON array of either. Empty lines and members
+ * beside `id` are ignored.
+ *
+ * @throws Error that names the first invalid line, without its text
+ */
+export function parseEffects(text: string): readonly string[] {
+  const content = text.trim()
+  if (content.startsWith('[')) {
+    const array = z.array(effect).safeParse(parseJson(content))
+    if (!array.success) throw new Error(`the effects begin like a JSON array and are none of ids; ${forms}`)
+    return array.data
+  }
+  return content.split('\n').flatMap((untrimmed, index) => {
+    const line = untrimmed.trim()
+    if (line === '' || /^[^\s{}"<>]+$/.test(line)) return line === '' ? [] : [line]
+    const parsed = effect.safeParse(parseJson(line))
+    if (!parsed.success) throw new Error(`line ${index + 1} of the effects is invalid; ${forms}`)
+    return [parsed.data]
+  })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function get(url: URL, isInsecure: boolean, signal: AbortSignal): Promise<string> {
+  const limit = AbortSignal.timeout(readLimitMs)
+  try {
+    const request = (url.protocol === 'https:' ? https : http).get(url, {
+      agent: false,
+      rejectUnauthorized: !isInsecure,
+      signal: AbortSignal.any([signal, limit]),
+    })
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    const text = await readBytes(response, { encoding: 'utf8', limit: maxBytes })
+    if (response.statusCode === 200) return text
+    throw new Error(`a GET of the effects was answered ${response.statusCode}, expected 200`)
+  } catch (error) {
+    throw new Error(limit.aborted ? `no answer within ${readLimitMs / 1_000} s` : describe(error), { cause: error })
+  }
+}
+
+interface ShellOptions {
+  readonly limitMs: number
+  readonly signal: AbortSignal
+  /** Reads the output. Otherwise the command may leave processes running. */
+  readonly isRead: boolean
+}
+
+/**
+ * Runs a shell command without input and returns its standard output.
+ *
+ * @throws Error that says why it failed, without any of its output
+ */
+export async function runShell(command: string, { limitMs, signal, isRead }: ShellOptions): Promise<string> {
+  const limit = AbortSignal.timeout(limitMs)
+  const ending = AbortSignal.any([signal, limit])
+  // A process group of its own, so that all of it can be killed.
+  const child = spawn(command, { shell: true, detached: true, stdio: ['ignore', isRead ? 'pipe' : 'ignore', 'ignore'] })
+  const kill = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // The group has already ended.
+    }
+  }
+  ending.addEventListener('abort', kill, { once: true })
+  try {
+    const output = child.stdout === null ? '' : readBytes(child.stdout, { encoding: 'utf8', limit: maxBytes })
+    const [text, [code, endedBy]] = await Promise.all([output, once(child, 'exit')])
+    if (code === 0) return text
+    throw new Error(`the command exited with ${code ?? endedBy}; run it by hand to see what it prints`)
+  } catch (error) {
+    if (isRead) kill()
+    throw limit.aborted ? new Error(`the command did not end within ${limitMs / 1_000} s`, { cause: error }) : error
+  } finally {
+    ending.removeEventListener('abort', kill)
+  }
+}

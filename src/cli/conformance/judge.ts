@@ -1,0 +1,102 @@
+import type { Answer } from './sender.ts'
+
+export interface Outcome {
+  readonly verdict: 'passed' | 'failed' | 'not checked'
+  /** What came. A failure also says what was sent, what was expected and what to do, one per line. Never a secret or a signature. */
+  readonly detail: string
+}
+
+/** What answers must be. */
+export interface Expectation {
+  readonly expected: (timeoutMs: number) => string
+  readonly holds: (answer: Answer, timeoutMs: number) => boolean
+  readonly advice: (answer: Answer, timeoutMs: number) => string
+}
+
+interface Judged {
+  readonly sent: string
+  readonly answers: readonly Answer[]
+  readonly timeoutMs: number
+  /** Default: the advice of the expectation. */
+  readonly todo?: Advice | undefined
+}
+
+/** What to do about the first wrong answer, by its index. Undefined leaves it to the expectation. */
+export type Advice = string | ((wrong: Answer, index: number) => string | undefined)
+
+export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail })
+export const notChecked = (detail: string): Outcome => ({ verdict: 'not checked', detail })
+
+interface Failure {
+  readonly sent: string
+  readonly expected: string
+  readonly came: string
+  readonly todo: string
+}
+
+export function failed({ sent, expected, came, todo }: Failure): Outcome {
+  return { verdict: 'failed', detail: `sent: ${sent}\nexpected: ${expected}\ncame: ${came}\nto do: ${todo}` }
+}
+
+/** Passes if the expectation holds for every answer. */
+export function judge({ expected, holds, advice }: Expectation, { sent, answers, timeoutMs, todo }: Judged): Outcome {
+  const index = answers.findIndex((answer) => !holds(answer, timeoutMs))
+  const wrong = answers[index]
+  const came = summarize(answers)
+  if (wrong === undefined) return passed(came)
+  const own = typeof todo === 'function' ? todo(wrong, index) : todo
+  return failed({ sent, expected: expected(timeoutMs), came, todo: own ?? advice(wrong, timeoutMs) })
+}
+
+/** True if the service counts the delivery as acknowledged, however long it took. */
+export function isAccepted({ status }: Answer): boolean {
+  return status !== null && status >= 200 && status <= 299
+}
+
+/** True if the receiver handled the request without a crash. */
+export function isAnswered({ status }: Answer): boolean {
+  return status !== null && status < 500
+}
+
+/** True for an answer of the receiver, as opposed to that of a proxy whose receiver is gone. */
+export function isHere({ status }: Answer): boolean {
+  return status !== null && ![502, 503, 504].includes(status)
+}
+
+export const accepted: Expectation = {
+  expected: (timeoutMs) => `2xx within ${timeoutMs} ms`,
+  holds: (answer, timeoutMs) => isAccepted(answer) && answer.ms <= timeoutMs,
+  advice({ status, ms }, timeoutMs) {
+    if (status === null && ms < timeoutMs)
+      return 'read the log of the receiver: an uncaught exception may have ended it'
+    if (status === null || status <= 299) return 'answer as soon as the event is stored, and do the work afterwards'
+    if (status === 401 || status === 403) {
+      return (
+        'give the receiver the same secret as --secret, and compute the digest over the bytes as they came: ' +
+        '`onchain-inbox verify` explains a signature'
+      )
+    }
+    if (status === 404 || status === 405) return 'check the path of --url'
+    if (status <= 399) return 'give the final address as --url: the service does not follow redirects'
+    if (status >= 500) return 'read the log of the receiver: the service retries after such an answer'
+    return 'answer 2xx to whatever is authentic: the service retries the rest, five times'
+  },
+}
+
+export const refused: Expectation = {
+  expected: () => '401',
+  holds: ({ status }) => status === 401,
+  advice: (wrong) =>
+    isAnswered(wrong)
+      ? 'compare the header with the HMAC-SHA256 of the raw bytes, as 64 hex digits, and answer 401 if they differ'
+      : 'read the log of the receiver, and let it answer 401: comparing digests of different length throws in many ' +
+        'languages, and an uncaught exception ends the process',
+}
+
+/** `200 after 12 ms`, or `18 × 200, 2 × the connection was refused, slowest 40 ms`. */
+export function summarize(answers: readonly Answer[]): string {
+  const labels = Map.groupBy(answers, ({ status, failure }) => String(status ?? failure))
+  const slowest = Math.max(0, ...answers.map(({ ms }) => ms))
+  if (answers.length === 1) return `${[...labels.keys()].join()} after ${slowest} ms`
+  return `${[...labels].map(([label, { length }]) => `${length} × ${label}`).join(', ')}, slowest ${slowest} ms`
+}

@@ -1,0 +1,202 @@
+import { InboxError } from '../../errors.ts'
+import type { Case, Check, Need } from './cases.ts'
+import { createContext, type Context, type ContextOptions, type Delivery } from './context.ts'
+import { isAccepted, isHere, judge, notChecked, refused, summarize, type Outcome } from './judge.ts'
+import { needsOf, scenarios } from './scenarios.ts'
+import type { Answer } from './sender.ts'
+
+export interface ConformanceOptions extends ContextOptions {
+  /** Names of scenarios; default: all. */
+  readonly only?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
+  /** Ends the run; the report holds the verdicts so far. */
+  readonly signal?: AbortSignal
+  readonly onVerdict?: (verdict: Verdict) => void
+  /** Called with the share of finished checks, 0 to 1, and the scenario that begins. */
+  readonly onScenario?: (done: number, name: string) => void
+}
+
+/** The outcome of one rule in one scenario. */
+export interface Verdict extends Outcome {
+  readonly scenario: string
+  readonly rule: string
+  readonly ms: number
+}
+
+export interface Report {
+  /**
+   * `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early.
+   */
+  readonly outcome: 'passed' | 'failed' | 'unreachable' | 'interrupted'
+  /** Why the run is incomplete; null if it is complete. */
+  readonly reason: string | null
+  /** Without credentials and query. */
+  readonly url: string
+  readonly passed: number
+  readonly failed: number
+  readonly notChecked: number
+  readonly ms: number
+  readonly verdicts: readonly Verdict[]
+}
+
+/** An answer that takes this many times the limit never comes. */
+const patience = 4
+
+const missing: Readonly<Record<Need, string>> = {
+  effects: '--effects is needed to see what the receiver did',
+  restart: '--restart is needed to restart the receiver',
+  nextSecret: '--next-secret is needed for a second secret',
+}
+
+/** Ends a run early because the receiver is gone. */
+class Unreachable extends Error {}
+
+/**
+ * Tests a receiver by HTTP alone, with a verdict for each rule of the chosen scenarios. All event ids are new, so a run can be
+ * repeated.
+ *
+ * @throws InboxError `usage` for an unknown scenario, if none is left, or if the effects can't be read
+ */
+export async function runConformance(options: ConformanceOptions): Promise<Report> {
+  const { signal = new AbortController().signal, onVerdict, onScenario } = options
+  const chosen = choose(options)
+  const checks = chosen.flatMap(([scenario, cases]) =>
+    cases.flatMap((one) => one.checks.map((check) => ({ scenario, one, check }))),
+  )
+  const missingFor = (one: Case, check: Check) =>
+    needsOf(one, check).flatMap((need) => (options[need] === undefined ? [missing[need]] : []))[0]
+  const startedAt = Date.now()
+  const context = createContext(options, signal)
+  const { timeoutMs } = context
+  const verdicts: Verdict[] = []
+  let since = startedAt
+  const report = (scenario: string, rule: string, outcome: Outcome) => {
+    const verdict = { scenario, rule, ...outcome, ms: Date.now() - since }
+    since = Date.now()
+    verdicts.push(verdict)
+    onVerdict?.(verdict)
+  }
+
+  /** `refusedIds` collects the events of a scenario that must not be done. */
+  async function runCase(scenario: string, one: Case, refusedIds: string[]): Promise<readonly Delivery[]> {
+    const isWanted = one.checks.some((check) => missingFor(one, check) === undefined)
+    const deliveries = isWanted ? await one.deliver(context) : []
+    for (const check of one.checks) {
+      const why = missingFor(one, check)
+      const part = deliveries.filter((delivery) => delivery.part === check.part)
+      const outcome = why === undefined ? await judgeCheck(context, { one, check, part, refusedIds }) : notChecked(why)
+      report(scenario, check.rule, outcome)
+      if (check.expected === refused) refusedIds.push(...idsOf(part))
+    }
+    return deliveries
+  }
+
+  async function runAll(): Promise<void> {
+    await context.effects?.check()
+    // A late answer or a lasting 503 is a failure of the receiver, not its absence.
+    const first = await context.poll((answer) => isHere(answer) || answer.isLate, timeoutMs, timeoutMs)
+    if (isCut(first))
+      throw new Unreachable(`the receiver could not be reached: ${summarize([first])}. Start it, and check --url`)
+    for (const [scenario, cases] of chosen) {
+      onScenario?.(verdicts.length / checks.length, scenario)
+      const before = verdicts.length
+      const refusedIds: string[] = []
+      for (const one of cases) {
+        const deliveries = await runCase(scenario, one, refusedIds)
+        const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
+        if (!hasFailed || !(one === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
+        const last = await context.poll(isHere, timeoutMs, patience * timeoutMs)
+        if (!isHere(last)) throw new Unreachable(`${gone}: ${summarize([last])}`)
+      }
+    }
+  }
+
+  let cut: Cut | null = null
+  try {
+    await runAll()
+  } catch (error) {
+    if (signal.aborted) cut = { outcome: 'interrupted', reason: interrupted }
+    else if (error instanceof Unreachable) cut = { outcome: 'unreachable', reason: error.message }
+    else throw error
+    const why = signal.aborted ? interrupted : gone
+    const rest = signal.aborted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
+    for (const { scenario, one, check } of rest) report(scenario, check.rule, notChecked(missingFor(one, check) ?? why))
+  }
+  return toReport({ url: options.url, verdicts, ms: Date.now() - startedAt, cut })
+}
+
+const gone = 'the receiver does not answer any more'
+const interrupted = 'it was interrupted'
+
+/** True if no connection could be made, or it was closed without an answer. */
+function isCut({ status, isLate }: Answer): boolean {
+  return status === null && !isLate
+}
+
+function idsOf(deliveries: readonly Delivery[]): readonly string[] {
+  return [...new Set(deliveries.flatMap(({ event }) => (event === undefined ? [] : [event.id])))]
+}
+
+interface Judged {
+  readonly one: Case
+  readonly check: Check
+  readonly part: readonly Delivery[]
+  readonly refusedIds: readonly string[]
+}
+
+async function judgeCheck({ effects, timeoutMs }: Context, { one, check, part, refusedIds }: Judged): Promise<Outcome> {
+  const { expected, sent = one.sent, todo } = check
+  if (part.length === 0) return notChecked('an earlier step failed')
+  if (typeof expected === 'object')
+    return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, todo })
+  const ids = idsOf(part.filter(({ answer }) => isAccepted(answer)))
+  return (
+    (await effects?.judge({ sent, rule: expected, ids, never: refusedIds, todo: String(todo) })) ??
+    notChecked(missing.effects)
+  )
+}
+
+interface Cut {
+  readonly outcome: 'unreachable' | 'interrupted'
+  readonly reason: string
+}
+
+interface End extends Pick<Report, 'verdicts' | 'ms'> {
+  readonly url: URL
+  /** Why the run ended early, if it did. */
+  readonly cut: Cut | null
+}
+
+/** A failed rule outweighs everything else. Rules that weren't checked are no failure, unless all of them are. */
+export function toReport({ url, verdicts, ms, cut }: End): Report {
+  const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.verdict === verdict).length
+  const [passes, failures] = [count('passed'), count('failed')]
+  const isEmpty = cut === null && failures + passes === 0
+  return {
+    outcome: failures > 0 || isEmpty ? 'failed' : (cut?.outcome ?? 'passed'),
+    reason: isEmpty
+      ? 'nothing was checked; add the options that the checks need, or choose other scenarios'
+      : (cut?.reason ?? null),
+    url: withoutCredentials(url),
+    passed: passes,
+    failed: failures,
+    notChecked: count('not checked'),
+    ms,
+    verdicts,
+  }
+}
+
+/** A URL for people, without anything that may be a credential. */
+export function withoutCredentials({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
+function choose({ only, skip = [] }: ConformanceOptions) {
+  const names = Object.keys(scenarios)
+  const strange = [...(only ?? []), ...skip].find((name) => !names.includes(name))
+  if (strange !== undefined)
+    throw new InboxError('usage', `unknown scenario ${JSON.stringify(strange)}; expected some of: ${names.join(', ')}`)
+  const chosen = Object.entries(scenarios).filter(([name]) => (only ?? names).includes(name) && !skip.includes(name))
+  if (chosen.length === 0) throw new InboxError('usage', 'no scenario is left: all chosen ones are skipped')
+  return chosen
+}

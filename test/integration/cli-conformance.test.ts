@@ -1,0 +1,108 @@
+import { Command } from 'commander'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { addConformanceCommand } from '../../src/cli/conformance/command.ts'
+import { testSecret } from '../support/app.ts'
+import { AppServer } from '../support/app-server.ts'
+import { runCli, startCli } from '../support/cli.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+
+const options = { cwd: '/', env: { SECRET: testSecret } }
+const argsFor = (url: string, ...more: readonly string[]) => [
+  'conformance',
+  '--secret',
+  'env:SECRET',
+  '--url',
+  url,
+  ...more,
+]
+
+test('a run prints a line per rule and writes a JUnit report; what needs other options is not checked, and says why', async () => {
+  await using app = await AppServer.start()
+  await using dir = await createTempDir()
+  const junit = join(dir.path, 'report.xml')
+  await writeFile(junit, 'of an earlier run')
+  const args = argsFor(app.url, '--only', 'methods,rotation,repeated', '--junit', junit)
+
+  expect(await runCli([...args, '--effects', 'exit 3'], options)).toMatchObject({ code: 1, out: '' })
+  expect(await readFile(junit, 'utf8')).toBe('of an earlier run')
+
+  const { code, out, errors } = await runCli(args, options)
+  expect({ code, errors }).toEqual({ code: 1, errors: '' })
+  expect(out.split('\n')).toMatchObject([
+    'failed       methods       a GET is not acknowledged',
+    '             sent: a GET without a signature',
+    '             expected: an answer that is not 2xx',
+    expect.stringMatching(/^ {13}came: 200 after \d+ ms$/),
+    '             to do: accept POST only, and answer anything else 405',
+    'not checked  rotation      the present secret is accepted during a rotation: --next-secret is needed for a second secret',
+    'not checked  rotation      the next secret is accepted: --next-secret is needed for a second secret',
+    'passed       repeated      every delivery of one event is acknowledged',
+    'not checked  repeated      an event that was delivered several times is done once: --effects is needed to see what the receiver did',
+    expect.stringMatching(/^1 passed, 1 failed, 3 not checked, in \d+\.\d s$/),
+    '',
+  ])
+  expect((await readFile(junit, 'utf8')).match(/<testcase /g)).toHaveLength(5)
+})
+
+test('an unreachable receiver is exit 75 with the reason', async () => {
+  const gone = await AppServer.start()
+  const { url } = gone
+  await gone[Symbol.asyncDispose]()
+  const { code, out } = await runCli(argsFor(url, '--timeout', '0.5', '--json'), options)
+  expect(code).toBe(75)
+  expect(JSON.parse(out)).toMatchObject({ msg: 'finished', outcome: 'unreachable', failed: 0 })
+  expect(out).toContain('could not be reached: the connection was refused')
+})
+
+test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
+  await using app = await AppServer.start()
+  using run = startCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
+  await once(run.child.stdout, 'data')
+  run.child.kill('SIGINT')
+  const { code, out } = await run.ended
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(code).toBe(75)
+  expect(lines[0]).toMatchObject({ msg: 'verdict', scenario: 'repeated', verdict: 'passed' })
+  expect(lines.at(-2)).toMatchObject({ verdict: 'not checked', detail: 'it was interrupted' })
+  expect(lines.at(-1)).toMatchObject({ msg: 'finished', outcome: 'interrupted', reason: 'it was interrupted' })
+})
+
+test('a receiver on another machine costs one line of warning', async () => {
+  await using app = await AppServer.start()
+  // This machine, under a name that doesn't say so.
+  const url = `http://0.0.0.0:${app.port}/webhooks`
+  const { code, out, errors } = await runCli(argsFor(`${url}?token=hidden`, '--only', 'repeated'), options)
+  expect(code).toBe(0)
+  expect(out).toContain('1 passed, 0 failed, 1 not checked')
+  expect(errors).toBe(`warning: ${url} is not this machine: it gets thousands of requests\n`)
+})
+
+test.each([
+  [['--url', 'ftp://127.0.0.1/'], 'Expected a URL that begins with http:// or https://'],
+  [['--timeout', '0'], 'Expected a number of seconds above 0'],
+  [['--many', '1.5'], 'Expected a whole number from 1'],
+  [['--signature-header', 'a b'], 'Expected the name of an HTTP header'],
+])('%j is an invalid option', async (args, message) => {
+  const program = new Command().exitOverride().configureOutput({ writeErr() {} })
+  addConformanceCommand(program)
+  const running = program.parseAsync(argsFor('http://127.0.0.1:9/', ...args), { from: 'user' })
+  await expect(running).rejects.toThrow(message)
+})
+
+test.each([
+  [['--junit', '/'], '--junit: / cannot be written (EISDIR'],
+  [['--next-secret', 'env:SECRET'], '--next-secret is the same secret as --secret'],
+  [['--secret', '-', '--next-secret', '-'], 'only one of the two secrets can come from standard input'],
+  [['--url', 'https://hooks.example/', '--secret', 'a-literal-secret'], 'a secret cannot stand on the command line'],
+])('%j is refused before anything is sent', async (args, message) => {
+  const { code, out, errors } = await runCli(argsFor('http://127.0.0.1:9/', ...args), options)
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toContain(message)
+  expect(errors).not.toMatch(`a-literal-secret|${testSecret}`)
+})
