@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Application, OptionDefaults } from 'typedoc'
+import { Application } from 'typedoc'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
 import { eventJsonSchemas } from '../schema/generate.ts'
 import { toAdminOpenApi } from '../src/admin/openapi.ts'
@@ -47,8 +47,6 @@ async function writeApiDocs(folder) {
     disableSources: true,
     disableGit: true,
     excludeExternals: true,
-    // That is how the types made of the OpenAPI document describe themselves.
-    blockTags: [...OptionDefaults.blockTags, '@description'],
     sort: ['alphabetical'],
     sortEntryPoints: false,
     hideBreadcrumbs: true,

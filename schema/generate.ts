@@ -1,5 +1,4 @@
-// Writes schema/openapi.json and schema/asyncapi.json from the zod sources, and src/client/generated.ts from openapi.json; with
-// --check it only reports stale files.
+// Writes schema/openapi.json and schema/asyncapi.json from the zod sources; with --check it only reports stale files.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { toAsyncApi } from './asyncapi.ts'
@@ -35,13 +34,10 @@ function unionSchema(): JsonObject {
 }
 
 if (import.meta.main) {
-  // Loaded here only: it brings a compiler with it.
-  const { clientTypesFile, generateClientTypes } = await import('./generate-client.ts')
   const toText = (document: JsonObject) => `${JSON.stringify(document, null, 2)}\n`
   const files = {
     'openapi.json': toText(toOpenApi()),
     'asyncapi.json': toText(toAsyncApi()),
-    [clientTypesFile]: await generateClientTypes(),
   }
   for (const [name, text] of Object.entries(files)) {
     const file = fileURLToPath(new URL(name, import.meta.url))

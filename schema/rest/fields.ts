@@ -11,9 +11,9 @@ export function assumed<S extends z.ZodType>(schema: S, ...assumptions: readonly
   return schema.meta({ 'x-assumption': [...(Array.isArray(earlier) ? earlier : []), ...assumptions] })
 }
 
-/** A string of which some values are known and more may come (R29, R48, R103). */
-export function openEnum(...known: readonly string[]) {
-  return z.string().meta({ 'x-extensible-enum': known })
+/** A string of which some values are known and more may come (R29, R48, R103). Editors complete the known ones. */
+export function openEnum<const Known extends string>(...known: readonly Known[]) {
+  return z.string().meta({ 'x-extensible-enum': known }) as z.ZodType<Known | (string & {}), string>
 }
 
 /** Text of `min` to `max` characters, as Unicode counts them; a lone surrogate is refused. */

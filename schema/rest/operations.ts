@@ -12,6 +12,7 @@ import {
   walletParameter,
 } from './parameters.ts'
 import { networkInfo } from './network.ts'
+import { routes, type OperationId, type Route } from './routes.ts'
 import type { Scope } from './scopes.ts'
 import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
@@ -34,11 +35,8 @@ export type Group = (typeof groups)[number]
 export const undocumentedGroups = ['contracts', 'liquidity', 'trending'] as const satisfies readonly Group[]
 
 /** An operation of the service: what a request may carry and what a success gives back. */
-export interface Operation {
-  readonly id: string
-  readonly method: 'get' | 'post' | 'patch' | 'delete'
-  /** Below the prefix of the version, parameters in braces: `/wallets/{address}`. */
-  readonly path: string
+export interface Operation extends Pick<Route, 'method' | 'path'> {
+  readonly id: OperationId
   readonly group: Group
   /** What the key must be allowed to do; null = any key will do. */
   readonly scope: Scope | null
@@ -59,6 +57,11 @@ export interface Operation {
   readonly refusals: readonly ErrorCode[]
 }
 
+function place<Id extends OperationId>(id: Id): Pick<(typeof routes)[Id], 'method' | 'path'> {
+  const { method, path } = routes[id]
+  return { method, path }
+}
+
 const none = z.object({})
 const wallet = z.object({ address: walletParameter })
 const ofNetwork = z.object({ network: networkParameter })
@@ -71,8 +74,7 @@ const webhookHandle = z.object({ webhook_id: handleParameter('The `webhook_id` o
 export const operations = [
   {
     id: 'getWallet',
-    method: 'get',
-    path: '/wallets/{address}',
+    ...place('getWallet'),
     group: 'wallets',
     scope: 'read:wallets',
     summary: 'Overview of a wallet',
@@ -88,8 +90,7 @@ export const operations = [
   },
   {
     id: 'getWalletPortfolio',
-    method: 'get',
-    path: '/wallets/{address}/portfolio',
+    ...place('getWalletPortfolio'),
     group: 'wallets',
     scope: 'read:wallets',
     summary: 'All token holdings of a wallet, as pages',
@@ -107,8 +108,7 @@ export const operations = [
   },
   {
     id: 'getWalletPnl',
-    method: 'get',
-    path: '/wallets/{address}/pnl',
+    ...place('getWalletPnl'),
     group: 'wallets',
     scope: 'read:wallets',
     summary: 'Profit and loss of a wallet',
@@ -124,8 +124,7 @@ export const operations = [
   },
   {
     id: 'listWalletTrades',
-    method: 'get',
-    path: '/wallets/{address}/trades',
+    ...place('listWalletTrades'),
     group: 'wallets',
     scope: 'read:wallets',
     summary: 'Trade history of a wallet, as pages',
@@ -146,8 +145,7 @@ export const operations = [
   },
   {
     id: 'getToken',
-    method: 'get',
-    path: '/tokens/{address}',
+    ...place('getToken'),
     group: 'tokens',
     scope: 'read:tokens',
     summary: 'A token by its address',
@@ -163,8 +161,7 @@ export const operations = [
   },
   {
     id: 'searchTokens',
-    method: 'get',
-    path: '/tokens/search',
+    ...place('searchTokens'),
     group: 'tokens',
     scope: 'read:tokens',
     summary: 'Tokens by symbol, name or address, as pages',
@@ -181,8 +178,7 @@ export const operations = [
   },
   {
     id: 'createAlert',
-    method: 'post',
-    path: '/alerts',
+    ...place('createAlert'),
     group: 'alerts',
     scope: 'write:alerts',
     summary: 'Create an alert',
@@ -199,8 +195,7 @@ export const operations = [
   },
   {
     id: 'listAlerts',
-    method: 'get',
-    path: '/alerts',
+    ...place('listAlerts'),
     group: 'alerts',
     scope: 'write:alerts',
     summary: 'The alerts of the account, as pages',
@@ -217,8 +212,7 @@ export const operations = [
   },
   {
     id: 'getAlert',
-    method: 'get',
-    path: '/alerts/{alert_id}',
+    ...place('getAlert'),
     group: 'alerts',
     scope: 'write:alerts',
     summary: 'An alert',
@@ -234,8 +228,7 @@ export const operations = [
   },
   {
     id: 'deleteAlert',
-    method: 'delete',
-    path: '/alerts/{alert_id}',
+    ...place('deleteAlert'),
     group: 'alerts',
     scope: 'write:alerts',
     summary: 'Delete an alert',
@@ -251,8 +244,7 @@ export const operations = [
   },
   {
     id: 'listNetworks',
-    method: 'get',
-    path: '/networks',
+    ...place('listNetworks'),
     group: 'networks',
     scope: null,
     summary: 'The supported networks with their status',
@@ -269,8 +261,7 @@ export const operations = [
   },
   {
     id: 'createWebhook',
-    method: 'post',
-    path: '/webhooks',
+    ...place('createWebhook'),
     group: 'webhooks',
     scope: 'write:webhooks',
     summary: 'Register a webhook',
@@ -289,8 +280,7 @@ export const operations = [
   },
   {
     id: 'listWebhooks',
-    method: 'get',
-    path: '/webhooks',
+    ...place('listWebhooks'),
     group: 'webhooks',
     scope: 'write:webhooks',
     summary: 'The webhooks of the account, as pages',
@@ -307,8 +297,7 @@ export const operations = [
   },
   {
     id: 'getWebhook',
-    method: 'get',
-    path: '/webhooks/{webhook_id}',
+    ...place('getWebhook'),
     group: 'webhooks',
     scope: 'write:webhooks',
     summary: 'A webhook',
@@ -324,8 +313,7 @@ export const operations = [
   },
   {
     id: 'updateWebhook',
-    method: 'patch',
-    path: '/webhooks/{webhook_id}',
+    ...place('updateWebhook'),
     group: 'webhooks',
     scope: 'write:webhooks',
     summary: 'Change a webhook',
@@ -342,8 +330,7 @@ export const operations = [
   },
   {
     id: 'deleteWebhook',
-    method: 'delete',
-    path: '/webhooks/{webhook_id}',
+    ...place('deleteWebhook'),
     group: 'webhooks',
     scope: 'write:webhooks',
     summary: 'Delete a webhook',
@@ -360,7 +347,6 @@ export const operations = [
   },
 ] as const satisfies readonly Operation[]
 
-export type OperationId = (typeof operations)[number]['id']
 export type OperationById<Id extends OperationId> = Extract<(typeof operations)[number], { id: Id }>
 
 /** Every code that an answer of the operation can carry: its own, and those that all have or that its scope and body bring. */

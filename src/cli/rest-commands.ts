@@ -2,8 +2,9 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { networkIds } from '../../schema/index.ts'
 import { alertTypes } from '../../schema/rest/alert.ts'
 import { timeframes } from '../../schema/rest/parameters.ts'
+import { routes } from '../../schema/rest/routes.ts'
 import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
-import { operations } from '../client/operations.ts'
+
 import { InboxError } from '../errors.ts'
 import { collect, moreLine, parseCount } from './event-command.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
@@ -163,7 +164,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
   command.description(rest.description)
   if (argument !== undefined) command.argument(`<${argument[2] ?? argument[0]}>`, argument[1])
   for (const option of own) command.addOption(option)
-  const isPaged = operations[operation].data === 'list' && operation !== 'listNetworks'
+  const isPaged = routes[operation].data === 'page'
   if (isPaged) {
     command
       .option('--limit <number>', 'how many', parseCount, 20)

@@ -1,8 +1,8 @@
 import { createExactReader, type ExactReader } from '../exact.ts'
 import { safeText } from '../log.ts'
+import type { ApiAnswer } from './api.ts'
 import { ApiError, ApiProtocolError } from './errors.ts'
 import type { ApiRequest } from './request.ts'
-import type { ApiAnswer } from './types.ts'
 
 /** An answer that came as a whole. */
 export interface Received {
@@ -32,7 +32,7 @@ export function toAnswer(
   if (status < 200 || status > 299 || envelope?.['success'] === false) throw toError(received, shown(), now)
   if (body === undefined) throw notJson(received)
   if (envelope?.['success'] !== true || !isExpected(envelope['data'], data)) {
-    const kind = data === 'any' ? 'value' : data
+    const kind = data === 'any' ? 'value' : data === 'object' ? data : 'list'
     const problem = `expected {"success": true, "data": …} with a${kind === 'object' ? 'n' : ''} ${kind} in it`
     throw invalid(received, problem, { body: shown() })
   }
@@ -118,7 +118,7 @@ function invalid(
 
 function isExpected(value: unknown, data: ApiRequest['data']): boolean {
   if (data === 'any') return value !== undefined
-  return data === 'list' ? Array.isArray(value) : isObject(value)
+  return data === 'object' ? isObject(value) : Array.isArray(value)
 }
 
 const hiddenKey = '[api key]'

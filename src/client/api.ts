@@ -1,55 +1,127 @@
-import type { AnswerTo, ApiAnswer, ArgumentsOf, CallOptions, ItemOf, Pages } from './types.ts'
+import type { z } from 'zod'
+import type { alert } from '../../schema/rest/alert.ts'
+import type { metas } from '../../schema/rest/envelope.ts'
+import type { networkInfo } from '../../schema/rest/network.ts'
+import type { OperationById } from '../../schema/rest/operations.ts'
+import type { OperationId, routes } from '../../schema/rest/routes.ts'
+import type { token } from '../../schema/rest/token.ts'
+import type { pnlSummary, position, trade, walletOverview } from '../../schema/rest/wallet.ts'
+import type { createdWebhook, webhook } from '../../schema/rest/webhook.ts'
 
-/** Whatever a query may carry; undefined is left out. */
+export type { OperationId }
+export type WalletOverview = z.output<typeof walletOverview>
+export type Position = z.output<typeof position>
+export type PnlSummary = z.output<typeof pnlSummary>
+export type Trade = z.output<typeof trade>
+export type Token = z.output<typeof token>
+export type Alert = z.output<typeof alert>
+export type Network = z.output<typeof networkInfo>
+export type Webhook = z.output<typeof webhook>
+export type CreatedWebhook = z.output<typeof createdWebhook>
+
+/** `data` of the answer to an operation. */
+export type DataOf<Id extends OperationId> = z.output<OperationById<Id>['data']>
+
+/** An element of the list that an operation returns. */
+export type ItemOf<Id extends OperationId> = DataOf<Id> extends (infer Item)[] ? Item : never
+
+/** `meta` of the answer to an operation. Any member may be missing (R15). */
+type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta']]>>
+
+/** A network may be any text, as in events: an unknown one is refused when it is sent (R4). Lists may be read-only. */
+type Argument<Name, T> = Name extends 'network' ? T | (string & {}) : T extends (infer Item)[] ? readonly Item[] : T
+
+/** The members that a request may carry. Those that may be left out, or have a default, are optional. */
+type Members<S> =
+  S extends z.ZodObject<infer Shape>
+    ? {
+        readonly [N in keyof Shape as undefined extends z.input<Shape[N]> ? never : N]: Argument<N, z.output<Shape[N]>>
+      } & {
+        readonly [N in keyof Shape as undefined extends z.input<Shape[N]> ? N : never]?:
+          | Argument<N, z.output<Shape[N]>>
+          | undefined
+      }
+    : unknown
+
+/** The arguments of an operation: the parameters of its path and query and the members of its body, in one flat object. */
+export type ArgumentsOf<Id extends OperationId> = Members<OperationById<Id>['params']> &
+  Members<OperationById<Id>['query']> &
+  Members<OperationById<Id>['body']>
+
+/** A successful answer. */
+export interface ApiAnswer<Data, Meta = Readonly<Record<string, unknown>>> {
+  /** As it came: members that the types don't know are kept (R125). */
+  readonly data: Data
+  /** About the answer. Any member may be missing (R15). */
+  readonly meta: Meta
+  readonly status: number
+  /** The service's id of the request; null if it gives none. */
+  readonly requestId: string | null
+  /** The whole JSON. */
+  readonly body: unknown
+  /** A number as the service wrote it, with all digits, by its path in the whole JSON: `exact('data.value_usd')`. */
+  exact(path: string): string | undefined
+}
+
+/** The answer to an operation. */
+export type AnswerTo<Id extends OperationId> = ApiAnswer<DataOf<Id>, MetaOf<Id>>
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends the call, which rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
+  /** In milliseconds; default: that of the client. */
+  readonly timeoutMs?: number | undefined
+}
+
+/**
+ * A list that comes in pages. Nothing is requested before it is iterated, or one of its methods called. Iteration yields the items
+ * of all pages, in no order to rely on (R55); each iteration requests them again.
+ */
+export interface Pages<Item> extends AsyncIterable<Item> {
+  /** The first page, or the one at the given `cursor`. */
+  page(): Promise<PageOf<Item>>
+  /** Page by page. */
+  pages(): AsyncIterable<PageOf<Item>>
+}
+
+/** One page of a list; `meta.next_cursor` leads to the next. */
+export type PageOf<Item> = ApiAnswer<Item[], Partial<z.output<(typeof metas)['page']>>>
+
+/** Members of a query; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** The list of networks is kept for up to five minutes; `fresh` asks anew. */
+/** The list of networks is kept for up to five minutes; `fresh` requests it again. */
 export interface NetworksOptions {
   readonly fresh?: boolean | undefined
 }
 
+type Call<Id extends OperationId, Result> =
+  object extends ArgumentsOf<Id>
+    ? (args?: ArgumentsOf<Id>, options?: CallOptions) => Result
+    : (args: ArgumentsOf<Id>, options?: CallOptions) => Result
+
+/** Lists are pages; everything else is one answer. */
+type Operations = {
+  readonly [Id in OperationId]: Call<
+    Id,
+    (typeof routes)[Id]['data'] extends 'page' ? Pages<ItemOf<Id>> : Promise<AnswerTo<Id>>
+  >
+}
+
 /**
- * The service, an operation a method. Arguments are one flat object: parameters and members of the body together.
+ * The service, a method per operation. Arguments are one flat object: parameters and members of the body together. POST and PATCH
+ * are not repeated after a lost answer: a second alert or webhook would double its deliveries.
  *
  * All of them reject with `ApiError` for an answer that is no success, with its subclasses where there is no usable answer, with
- * the reason of an aborted signal, and with InboxError `usage` for arguments that cannot be sent.
+ * the reason of an aborted signal, and with InboxError `usage` for arguments that can't be sent.
  */
-export interface ApiClient {
-  /** Overview of a wallet (R51). */
-  getWallet(args: ArgumentsOf<'getWallet'>, options?: CallOptions): Promise<AnswerTo<'getWallet'>>
-  /** What a wallet holds, page by page (R52, R53). */
-  getWalletPortfolio(
-    args: ArgumentsOf<'getWalletPortfolio'>,
-    options?: CallOptions,
-  ): Pages<ItemOf<'getWalletPortfolio'>>
-  /** Profit and loss of a wallet; of 30 days unless `timeframe` says otherwise (R54). */
-  getWalletPnl(args: ArgumentsOf<'getWalletPnl'>, options?: CallOptions): Promise<AnswerTo<'getWalletPnl'>>
-  /** The trades of a wallet, page by page, in no order that is promised (R55); with `token` those that it is part of (R56). */
-  listWalletTrades(args: ArgumentsOf<'listWalletTrades'>, options?: CallOptions): Pages<ItemOf<'listWalletTrades'>>
-  /** A token by its address (R64). */
-  getToken(args: ArgumentsOf<'getToken'>, options?: CallOptions): Promise<AnswerTo<'getToken'>>
-  /** Tokens by a part of their symbol or name, or by their address (R65). */
-  searchTokens(args: ArgumentsOf<'searchTokens'>, options?: CallOptions): Pages<ItemOf<'searchTokens'>>
-  /** Creates an alert (R57, R58). The same twice makes two alerts: so it is not repeated after a lost answer. */
-  createAlert(args: ArgumentsOf<'createAlert'>, options?: CallOptions): Promise<AnswerTo<'createAlert'>>
-  /** The alerts of the account. */
-  listAlerts(args?: ArgumentsOf<'listAlerts'>, options?: CallOptions): Pages<ItemOf<'listAlerts'>>
-  /** An alert by its `alert_id` (R31). */
-  getAlert(args: ArgumentsOf<'getAlert'>, options?: CallOptions): Promise<AnswerTo<'getAlert'>>
-  deleteAlert(args: ArgumentsOf<'deleteAlert'>, options?: CallOptions): Promise<AnswerTo<'deleteAlert'>>
-  /** The supported networks with their status (R59), at most five minutes old (R123); calls at the same time share one request. */
-  listNetworks(args?: NetworksOptions, options?: CallOptions): Promise<AnswerTo<'listNetworks'>>
-  /** Registers a webhook (R60). The same twice means every event twice: so it is not repeated after a lost answer. */
-  createWebhook(args: ArgumentsOf<'createWebhook'>, options?: CallOptions): Promise<AnswerTo<'createWebhook'>>
-  /** The webhooks of the account. */
-  listWebhooks(args?: ArgumentsOf<'listWebhooks'>, options?: CallOptions): Pages<ItemOf<'listWebhooks'>>
-  getWebhook(args: ArgumentsOf<'getWebhook'>, options?: CallOptions): Promise<AnswerTo<'getWebhook'>>
-  /** Changes what is given of a webhook (R91). */
-  updateWebhook(args: ArgumentsOf<'updateWebhook'>, options?: CallOptions): Promise<AnswerTo<'updateWebhook'>>
-  deleteWebhook(args: ArgumentsOf<'deleteWebhook'>, options?: CallOptions): Promise<AnswerTo<'deleteWebhook'>>
+export interface ApiClient extends Omit<Operations, 'listNetworks'> {
+  /** The supported networks with their status (R59), at most five minutes old (R123). Concurrent calls share one request. */
+  readonly listNetworks: (args?: NetworksOptions, options?: CallOptions) => Promise<AnswerTo<'listNetworks'>>
   /**
-   * For what is not documented: `get('/trending', { limit: 5 })`. The path is plain text below the prefix of the version, or with it;
+   * For undocumented paths: `get('/trending', { limit: 5 })`. The path is plain text below the prefix of the version, or with it;
    * each of its segments is encoded.
    */
-  get(path: string, query?: Query, options?: CallOptions): Promise<ApiAnswer<unknown>>
+  readonly get: (path: string, query?: Query, options?: CallOptions) => Promise<ApiAnswer<unknown>>
 }

@@ -1,22 +1,20 @@
-import type { ApiClient, NetworksOptions } from './api.ts'
+import { routes, type OperationId } from '../../schema/rest/routes.ts'
+import type { AnswerTo, ApiAnswer, ApiClient, CallOptions, NetworksOptions, PageOf, Query } from './api.ts'
 import { ApiTimeoutError } from './errors.ts'
-import { operations, type OperationId } from './operations.ts'
 import { parseClientOptions, parseTimeout, type ClientOptions } from './options.ts'
 import { toPages } from './pages.ts'
 import { toGetRequest, toRequest } from './request.ts'
-import { createShared, type Shared } from './shared.ts'
 import { Transport } from './transport.ts'
-import type { AnswerTo, CallOptions, ItemOf, PageOf, Pages } from './types.ts'
-import { linkSignals, orAborted } from './wait.ts'
+import { anyOf, orAborted } from './wait.ts'
 
-/** Gives clients that share all but a signal: what they do is paced together. It is asked for when a call begins. */
+/** Makes clients that share everything but a signal: their calls are paced together. The signal is read when a call begins. */
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient
 
 /**
  * A client of the REST service. It waits for the rate limit (R107, R117–R119), repeats what is safe to repeat, and never follows
  * a redirect, which would take the key along. Use one for each key: only calls of the same client are paced together.
  *
- * @throws InboxError `config_invalid` for options that cannot be used, never with the key
+ * @throws InboxError `config_invalid` for invalid options, never with the key
  *
  * @example
  * const api = createClient({ baseUrl: 'https://api.example.com/v1', apiKey: process.env.INBOX_API_KEY })
@@ -27,75 +25,87 @@ export function createClient(options: ClientOptions): ApiClient {
   return createClientFamily(options)()
 }
 
-/** `createClient` for several users, each with a signal of its own. */
+/** `createClient` for several users, each with its own signal. */
 export function createClientFamily(options: ClientOptions): ClientFamily {
   const transport = new Transport(parseClientOptions(options))
-  const ask = () => transport.call(toRequest(operations.listNetworks, {})) as Promise<AnswerTo<'listNetworks'>>
-  const networks = createShared(transport.clock, ask)
+  const networks = createNetworksCache(transport)
   return (signal) => toClient(transport, networks, signal)
 }
 
 type Arguments = Readonly<Record<string, unknown>>
+type NetworksAnswer = AnswerTo<'listNetworks'>
+type NetworksCache = (fresh: boolean) => Promise<NetworksAnswer>
 
-function toClient(
-  transport: Transport,
-  networks: Shared<AnswerTo<'listNetworks'>>,
-  ofRun?: () => AbortSignal,
-): ApiClient {
-  // What an answer has is what the document says; only the envelope is checked.
-  async function call<Id extends OperationId>(id: Id, args: Arguments, options?: CallOptions): Promise<AnswerTo<Id>> {
-    return (await transport.call(toRequest(operations[id], args), options, ofRun?.())) as AnswerTo<Id>
+function toClient(transport: Transport, networks: NetworksCache, ofRun?: () => AbortSignal): ApiClient {
+  const call = async (id: OperationId, args: Arguments, options?: CallOptions): Promise<ApiAnswer<unknown>> =>
+    transport.call(toRequest(routes[id], args), options, ofRun?.())
+
+  const methodOf = (id: OperationId) => {
+    if (routes[id].data !== 'page') return (args: Arguments = {}, options?: CallOptions) => call(id, args, options)
+    return (args: Arguments = {}, options?: CallOptions) =>
+      toPages({
+        name: id,
+        cursor: typeof args['cursor'] === 'string' ? args['cursor'] : undefined,
+        fetchPage: async (cursor) => (await call(id, { ...args, cursor }, options)) as PageOf<unknown>,
+        log: transport.log,
+      })
   }
 
-  function pages<Id extends OperationId>(id: Id, args: Arguments = {}, options?: CallOptions): Pages<ItemOf<Id>> {
-    const fetchPage = (cursor: string | undefined) => call(id, { ...args, cursor }, options)
-    return toPages({
-      name: id,
-      cursor: typeof args['cursor'] === 'string' ? args['cursor'] : undefined,
-      fetchPage: fetchPage as (cursor: string | undefined) => Promise<PageOf<ItemOf<Id>>>,
-      log: transport.log,
-    })
-  }
-
-  /** Whoever ends its call leaves the request to the others. */
+  /** A caller that aborts leaves the request to the others. */
   async function listNetworks({ fresh = false }: NetworksOptions = {}, { signal, timeoutMs }: CallOptions = {}) {
     parseTimeout(timeoutMs)
-    using link = linkSignals([ofRun?.(), signal])
-    link.signal.throwIfAborted()
-    const late =
-      timeoutMs === undefined ? undefined : transport.clock.after(timeoutMs, () => link.abort(tooLate(timeoutMs)))
+    const late = new AbortController()
+    const timer =
+      timeoutMs === undefined ? null : transport.clock.after(timeoutMs, () => late.abort(tooLate(timeoutMs)))
     try {
-      const answer = await orAborted(networks.get(fresh), link.signal)
-      // To each its own: what one changes in it is not seen by the others.
+      const ending = anyOf(ofRun?.(), signal, late.signal)
+      ending.throwIfAborted()
+      const answer = await orAborted(networks(fresh), ending)
+      // A copy for each caller: changes of one aren't seen by the others.
       return { ...answer, ...structuredClone({ data: answer.data, meta: answer.meta, body: answer.body }) }
     } finally {
-      late?.cancel()
+      timer?.cancel()
     }
   }
 
-  return Object.freeze<ApiClient>({
-    getWallet: (args, options) => call('getWallet', args, options),
-    getWalletPortfolio: (args, options) => pages('getWalletPortfolio', args, options),
-    getWalletPnl: (args, options) => call('getWalletPnl', args, options),
-    listWalletTrades: (args, options) => pages('listWalletTrades', args, options),
-    getToken: (args, options) => call('getToken', args, options),
-    searchTokens: (args, options) => pages('searchTokens', args, options),
-    createAlert: (args, options) => call('createAlert', args, options),
-    listAlerts: (args, options) => pages('listAlerts', args, options),
-    getAlert: (args, options) => call('getAlert', args, options),
-    deleteAlert: (args, options) => call('deleteAlert', args, options),
-    listNetworks,
-    createWebhook: (args, options) => call('createWebhook', args, options),
-    listWebhooks: (args, options) => pages('listWebhooks', args, options),
-    getWebhook: (args, options) => call('getWebhook', args, options),
-    updateWebhook: (args, options) => call('updateWebhook', args, options),
-    deleteWebhook: (args, options) => call('deleteWebhook', args, options),
-    get: async (path, query = {}, options) => transport.call(toGetRequest(path, query), options, ofRun?.()),
-  })
+  const get = async (path: string, query: Query = {}, options?: CallOptions) =>
+    transport.call(toGetRequest(path, query), options, ofRun?.())
+  const ids = Object.keys(routes) as OperationId[]
+  // Only the envelope of an answer is checked; the types of its data are those of the document.
+  const methods = Object.fromEntries(ids.map((id) => [id, methodOf(id)])) as unknown as ApiClient
+  return Object.freeze<ApiClient>({ ...methods, listNetworks, get })
+}
+
+/** How long the list of networks may be used (R123). */
+const networksMs = 300_000
+
+/** Keeps the list of networks for five minutes from its request (R123). Concurrent calls share a request; a failure is not kept. */
+function createNetworksCache(transport: Transport): NetworksCache {
+  const { clock } = transport
+  let kept: { readonly answer: Promise<NetworksAnswer>; readonly askedAt: number; isPending: boolean } | undefined
+
+  function isUsable(fresh: boolean): boolean {
+    if (kept === undefined || kept.isPending) return kept !== undefined
+    const ageMs = clock.now() - kept.askedAt
+    // A negative age is that of a clock that was set back.
+    return !fresh && ageMs >= 0 && ageMs < networksMs
+  }
+
+  return (fresh) => {
+    if (kept !== undefined && isUsable(fresh)) return kept.answer
+    const answer = transport.call(toRequest(routes.listNetworks, {})) as Promise<NetworksAnswer>
+    const asked = { answer, askedAt: clock.now(), isPending: true }
+    kept = asked
+    answer.then(
+      () => (asked.isPending = false),
+      () => kept === asked && (kept = undefined),
+    )
+    return answer
+  }
 }
 
 function tooLate(timeoutMs: number): ApiTimeoutError {
-  return new ApiTimeoutError(`GET /networks took longer than ${timeoutMs} ms: give it more time by timeoutMs`, {
+  return new ApiTimeoutError(`GET /networks took longer than ${timeoutMs} ms: raise timeoutMs`, {
     code: 'timed_out',
     isRetryable: true,
   })

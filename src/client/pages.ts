@@ -1,6 +1,6 @@
 import type { Logger } from '../log.ts'
+import type { PageOf, Pages } from './api.ts'
 import { ApiProtocolError } from './errors.ts'
-import type { PageOf, Pages } from './types.ts'
 
 export interface PagesOptions<Item> {
   /** What is listed, for messages. */

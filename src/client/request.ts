@@ -1,19 +1,19 @@
 import { networkIds } from '../../schema/envelope.ts'
+import type { Route } from '../../schema/rest/routes.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import type { Query } from './api.ts'
-import type { Operation } from './operations.ts'
 
 /** A request, but for who asks. */
 export interface ApiRequest {
-  readonly method: Operation['method']
+  readonly method: Route['method']
   /** Below the prefix of the version, encoded. */
   readonly path: string
   /** With its question mark, or empty (R49). */
   readonly query: string
   /** JSON text, or null (R50). */
   readonly body: string | null
-  readonly data: Operation['data'] | 'any'
+  readonly data: Route['data'] | 'any'
 }
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ type Arguments = Readonly<Record<string, unknown>>
  *
  * @throws InboxError `usage` for arguments that cannot be sent, and for a network that the service has not (R4)
  */
-export function toRequest({ method, path, data }: Operation, args: Arguments): ApiRequest {
+export function toRequest({ method, path, data }: Route, args: Arguments): ApiRequest {
   const rest = new Map(Object.entries(args).filter(([, value]) => value !== undefined))
   if (rest.has('network')) requireNetwork(rest.get('network'))
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -3,14 +3,12 @@ import { InboxError, messageOf } from '../errors.ts'
 import { safeText, type Logger } from '../log.ts'
 import { version } from '../version.ts'
 import { toAnswer, type Received } from './answer.ts'
-import { ApiError, ApiNetworkError, ApiTimeoutError } from './errors.ts'
+import type { ApiAnswer, CallOptions } from './api.ts'
+import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError } from './errors.ts'
 import { parseTimeout } from './options.ts'
-import { longestPauseMs, Pacer, type Turn } from './pacer.ts'
-import { readText } from './read-text.ts'
+import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
-import { isInDoubt, mayRepeat, repeatDelayMs } from './repeat.ts'
-import type { ApiAnswer, CallOptions } from './types.ts'
-import { linkSignals, orAborted, pause } from './wait.ts'
+import { anyOf, orAborted, pause } from './wait.ts'
 
 export interface TransportOptions {
   /** With the prefix of the version and without a slash at its end. */
@@ -25,17 +23,23 @@ export interface TransportOptions {
   readonly log: Logger
 }
 
-/** What is known of a call while it goes on. */
+/** The state of a call. */
 interface Call {
   readonly request: ApiRequest
   readonly label: string
+  /** Aborted by a caller or by `abort`. */
   readonly signal: AbortSignal
+  readonly abort: (reason: ApiError) => void
   readonly timeoutMs: number
-  /** Of `timeoutMs`. */
+  /** What is left of `timeoutMs`. */
   leftMs: number
-  /** Whether an earlier try may have been carried out, though no answer came. */
+  /** True if an earlier attempt may have been carried out, though no answer came. */
   mayBeDone: boolean
 }
+
+const [baseDelayMs, maxDelayMs] = [500, 10_000]
+/** Far more than the largest page. */
+const maxAnswerBytes = 10 * 1024 * 1024
 
 /** Sends requests: paced, repeated where that is safe, within their time. One for all calls with the same key. */
 export class Transport {
@@ -58,48 +62,51 @@ export class Transport {
   /** `ofRun`: a further signal that ends the call. See `ApiClient` for what it rejects with. */
   async call(request: ApiRequest, options: CallOptions = {}, ofRun?: AbortSignal): Promise<ApiAnswer<unknown>> {
     const timeoutMs = parseTimeout(options.timeoutMs) ?? this.#options.timeoutMs
-    using link = linkSignals([this.#options.signal, ofRun, options.signal])
-    const { method, path } = request
-    const label = safeText(`${method.toUpperCase()} ${path}`, 200)
-    const call: Call = { request, label, signal: link.signal, timeoutMs, leftMs: timeoutMs, mayBeDone: false }
+    const ending = new AbortController()
+    const signal = anyOf(ending.signal, this.#options.signal, ofRun, options.signal)
+    const label = safeText(`${request.method.toUpperCase()} ${request.path}`, 200)
+    const abort = (reason: ApiError) => ending.abort(reason)
+    const call: Call = { request, label, signal, abort, timeoutMs, leftMs: timeoutMs, mayBeDone: false }
     for (let attempt = 1; ; attempt++) {
-      const turn = await this.#turn(call)
       try {
-        return await this.#timed(call, link.abort, () => this.#send(call, turn))
+        return await this.#inTurn(call)
       } catch (error) {
-        if (!(error instanceof ApiError) || link.signal.aborted) throw error
+        if (!(error instanceof ApiError) || signal.aborted) throw error
         const delayMs = this.#delayAfter(error, call, attempt)
         if (delayMs === null) throw explain(error, call)
         call.mayBeDone ||= isInDoubt(error)
-        this.#options.log.warn({ call: label, error: error.code, attempt, delayMs }, 'api call is tried again')
-        if (delayMs > 0) await this.#timed(call, link.abort, () => pause(this.clock, delayMs, link.signal))
+        this.log.warn({ call: label, error: error.code, attempt, delayMs }, 'api call is retried')
+        if (delayMs > 0) await this.#timed(call, () => pause(this.clock, delayMs, signal))
       }
     }
   }
 
-  /** Waiting for one's turn takes nothing of the time of the call, but it has an end, too. */
-  async #turn({ label, signal }: Call): Promise<Turn> {
+  /** Waiting for a turn takes nothing of the time of the call, but has a limit of its own. */
+  async #inTurn(call: Call): Promise<ApiAnswer<unknown>> {
+    const { label, signal } = call
     const waitMs = this.#pacer.waitMs()
-    if (waitMs > 1_000) this.#options.log.info({ call: label, waitMs }, 'api call waits for the rate limit')
-    using link = linkSignals([signal])
-    const late = this.clock.after(longestPauseMs, () => {
-      const message = `${label} was not sent: for ${longestPauseMs / 1_000} s the rate limit left no room for it; ask less at once`
+    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call waits for the rate limit')
+    const late = this.clock.after(maxPauseMs, () => {
+      const message = `${label} was not sent: the rate limit left no room for ${maxPauseMs / 1_000} s; make fewer calls at once`
       const retryAfterMs = this.#pacer.waitMs()
-      link.abort(new ApiError(message, { code: 'rate_limited', retryAfterMs, isRetryable: true }))
+      call.abort(new ApiError(message, { code: 'rate_limited', retryAfterMs, isRetryable: true }))
     })
     try {
-      return await this.#pacer.turn(link.signal)
+      return await this.#pacer.run(() => {
+        late.cancel()
+        return this.#timed(call, () => this.#send(call))
+      }, signal)
     } finally {
       late.cancel()
     }
   }
 
-  /** Counts what `work` takes as time of the call, and ends the call when that is used up. */
-  async #timed<T>(call: Call, abort: (reason: unknown) => void, work: () => Promise<T>): Promise<T> {
+  /** Counts the time of `work` as time of the call, and ends the call when that is used up. */
+  async #timed<T>(call: Call, work: () => Promise<T>): Promise<T> {
     const startedAt = this.clock.now()
     const late = this.clock.after(call.leftMs, () => {
-      const message = `${call.label} took longer than ${call.timeoutMs} ms: give it more time by timeoutMs, or try again later`
-      abort(explain(new ApiTimeoutError(message, { code: 'timed_out', isRetryable: true }), call))
+      const message = `${call.label} took longer than ${call.timeoutMs} ms: raise timeoutMs, or try again later`
+      call.abort(explain(new ApiTimeoutError(message, { code: 'timed_out', isRetryable: true }), call))
     })
     try {
       return await work()
@@ -109,20 +116,17 @@ export class Transport {
     }
   }
 
-  /** One try. */
-  async #send(call: Call, turn: Turn): Promise<ApiAnswer<unknown>> {
-    let headers: Headers | null = null
+  /** One attempt. */
+  async #send(call: Call): Promise<ApiAnswer<unknown>> {
+    const key = await orAborted(this.#key(), call.signal)
+    const received = await this.#exchange(call, key)
     try {
-      const key = await orAborted(this.#key(), call.signal)
-      const received = await this.#exchange(call, key)
-      headers = received.headers
       return toAnswer(received, call.request.data, { now: this.clock.now(), key })
     } catch (error) {
-      const isPause = error instanceof ApiError && error.status === 429
-      if (isPause) this.#pacer.pause(error.retryAfterMs ?? 1_000)
+      if (error instanceof ApiError && error.status === 429) this.#pacer.pause(error.retryAfterMs ?? 1_000)
       throw error
     } finally {
-      turn.end(headers)
+      this.#pacer.hear(received.headers)
     }
   }
 
@@ -138,7 +142,7 @@ export class Transport {
           ...(body !== null && { 'Content-Type': 'application/json' }),
         },
         body,
-        // It would take the key with it.
+        // A redirect would take the key along.
         redirect: 'manual',
         signal,
       })
@@ -152,23 +156,64 @@ export class Transport {
 
   async #key(): Promise<string> {
     const key: unknown = await this.#options.apiKey()
-    // Anything else cannot be a header, and what is said about that elsewhere might show it.
+    // Anything else can't be a header, and the error of `fetch` might show it.
     if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
-    throw new InboxError(
-      'config_invalid',
-      'the API key cannot be used: expected visible ASCII characters without spaces',
-    )
+    throw new InboxError('config_invalid', 'the API key is invalid: expected visible ASCII characters without spaces')
   }
 
-  /** Null: it is not tried again. */
+  /** Null: the call is not repeated. Otherwise from half to all of a delay that doubles from 500 ms to 10 s. */
   #delayAfter(error: ApiError, call: Call, attempt: number): number | null {
     if (attempt > this.#options.retries || !mayRepeat(error, call.request.method)) return null
     const askedMs = error.retryAfterMs ?? 0
     // The pacer waits for it, with all other calls.
-    if (error.status === 429) return askedMs > longestPauseMs ? null : 0
-    const delayMs = Math.max(repeatDelayMs(attempt, this.#options.random()), askedMs)
+    if (error.status === 429) return askedMs > maxPauseMs ? null : 0
+    const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
+    const delayMs = Math.max(Math.round(fullMs * (1 - this.#options.random() / 2)), askedMs)
     return delayMs < call.leftMs ? delayMs : null
   }
+}
+
+/** @throws ApiProtocolError `answer_too_large`, with the rest unread */
+async function readText(response: Response, label: string): Promise<string> {
+  const decoder = new TextDecoder()
+  let [text, received] = ['', 0]
+  for await (const part of response.body ?? []) {
+    received += part.byteLength
+    if (received > maxAnswerBytes) {
+      const message = `${label}: the answer is larger than ${maxAnswerBytes} bytes, more than the service ever sends`
+      throw new ApiProtocolError(message, {
+        code: 'answer_too_large',
+        status: response.status,
+        isRetryable: false,
+      })
+    }
+    text += decoder.decode(part, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Codes of failures to connect: nothing was sent. */
+const neverSent: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+
+/**
+ * Reads and deletes may be done twice. POST and PATCH are repeated only where the first can't have been carried out: refused for the
+ * rate limit (R107), or never connected. The service has no key that marks a repeat (A27).
+ */
+function mayRepeat(error: ApiError, method: ApiRequest['method']): boolean {
+  if (!error.isRetryable) return false
+  return method === 'get' || method === 'delete' || error.status === 429 || neverSent.includes(codeOf(error))
+}
+
+/** True if the request may have been carried out, though nothing says so. */
+function isInDoubt(error: ApiError): boolean {
+  if (error.status === null) return error.isRetryable && !neverSent.includes(codeOf(error))
+  return error.status >= 500 || (error.status >= 200 && error.status <= 299)
+}
+
+/** The system's code of a failed `fetch`, which wraps its cause. */
+function codeOf({ cause }: Error): unknown {
+  const reason: unknown = cause instanceof Error ? (cause.cause ?? cause) : undefined
+  return (reason as { readonly code?: unknown } | undefined)?.code
 }
 
 const untrusted: readonly unknown[] = [
@@ -180,22 +225,21 @@ const untrusted: readonly unknown[] = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]
 
-function noAnswer(error: unknown, label: string, baseUrl: string): ApiNetworkError {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const isUntrusted = untrusted.includes((cause as { readonly code?: unknown } | undefined)?.code)
-  const advice = isUntrusted ? ': name the file of its certificate in NODE_EXTRA_CA_CERTS, if it is the right one' : ''
-  return new ApiNetworkError(`${label}: no answer from ${new URL(baseUrl).origin} (${messageOf(cause)})${advice}`, {
+function noAnswer(cause: unknown, label: string, baseUrl: string): ApiNetworkError {
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const isUntrusted = untrusted.includes((reason as { readonly code?: unknown } | undefined)?.code)
+  const advice = isUntrusted ? ': if its certificate is the right one, name its file in NODE_EXTRA_CA_CERTS' : ''
+  return new ApiNetworkError(`${label}: no answer from ${new URL(baseUrl).origin} (${messageOf(reason)})${advice}`, {
     code: isUntrusted ? 'certificate_untrusted' : 'network_failed',
     isRetryable: !isUntrusted,
-    cause: error,
+    cause,
   })
 }
 
-/** Says what the caller has to know of it, and cannot see. */
+/** Adds to the message what the caller can't know. */
 function explain(error: ApiError, { request: { method }, mayBeDone }: Call): ApiError {
-  if (method === 'delete' && error.status === 404 && mayBeDone) {
-    return withAdvice(error, 'an earlier try, whose answer was lost, may have deleted it')
-  }
+  if (method === 'delete' && error.status === 404 && mayBeDone)
+    return withAdvice(error, 'an earlier attempt, whose answer was lost, may have deleted it')
   return method !== 'get' && isInDoubt(error) ? withAdvice(error, 'whether it was done is not known') : error
 }
 

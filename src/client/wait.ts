@@ -1,30 +1,8 @@
 import type { Clock } from '../clock.ts'
 
-/** One signal of several, for as long as it is needed. */
-export interface LinkedSignal extends Disposable {
-  readonly signal: AbortSignal
-  readonly abort: (reason: unknown) => void
-}
-
-/**
- * A signal that is aborted when one of `signals` is, with its reason. Disposing it takes its listeners away again: signals may
- * live much longer than a call.
- */
-export function linkSignals(signals: readonly (AbortSignal | undefined)[]): LinkedSignal {
-  const controller = new AbortController()
-  const given = signals.filter((signal) => signal !== undefined)
-  const listeners = given.map((signal) => ({ signal, listener: () => controller.abort(signal.reason) }))
-  for (const { signal, listener } of listeners) {
-    if (signal.aborted) listener()
-    else signal.addEventListener('abort', listener)
-  }
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    [Symbol.dispose]() {
-      for (const { signal, listener } of listeners) signal.removeEventListener('abort', listener)
-    },
-  }
+/** A signal that is aborted when one of `signals` is, with its reason. */
+export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
 }
 
 /** Resolves with `promise`, unless the signal is aborted before: then it rejects with its reason. */
@@ -51,7 +29,7 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
   }
 }
 
-/** The clock of the system, with timers that keep the process alive: a script that only waits for its turn must not end. */
+/** The system's clock, with timers that keep the process alive: a script must not end while it waits for its turn. */
 export const waitingClock: Clock = {
   now: () => Date.now(),
   after(ms, fn) {

@@ -120,7 +120,7 @@ test('DELETE is repeated; if the first was done and its answer lost, the refusal
   await stage.fault({ kind: 'reset' }, { times: 1, methods: ['DELETE'] })
   const error = await failureOf(stage.api.deleteAlert({ alert_id }))
   expect(error).toMatchObject({ name: 'ApiError', status: 404 })
-  expect(error.message).toContain('an earlier try, whose answer was lost, may have deleted it')
+  expect(error.message).toContain('an earlier attempt, whose answer was lost, may have deleted it')
 })
 
 describe('R107 what the service asks to wait', () => {

@@ -115,7 +115,7 @@ describe('R117, R118, R119 the client paces itself by what the service says', ()
     expect(refused.length).toBeGreaterThan(0)
     expect(statuses().length + refused.length).toBe(70)
     for (const error of refused) expect(error).toMatchObject({ code: 'rate_limited', status: null, isRetryable: true })
-    expect(refused[0]?.message).toContain('ask less at once')
+    expect(refused[0]?.message).toContain('make fewer calls at once')
   })
 })
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import type { OperationById, OperationId } from '../../../schema/rest/operations.ts'
+import type { OperationById } from '../../../schema/rest/operations.ts'
+import type { OperationId } from '../../../schema/rest/routes.ts'
 import type { Caller } from '../accounts/port.ts'
 import type { KeyedPageRequest } from './pages.ts'
 

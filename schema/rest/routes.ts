@@ -1,0 +1,30 @@
+/** Method and path of an operation, and the kind of its `data`. Without zod: clients load no schemas. */
+export interface Route {
+  readonly method: 'get' | 'post' | 'patch' | 'delete'
+  /** Below the prefix of the version, parameters in braces. */
+  readonly path: string
+  /** A `page` is a list with a `next_cursor` in its `meta`. */
+  readonly data: 'object' | 'list' | 'page'
+}
+
+/** The operations of the REST service by id. */
+export const routes = {
+  getWallet: { method: 'get', path: '/wallets/{address}', data: 'object' },
+  getWalletPortfolio: { method: 'get', path: '/wallets/{address}/portfolio', data: 'page' },
+  getWalletPnl: { method: 'get', path: '/wallets/{address}/pnl', data: 'object' },
+  listWalletTrades: { method: 'get', path: '/wallets/{address}/trades', data: 'page' },
+  getToken: { method: 'get', path: '/tokens/{address}', data: 'object' },
+  searchTokens: { method: 'get', path: '/tokens/search', data: 'page' },
+  createAlert: { method: 'post', path: '/alerts', data: 'object' },
+  listAlerts: { method: 'get', path: '/alerts', data: 'page' },
+  getAlert: { method: 'get', path: '/alerts/{alert_id}', data: 'object' },
+  deleteAlert: { method: 'delete', path: '/alerts/{alert_id}', data: 'object' },
+  listNetworks: { method: 'get', path: '/networks', data: 'list' },
+  createWebhook: { method: 'post', path: '/webhooks', data: 'object' },
+  listWebhooks: { method: 'get', path: '/webhooks', data: 'page' },
+  getWebhook: { method: 'get', path: '/webhooks/{webhook_id}', data: 'object' },
+  updateWebhook: { method: 'patch', path: '/webhooks/{webhook_id}', data: 'object' },
+  deleteWebhook: { method: 'delete', path: '/webhooks/{webhook_id}', data: 'object' },
+} as const satisfies Readonly<Record<string, Route>>
+
+export type OperationId = keyof typeof routes
