@@ -1,11 +1,28 @@
 import type { SinkDefinition } from 'onchain-inbox'
-import type { DiscordOptions } from '../../src/config/sinks/discord.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import { z } from 'zod'
 import { createChatSink } from './common/chat.ts'
 import { readRetryAfter, type Answer } from './common/http.ts'
+import { place, secretUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Timing } from './common/pacing.ts'
 import { hider, memberOf, postJson, secretsOf } from './common/post.ts'
 import type { Dialect } from './common/split.ts'
+import { templateExample, templates } from './common/template.ts'
+
+/** Events become messages of a Discord channel. */
+const options = z.strictObject({
+  /** That of a webhook of the channel. Whoever knows it can post: it is a secret. */
+  url: secretUrl,
+  templates: templates.optional(),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url }) => place(url),
+  examples: { url: ['a URL', "'https://discord.com/api/webhooks/…'"], templates: templateExample },
+  create,
+} satisfies SinkKind<typeof options>
 
 /** Every sign that Discord might read as something else is escaped: `:` too, so that no address of the web becomes a link. */
 const dialect: Dialect = {
@@ -20,11 +37,7 @@ const dialect: Dialect = {
 const suppressEmbeds = 4
 
 /** Writes to a Discord channel by a webhook: five messages in two seconds, and at what pace its answers say. */
-export default function createDiscord(
-  { name, options }: SinkSetup<DiscordOptions>,
-  _tools?: unknown,
-  timing?: Timing,
-): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?: Timing): Readonly<SinkDefinition> {
   const hide = hider(secretsOf(options.url))
   const url = new URL(options.url)
   // Otherwise Discord answers before it knows whether the message can be kept.

@@ -1,12 +1,56 @@
-import type { Transporter } from 'nodemailer'
 import { createHash } from 'node:crypto'
-import { isIPv4 } from 'node:net'
-import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { EmailOptions } from '../../src/config/sinks/email.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import type { Transporter } from 'nodemailer'
+import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 import { createConnection } from './common/connection.ts'
+import { isLoopback, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { toMailText } from './common/mail-text.ts'
 import { loadPeer, requirePeers } from './common/peer.ts'
+
+const address = z.string().regex(/^[^\s<>"(),:;@[\]\\]+@[^\s<>"(),:;@[\]\\]+$/, {
+  error: 'expected an address such as desk@example.com',
+})
+/** An address, or a name with the address in angle brackets. */
+const sender = z
+  .string()
+  .regex(/^(?:[^\r\n<>"\\]{1,100} <[^\s<>"(),:;@]+@[^\s<>"(),:;@]+>|[^\s<>"(),:;@]+@[^\s<>"(),:;@]+)$/, {
+    error: 'expected an address such as inbox@example.com or Inbox <inbox@example.com>',
+  })
+const placeholders = ['title', 'type', 'network', 'severity', 'id']
+
+/** Events go out as mail, by SMTP. */
+const options = z.strictObject({
+  url: z.string().refine(isSmtpUrl, {
+    error: 'expected smtp://user:password@host:587 or smtps://user:password@host:465',
+  }),
+  from: sender,
+  to: z.union([address.transform((one) => [one]), z.array(address).min(1).max(100)]),
+  /** `{title}`, `{type}`, `{network}`, `{severity}` and `{id}` stand for those of the event. */
+  subject: z
+    .string()
+    .min(1)
+    .max(200)
+    .refine((text) => [...text.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) => placeholders.includes(name)), {
+      error: `expected no placeholders but ${placeholders.map((name) => `{${name}}`).join(', ')}`,
+    })
+    .default('[{severity}] {title}'),
+  /** Sends by a connection without TLS to a server on another machine. */
+  allowInsecure: z.boolean().default(false),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url, to }) => `${place(url)} ${place(to)}`,
+  examples: {
+    url: ['a URL', "'smtps://user:password@smtp.example.com:465'"],
+    from: ['an address', "'inbox@example.com'"],
+    to: ['an address, or a list of these', "'desk@example.com'"],
+  },
+  create,
+  check: ({ name }) => requirePeers(name, ['nodemailer']),
+} satisfies SinkKind<typeof options>
 
 const connectMs = 10_000
 
@@ -15,9 +59,9 @@ const connectMs = 10_000
  * the server refuses for good (5xx) goes to the dead letters, unless it is a digest; anything else is tried again. A repeat has the
  * same Message-ID.
  */
-export default function createEmail({ name, options }: SinkSetup<EmailOptions>): Readonly<SinkDefinition<'*'>> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
   const transport = createConnection({ open: () => openTransport(name, options), close: (opened) => opened.close() })
-  return defineSink({
+  return {
     name,
     batch: 50,
     order: 'none',
@@ -44,17 +88,12 @@ export default function createEmail({ name, options }: SinkSetup<EmailOptions>):
       if (rejected?.length) log.warn({ rejected: rejected.length }, 'the mail server refused some of the recipients')
     },
     close: () => transport.forget(),
-  })
-}
-
-/** Whether its package is installed. */
-export function check({ name }: SinkSetup<EmailOptions>): void {
-  requirePeers(name, ['nodemailer'])
+  }
 }
 
 type MailTransport = Pick<Transporter, 'sendMail' | 'close'>
 
-async function openTransport(name: string, { url, allowInsecure }: EmailOptions): Promise<MailTransport> {
+async function openTransport(name: string, { url, allowInsecure }: Options): Promise<MailTransport> {
   const { default: nodemailer } = await loadPeer(name, 'nodemailer', () => import('nodemailer'))
   const { protocol, hostname, port, username, password } = new URL(url)
   const isSecure = protocol === 'smtps:'
@@ -71,11 +110,6 @@ async function openTransport(name: string, { url, allowInsecure }: EmailOptions)
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-}
-
-/** Whether the server is on this machine for sure. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
 /** The same for the same items, and for no others. */
@@ -97,4 +131,16 @@ function refuse(error: unknown, isDigest: boolean): never {
   if (isOfMail && isForGood && !isDigest)
     throw new TerminalError(`the mail server refused it: ${error.message}`, { cause: error })
   throw error
+}
+
+function isSmtpUrl(value: string): boolean {
+  const { protocol, hostname, pathname, search, hash, username, password } = URL.parse(value) ?? {}
+  if (protocol !== 'smtp:' && protocol !== 'smtps:') return false
+  if (hostname === '' || pathname?.replace('/', '') !== '' || search !== '' || hash !== '') return false
+  try {
+    decodeURIComponent(`${username}:${password}`)
+    return true
+  } catch {
+    return false
+  }
 }

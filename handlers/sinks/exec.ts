@@ -1,24 +1,62 @@
-import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { resolve } from 'node:path'
-import type { ExecOptions } from '../../src/config/sinks/exec.ts'
-import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
+import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 import { bodyOf, headerText } from './common/body.ts'
 import { runCommand, type CommandEnd } from './common/command.ts'
 import { isProgram } from './common/find-program.ts'
+import { filePath, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
+
+const withoutNul = z.string().refine((value) => !value.includes('\0'), { error: 'expected text without NUL' })
+const variable = z.string().regex(/^[A-Za-z_]\w*$/, { error: 'expected the name of an environment variable' })
+
+/** A command is run for each event, which it gets on its standard input. */
+const options = z.strictObject({
+  /** Program and arguments. No shell reads them. */
+  command: z.array(withoutNul).min(1),
+  /** Relative ones start at the folder of the configuration, which is also the default. */
+  cwd: filePath.optional(),
+  /** What the command finds in its environment beside PATH, HOME and what tells of the event. */
+  env: z.record(variable, withoutNul).default({}),
+  /** Of these exit codes: no further attempts, dead letter. All others but 0 mean that it is tried again. */
+  terminalExitCodes: z
+    .array(
+      z
+        .int()
+        .min(1)
+        .max(255)
+        .refine((code) => code !== 75, { error: '75 means that trying again can help' }),
+    )
+    .default([]),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ command }) => `${String([command].flat()[0])} …`,
+  examples: {
+    command: ['a list: the program and its arguments', "['./notify.sh', '--quiet']"],
+    cwd: ['the path of a folder', "'./scripts'"],
+    env: ['an object of texts by name', "{ LEVEL: 'high' }"],
+    terminalExitCodes: ['a list of exit codes', '[2]'],
+  },
+  create,
+  check,
+} satisfies SinkKind<typeof options>
 
 /**
  * Runs a command for each event: the bytes as they came on its standard input, or as JSON what a handler enqueued. What comes from
  * outside is never an argument; the environment tells id, type and idempotency key. Exit code 0 means done, one of
  * `terminalExitCodes` dead letter, anything else that it is tried again.
  */
-export default function createExec(
-  { name, options }: SinkSetup<ExecOptions>,
+function create(
+  { name, options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { command, terminalExitCodes } = options
   const { cwd, env: kept } = surroundings(options, baseDir)
 
-  return defineSink({
+  return {
     name,
     concurrency: 4,
     retry: { attempts: 50, baseMs: 1_000, capMs: 600_000 },
@@ -32,14 +70,11 @@ export default function createExec(
       if (end.exitCode !== null && terminalExitCodes.includes(end.exitCode)) throw new TerminalError(message)
       throw new Error(message)
     },
-  })
+  }
 }
 
 /** Whether the program is there. */
-export async function check(
-  { name, options }: SinkSetup<ExecOptions>,
-  { baseDir }: Pick<SinkTools, 'baseDir'>,
-): Promise<void> {
+async function check({ name, options }: SinkSetup<Options>, { baseDir }: Pick<SinkTools, 'baseDir'>): Promise<void> {
   const [program = ''] = options.command
   const { cwd, env } = surroundings(options, baseDir)
   if (await isProgram({ program, cwd, path: env.PATH })) return
@@ -49,7 +84,7 @@ export async function check(
   )
 }
 
-function surroundings(options: ExecOptions, baseDir: string) {
+function surroundings(options: Options, baseDir: string) {
   const { PATH = '', HOME = '' } = process.env
   return { cwd: resolve(baseDir, options.cwd ?? '.'), env: { PATH, HOME, ...options.env } }
 }

@@ -1,19 +1,66 @@
-import { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { resolve } from 'node:path'
-import type { FileOptions } from '../../src/config/sinks/file.ts'
-import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
+import type { SinkContext, SinkDefinition, SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 import { createAppendFile } from './common/append-file.ts'
 import { bodyOf } from './common/body.ts'
+import { filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { toLine, withReceipt } from './common/lines.ts'
 import { checkPlace } from './common/place.ts'
+
+const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
+
+/** Bytes as a number, or with a unit of 1,024s: `100mb`. */
+const byteSize = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}\s*(?:b|kb|mb|gb|tb)?$/i)
+      .transform((text) => Number.parseInt(text) * (units[text.replace(/^\d+\s*/, '').toLowerCase()] ?? 1)),
+  ])
+  .pipe(
+    z
+      .int()
+      .min(1)
+      .max(2 ** 50),
+  )
+
+/** Events go to a file, one to a line. */
+const options = z.strictObject({
+  /** Relative ones start at the folder of the configuration. */
+  path: filePath,
+  /** A file that would become longer is put aside first. */
+  maxBytes: byteSize.default(100 * 1024 ** 2),
+  /** How many files that were put aside are kept. Default: all. */
+  keep: z.int().min(0).max(1_000_000).optional(),
+  /** Whether an event counts as written only once the disk has it. */
+  fsync: z.boolean().default(true),
+  /** `envelope`: the event and nothing else. `with-receipt`: what the inbox knows of it, with the event in it. */
+  format: z.enum(['envelope', 'with-receipt']).default('envelope'),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ path }) => place(path),
+  examples: {
+    path: ['the path of a file', "'./events.ndjson'"],
+    maxBytes: ['a size in bytes, or with its unit', "'100mb'"],
+    keep: ['a whole number', '10'],
+  },
+  file: ({ path }) => path,
+  create,
+  check: ({ name, options: { path } }, { baseDir }) => checkPlace(resolve(baseDir, path), `sinks.${name}.path`),
+} satisfies SinkKind<typeof options>
 
 /**
  * Appends events to a file, one to a line: the bytes as they came, line breaks between tokens made spaces; and what handlers enqueue
  * for it, as JSON. A batch is one write, and counts as sent once the disk has it. Part of a line that a crash left at the end is cut
  * off before more is added.
  */
-export default function createFile(
-  { name, options }: SinkSetup<FileOptions>,
+function create(
+  { name, options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { maxBytes, keep, fsync, format } = options
@@ -28,24 +75,15 @@ export default function createFile(
   })
   const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
 
-  return defineSink({
+  return {
     name,
     batch: 500,
     concurrency: 1,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send(items, ctx) {
       log = ctx.log
       await file.append(items.map(lineOf), ctx.signal)
     },
     close: () => file.close(),
-  })
-}
-
-/** Whether the file can be made. */
-export function check(
-  { name, options }: SinkSetup<FileOptions>,
-  { baseDir }: Pick<SinkTools, 'baseDir'>,
-): Promise<void> {
-  return checkPlace(resolve(baseDir, options.path), `sinks.${name}.path`)
+  }
 }

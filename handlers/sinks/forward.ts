@@ -1,11 +1,79 @@
-import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { ForwardOptions } from '../../src/config/sinks/forward.ts'
-import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
+import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 import { bodyOf, headerText } from './common/body.ts'
 import { toBinary, toStructured, type PostedBody } from './common/cloudevents.ts'
 import { refusal, sendHttp } from './common/http.ts'
+import { patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { hider } from './common/post.ts'
 import { standardWebhookHeaders } from './common/standard-webhooks.ts'
+
+const secretHint =
+  'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; several while one takes the place of another'
+const secret = z.string(secretHint).refine((text) => keyBytes(text) >= 16, secretHint)
+
+const secrets = z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(secret).min(1).max(5))
+
+const httpUrl = z
+  .string()
+  .refine((text) => {
+    const { protocol, username, password } = URL.parse(text) ?? {}
+    return /^https?:$/.test(protocol ?? '') && username === '' && password === ''
+  }, 'that is no http or https URL without user name and password')
+  .transform((text) => new URL(text).href)
+
+/** They belong to the connection, or are set by the sink itself. */
+const ownHeaders: ReadonlySet<string> = new Set(
+  (
+    'connection content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade ' +
+    'webhook-id webhook-signature webhook-timestamp x-inbox-attempt x-inbox-event-id'
+  ).split(' '),
+)
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'expected the name of a header')
+  .toLowerCase()
+  .refine((name) => !ownHeaders.has(name), 'expected none of the headers that are set anyway')
+const headerValue = z
+  .string()
+  .regex(/^[\t -~]{0,4096}$/, { error: 'expected ASCII text without line breaks, of at most 4096 characters' })
+
+/** Events are posted to an app over HTTP. */
+const options = z
+  .strictObject({
+    url: httpUrl,
+    /** `original`: as the sender signs, with the secret that verified the event. */
+    signature: z.enum(['original', 'standard-webhooks', 'none']).default('original'),
+    /** For `standard-webhooks`. The first signs, and so do all others. */
+    secret: secrets.optional(),
+    /** `raw`: the bytes as they came. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: its attributes in headers. */
+    format: z.enum(['raw', 'cloudevents', 'cloudevents-binary']).default('raw'),
+    /** What CloudEvents call the source. */
+    source: z
+      .string()
+      .regex(/^[!-~]{1,200}$/, 'expected a URI reference')
+      .default('urn:onchain-inbox'),
+    headers: z.record(headerName, headerValue).default({}),
+    /** Answers that mean that it is no use to try again. */
+    terminalStatuses: z.array(z.int().min(400).max(599)).default([]),
+  })
+  .refine(({ signature, secret: given }) => (signature === 'standard-webhooks') === (given !== undefined), {
+    path: ['secret'],
+    error: "expected together with signature: 'standard-webhooks', and only then",
+  })
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url }) => place(url, { withPath: true }),
+  examples: {
+    url: ['an http or https URL', "'http://127.0.0.1:3000/webhooks'"],
+    headers: ['an object of texts by name', "{ 'X-Team': 'desk' }"],
+    terminalStatuses: ['a list of statuses', '[410, 422]'],
+  },
+  create,
+} satisfies SinkKind<typeof options>
 
 /**
  * Posts events to an app over HTTP: as they are the bytes as they came, with their signature, so that the app can take them as if
@@ -13,15 +81,11 @@ import { standardWebhookHeaders } from './common/standard-webhooks.ts'
  * again, for about a day: from 1 s on, doubling up to 10 minutes, and not before what `Retry-After` says. While the app is down,
  * one event at a time is tried.
  */
-export default function createForward(
-  { name, options }: SinkSetup<ForwardOptions>,
-  tools: SinkTools,
-): Readonly<SinkDefinition> {
-  return defineSink({
+function create({ name, options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
+  return {
     name,
     timeoutMs: 30_000,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
       const { headers, body } = posted(item, options)
@@ -47,7 +111,7 @@ export default function createForward(
       const refused = refusal({ ...answer, text: hide(answer.text) }, 'the app')
       throw options.terminalStatuses.includes(answer.status) ? new TerminalError(refused.message) : refused
     },
-  })
+  }
 }
 
 /** What of the values of headers may be secret: each as a whole, and the longer words in it. */
@@ -55,7 +119,7 @@ function secretsIn(values: readonly string[]): string[] {
   return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
 }
 
-function posted(item: SinkItem, { format, source }: ForwardOptions): PostedBody {
+function posted(item: SinkItem, { format, source }: Options): PostedBody {
   switch (format) {
     case 'raw':
       return { headers: { 'Content-Type': 'application/json' }, body: bodyOf(item) }
@@ -69,7 +133,7 @@ function posted(item: SinkItem, { format, source }: ForwardOptions): PostedBody 
 function signatureOf(
   item: SinkItem,
   body: Uint8Array,
-  { signature, secret = [] }: ForwardOptions,
+  { signature, secret = [] }: Options,
   tools: SinkTools,
 ): Readonly<Record<string, string>> {
   switch (signature) {
@@ -80,4 +144,11 @@ function signatureOf(
     case 'none':
       return {}
   }
+}
+
+/** How many bytes a secret signs with; 0: it cannot be used. */
+function keyBytes(text: string): number {
+  if (!text.startsWith('whsec_')) return /^[!-~]{24,200}$/.test(text) ? text.length : 0
+  const encoded = text.slice('whsec_'.length)
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64').length : 0
 }

@@ -1,10 +1,40 @@
 import type { Producer } from '@platformatic/kafka'
-import { defineSink, type SinkDefinition } from 'onchain-inbox'
-import type { KafkaOptions } from '../../src/config/sinks/kafka.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import type { SinkDefinition } from 'onchain-inbox'
+import { z } from 'zod'
 import { bodyOf } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
+import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { loadPeer, requirePeers } from './common/peer.ts'
+
+const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
+
+/** Events go to a topic of Kafka. */
+const options = z.strictObject({
+  brokers: z.union([broker.transform((one) => [one]), z.array(broker).min(1)]),
+  topic: z
+    .string()
+    .regex(/^[\w.-]{1,249}$/, { error: 'expected 1 to 249 letters, digits, dots, dashes or underscores' })
+    .default('onchain-events'),
+  clientId: z.string().min(1).default('onchain-inbox'),
+  tls: z.boolean().default(false),
+  sasl: z
+    .strictObject({
+      mechanism: z.enum(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512']),
+      username: z.string().min(1),
+      password: z.string().min(1),
+    })
+    .optional(),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ brokers, topic }) => `${place(brokers)} ${place(topic)}`.trim(),
+  examples: { brokers: ['host:port, or a list of these', "['127.0.0.1:9092']"] },
+  create,
+  check: ({ name }) => requirePeers(name, ['@platformatic/kafka']),
+} satisfies SinkKind<typeof options>
 
 /** Every replica that is in sync has it. */
 const allReplicas = -1
@@ -16,17 +46,16 @@ type BytesProducer = Producer<Buffer, Buffer, Buffer, Buffer>
  * Produces to a topic of Kafka; the record's key is that of the event, so that one address is in one partition, in order. A repeat
  * is produced again: consumers tell it by the header `idempotency-key`. Experimental: it has not met a real broker yet.
  */
-export default function createKafka({ name, options }: SinkSetup<KafkaOptions>): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
     open: () => connect(name, options),
     close: (producer: BytesProducer) => producer.close(),
   })
-  return defineSink({
+  return {
     name,
     batch: 100,
     concurrency: 1,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send(items, { signal }) {
       const messages = items.map((item) => ({
         topic: options.topic,
@@ -43,15 +72,10 @@ export default function createKafka({ name, options }: SinkSetup<KafkaOptions>):
       await connection.use(signal, (producer) => producer.send({ messages, acks: allReplicas }))
     },
     close: () => connection.forget(),
-  })
+  }
 }
 
-/** Whether its package is installed. */
-export function check({ name }: SinkSetup<KafkaOptions>): void {
-  requirePeers(name, ['@platformatic/kafka'])
-}
-
-async function connect(name: string, options: KafkaOptions): Promise<BytesProducer> {
+async function connect(name: string, options: Options): Promise<BytesProducer> {
   const { brokers, clientId, tls, sasl } = options
   const { Producer } = await loadPeer(name, '@platformatic/kafka', () => import('@platformatic/kafka'))
   return new Producer<Buffer, Buffer, Buffer, Buffer>({

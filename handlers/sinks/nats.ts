@@ -1,10 +1,52 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { defineSink, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { NatsOptions } from '../../src/config/sinks/nats.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import type { SinkDefinition, SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 import { bodyOf, headerText } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
+import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { loadPeer, requirePeers } from './common/peer.ts'
+
+const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
+  error: 'expected host:port, nats://host:port or tls://host:port; user and password have options of their own',
+})
+
+/** A subject is made of words with dots between; `{type}`, `{network}` and `{key}` stand for those of the event. */
+const subject = z.string().regex(/^(?:[\w-]|\{(?:type|network|key)\})+(?:\.(?:[\w-]|\{(?:type|network|key)\})+)*$/, {
+  error: 'expected words with dots between, such as onchain.{network}.{type}; {type}, {network} and {key} are known',
+})
+
+/** Events go to a stream of NATS JetStream. */
+const options = z
+  .strictObject({
+    servers: z.union([server.transform((one) => [one]), z.array(server).min(1)]),
+    /** Must exist, and take the subject. */
+    stream: z.string().min(1).optional(),
+    subject: subject.default('onchain.{network}.{type}'),
+    user: z.string().min(1).optional(),
+    password: z.string().min(1).optional(),
+    token: z.string().min(1).optional(),
+    tls: z.boolean().default(false),
+  })
+  .refine(({ user, password, token }) => (user === undefined) === (password === undefined) && !(user && token), {
+    error: 'expected user and password, or token, or none of them',
+  })
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ servers, stream, subject }) =>
+    [servers, stream, subject]
+      .filter((one) => one !== undefined)
+      .map((one) => place(one))
+      .join(' '),
+  examples: {
+    servers: ['host:port, or a list of these', "'127.0.0.1:4222'"],
+    token: ['a token, as text', "{ env: 'TOKEN' }"],
+  },
+  create,
+  check: ({ name }) => requirePeers(name, ['@nats-io/transport-node', '@nats-io/jetstream']),
+} satisfies SinkKind<typeof options>
 
 /** How long JetStream may take to say that a message is stored. */
 const ackMs = 10_000
@@ -13,15 +55,14 @@ const ackMs = 10_000
  * Publishes to a stream of NATS JetStream, and counts as delivered what the stream has acknowledged. `Nats-Msg-Id` is the
  * idempotency key: within its duplicate window (two minutes unless it says otherwise) the stream keeps a repeat once.
  */
-export default function createNats({ name, options }: SinkSetup<NatsOptions>): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
     open: () => connect(name, options),
     close: (opened: NatsConnection) => opened.close(),
   })
-  return defineSink({
+  return {
     name,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
       const [{ headers }, { jetstream }] = await Promise.all([loadTransport(name), loadJetStream(name)])
@@ -42,19 +83,14 @@ export default function createNats({ name, options }: SinkSetup<NatsOptions>): R
       })
     },
     close: () => connection.forget(),
-  })
-}
-
-/** Whether its packages are installed. */
-export function check({ name }: SinkSetup<NatsOptions>): void {
-  requirePeers(name, ['@nats-io/transport-node', '@nats-io/jetstream'])
+  }
 }
 
 const loadTransport = (name: string) =>
   loadPeer(name, '@nats-io/transport-node', () => import('@nats-io/transport-node'))
 const loadJetStream = (name: string) => loadPeer(name, '@nats-io/jetstream', () => import('@nats-io/jetstream'))
 
-async function connect(name: string, options: NatsOptions): Promise<NatsConnection> {
+async function connect(name: string, options: Options): Promise<NatsConnection> {
   const { servers, user, password, token, tls } = options
   const transport = await loadTransport(name)
   return transport.connect({

@@ -1,12 +1,46 @@
-import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { OpsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
-import { cut, expectSuccess, fittingId, isAtLeast, readChoice, readPayload, readText } from './common/incident.ts'
+import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
+import {
+  cut,
+  expectSuccess,
+  fittingId,
+  isAtLeast,
+  minSeverity,
+  readChoice,
+  readPayload,
+  readText,
+  region,
+} from './common/incident.ts'
+import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { toMessage, type Severity } from './common/message.ts'
 import { toOwnWarning } from './common/own-message.ts'
 import { hider, postJson } from './common/post.ts'
 
-type Options = SinkSetup<OpsgenieOptions>['options']
+/** Events become alerts of Opsgenie. */
+const options = z
+  .strictObject({
+    apiKey: z.string().regex(/^[\w-]{8,200}$/, { error: 'expected the key of an API integration' }),
+    minSeverity,
+    /** Who is told; default: whom the integration names. */
+    team: z.string().min(1).max(100).optional(),
+    tags: z.array(z.string().min(1).max(50)).max(18).default([]),
+    region,
+    /** Default: that of the region. */
+    baseUrl: secretBaseUrl.optional(),
+  })
+  .transform(({ region: where, baseUrl, ...rest }) => ({
+    ...rest,
+    baseUrl: baseUrl ?? `https://api.${where === 'eu' ? 'eu.' : ''}opsgenie.com`,
+  }))
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ region, team }) => `${place(region)} ${place(team)}`.trim(),
+  examples: { apiKey: ['the key of an integration, as text', "{ env: 'OPSGENIE_KEY' }"] },
+  create,
+} satisfies SinkKind<typeof options>
 
 interface Act {
   /** Behind `/v2/alerts`. */
@@ -29,10 +63,10 @@ const expected =
  * Opens an alert at Opsgenie for each event from `minSeverity` on, once: its alias is the event's id. That of a warning of the inbox
  * itself is closed when the warning is over.
  */
-export default function createOpsgenie({ name, options }: SinkSetup<OpsgenieOptions>): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { apiKey, baseUrl } = options
   const hide = hider([apiKey])
-  return defineSink({
+  return {
     name,
     concurrency: 2,
     timeoutMs: 30_000,
@@ -51,7 +85,7 @@ export default function createOpsgenie({ name, options }: SinkSetup<OpsgenieOpti
       })
       expectSuccess(answer, 'Opsgenie', ctx)
     },
-  })
+  }
 }
 
 /** Undefined: nothing is to be opened. */
@@ -59,15 +93,15 @@ function toAct(item: SinkItem, options: Options): Act | undefined {
   return item.payload === undefined ? alertOfEvent(item, options) : actOfPayload(item, options)
 }
 
-function alertOfEvent({ event }: SinkItem, { minSeverity, team, tags }: Options): Act | undefined {
+function alertOfEvent({ event }: SinkItem, { minSeverity: least, team, tags }: Options): Act | undefined {
   const message = toMessage(event)
   const warning = toOwnWarning(event)
   const alias = fittingId(warning?.incident ?? event.id, longestAlias)
   if (warning?.isOver === true) {
-    if (!isAtLeast(warning.level, minSeverity)) return undefined
+    if (!isAtLeast(warning.level, least)) return undefined
     return { path: `/${encodeURIComponent(alias)}/close?identifierType=alias`, body: { source: 'onchain-inbox' } }
   }
-  if (!isAtLeast(message.severity, minSeverity)) return undefined
+  if (!isAtLeast(message.severity, least)) return undefined
   const links = message.links.map(({ label, url }) => `${label}: ${url}`)
   const facts = message.facts.map(([label, value]) => `${label}: ${value}`)
   const details = [...message.facts, ['event id', event.id], ['event type', event.type]]

@@ -1,12 +1,45 @@
-import { defineSink, TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { PagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
-import { cut, expectSuccess, fittingId, isAtLeast, readChoice, readPayload, readText } from './common/incident.ts'
+import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
+import {
+  cut,
+  expectSuccess,
+  fittingId,
+  isAtLeast,
+  minSeverity,
+  readChoice,
+  readPayload,
+  readText,
+  region,
+} from './common/incident.ts'
+import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { toMessage } from './common/message.ts'
 import { toOwnWarning } from './common/own-message.ts'
 import { hider, postJson } from './common/post.ts'
 
-type Options = SinkSetup<PagerdutyOptions>['options']
+/** Events become alerts of a PagerDuty service, by the Events API v2. */
+const options = z
+  .strictObject({
+    routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, { error: 'expected the 32 characters of an integration key' }),
+    minSeverity,
+    /** What the alerts say they come from. */
+    source: z.string().min(1).max(255).default('onchain-inbox'),
+    region,
+    /** Default: that of the region. */
+    baseUrl: secretBaseUrl.optional(),
+  })
+  .transform(({ region: where, baseUrl, ...rest }) => ({
+    ...rest,
+    baseUrl: baseUrl ?? `https://events.${where === 'eu' ? 'eu.' : ''}pagerduty.com`,
+  }))
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ region }) => place(region),
+  examples: { routingKey: ['an integration key, as text', "{ env: 'PAGERDUTY_KEY' }"] },
+  create,
+} satisfies SinkKind<typeof options>
 
 const longestSummary = 1_024
 const longestKey = 255
@@ -19,9 +52,9 @@ const expected =
  * Opens an alert at PagerDuty for each event from `minSeverity` on, once: its `dedup_key` is the event's id. That of a warning of the
  * inbox itself is resolved when the warning is over.
  */
-export default function createPagerduty({ name, options }: SinkSetup<PagerdutyOptions>): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const hide = hider([options.routingKey])
-  return defineSink({
+  return {
     name,
     concurrency: 2,
     rate: 2,
@@ -42,7 +75,7 @@ export default function createPagerduty({ name, options }: SinkSetup<PagerdutyOp
       })
       expectSuccess(answer, 'PagerDuty', ctx)
     },
-  })
+  }
 }
 
 /** Undefined: nothing is to be opened. */
@@ -50,14 +83,14 @@ function toBody(item: SinkItem, options: Options): object | undefined {
   return item.payload === undefined ? alertOfEvent(item, options) : actOfPayload(item, options)
 }
 
-function alertOfEvent({ event }: SinkItem, { source, minSeverity }: Options): object | undefined {
+function alertOfEvent({ event }: SinkItem, { source, minSeverity: least }: Options): object | undefined {
   const message = toMessage(event)
   const warning = toOwnWarning(event)
   if (warning?.isOver === true) {
-    if (!isAtLeast(warning.level, minSeverity)) return undefined
+    if (!isAtLeast(warning.level, least)) return undefined
     return { event_action: 'resolve', dedup_key: fittingId(warning.incident, longestKey) }
   }
-  if (!isAtLeast(message.severity, minSeverity)) return undefined
+  if (!isAtLeast(message.severity, least)) return undefined
   return {
     event_action: 'trigger',
     dedup_key: fittingId(warning?.incident ?? event.id, longestKey),

@@ -1,9 +1,35 @@
-import { defineSink, type SinkDefinition } from 'onchain-inbox'
-import type { RedisOptions } from '../../src/config/sinks/redis.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import type { SinkDefinition } from 'onchain-inbox'
+import { z } from 'zod'
 import { bodyOf } from './common/body.ts'
 import { createConnection } from './common/connection.ts'
+import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { loadPeer, requirePeers } from './common/peer.ts'
+
+/** Events go to a stream of Redis, or of what speaks as it does. */
+const options = z.strictObject({
+  url: z.string().refine(isRedisUrl, {
+    error:
+      'expected redis://host:port or rediss://host:port, with user and password in it where they are needed; percent-encode what is special in them',
+  }),
+  stream: z.string().min(1).default('onchain-events'),
+  /** The oldest beyond about so many go. Default: none. */
+  maxLength: z.int().min(1).optional(),
+  /** For so long a repeat is known for one. */
+  dedupeSeconds: z
+    .int()
+    .min(1)
+    .default(7 * 86_400),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url, stream }) => `${place(url)} ${place(stream)}`.trim(),
+  examples: { url: ['a URL', "'redis://127.0.0.1:6379'"] },
+  create,
+  check: ({ name }) => requirePeers(name, ['@redis/client']),
+} satisfies SinkKind<typeof options>
 
 /**
  * Adds the entry unless its idempotency key is known, in one step, so that no repeat comes between. The mark comes last: where Redis
@@ -27,16 +53,15 @@ const connectMs = 10_000
  * Adds to a stream of Redis: `id`, `type`, `key`, `idempotency_key` and `body`, the exact bytes. A repeat within `dedupeSeconds` adds
  * nothing. What Redis has acknowledged is as durable as its settings make it (`appendfsync always`).
  */
-export default function createRedis({ name, options }: SinkSetup<RedisOptions>): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { stream, maxLength, dedupeSeconds } = options
   const connection = createConnection({
     open: () => connect(name, options.url),
     close: (client: RedisConnection) => client.destroy(),
   })
-  return defineSink({
+  return {
     name,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
@@ -60,12 +85,7 @@ export default function createRedis({ name, options }: SinkSetup<RedisOptions>):
       })
     },
     close: () => connection.forget(),
-  })
-}
-
-/** Whether its package is installed. */
-export function check({ name }: SinkSetup<RedisOptions>): void {
-  requirePeers(name, ['@redis/client'])
+  }
 }
 
 type RedisConnection = Awaited<ReturnType<typeof connect>>
@@ -89,4 +109,11 @@ async function connect(name: string, url: string) {
     clearTimeout(late)
   }
   return client
+}
+
+/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+function isRedisUrl(value: string): boolean {
+  const { protocol, hostname, pathname, search, hash } = URL.parse(value) ?? {}
+  if (protocol !== 'redis:' && protocol !== 'rediss:') return false
+  return hostname !== '' && /^(?:\/\d*)?$/.test(pathname ?? '') && search === '' && hash === ''
 }

@@ -1,10 +1,27 @@
 import type { SinkDefinition } from 'onchain-inbox'
-import type { SlackOptions } from '../../src/config/sinks/slack.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import { z } from 'zod'
 import { createChatSink } from './common/chat.ts'
+import { place, secretUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Timing } from './common/pacing.ts'
 import { hider, postJson, secretsOf } from './common/post.ts'
 import type { Dialect } from './common/split.ts'
+import { templateExample, templates } from './common/template.ts'
+
+/** Events become messages of a Slack channel. */
+const options = z.strictObject({
+  /** That of an incoming webhook. Whoever knows it can post: it is a secret. */
+  url: secretUrl,
+  templates: templates.optional(),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url }) => place(url),
+  examples: { url: ['a URL', "'https://hooks.slack.com/services/…'"], templates: templateExample },
+  create,
+} satisfies SinkKind<typeof options>
 
 /** A block of text holds 3,000 characters as they are written; a message, of which there is one a second, several blocks. */
 const dialect: Dialect = {
@@ -20,8 +37,8 @@ const dialect: Dialect = {
 const slackEscapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
 /** Writes to a Slack channel by an incoming webhook, or to what takes the same: one message a second. */
-export default function createSlack(
-  { name, options: { url, templates } }: SinkSetup<SlackOptions>,
+function create(
+  { name, options: { url, templates } }: SinkSetup<Options>,
   _tools?: unknown,
   timing?: Timing,
 ): Readonly<SinkDefinition> {

@@ -1,8 +1,8 @@
-import { defineSink, type SinkDefinition } from 'onchain-inbox'
 import { resolve } from 'node:path'
-import type { SqlOptions } from '../../src/config/sinks/sql.ts'
-import type { SinkSetup, SinkTools } from '../../src/dispatch/bundled-sinks.ts'
+import type { SinkDefinition } from 'onchain-inbox'
+import { z } from 'zod'
 import { createConnection } from './common/connection.ts'
+import { patience, place, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { checkPlace } from './common/place.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { toRow } from './common/sql-row.ts'
@@ -10,13 +10,50 @@ import { openSqliteStore } from './common/sql-sqlite.ts'
 import type { SqlStore } from './common/sql-store.ts'
 import { createTables } from './common/sql-table.ts'
 
+/** Events go to tables of Postgres or SQLite, one table for each event type. */
+const options = z.strictObject({
+  url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? isPostgres(value) : isSqlite(value)), {
+    error:
+      'expected postgres://user:password@host:port/database, what is special in user and password percent-encoded, or sqlite:./path/to.db',
+  }),
+  /** What the names of all its tables begin with. */
+  tablePrefix: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,29}$/, {
+      error: 'expected 1 to 30 small letters, digits or underscores, no digit first',
+    })
+    .default('onchain_'),
+  /** Longest time that one statement may take, in milliseconds. */
+  statementTimeoutMs: wholeNumber(1, 600_000).default(10_000),
+  /** How many connections to Postgres at most. */
+  connections: wholeNumber(1, 100).default(2),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ url }) => place(url),
+  examples: {
+    url: ['a URL', "'sqlite:./events.db'"],
+    statementTimeoutMs: ['milliseconds', '10000'],
+    connections: ['a whole number', '2'],
+  },
+  file: ({ url }) => sqliteFileOf(url),
+  create,
+  async check({ name, options: { url } }, { baseDir }) {
+    const file = sqliteFileOf(url)
+    if (file !== undefined) await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
+  },
+} satisfies SinkKind<typeof options>
+
 /**
  * Writes events to tables of Postgres or SQLite: one for each event type (R93–R102) with a column for each field, numbers exact; other
  * types to `<prefix>other`; what handlers enqueue to `<prefix>items`. Each row has the exact bytes too. An event has one row, however
  * often it comes. A batch is one transaction.
  */
-export default function createSql(
-  { name, options }: SinkSetup<SqlOptions>,
+function create(
+  { name, options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { tablePrefix, statementTimeoutMs, connections } = options
@@ -31,29 +68,29 @@ export default function createSql(
     close: (opened) => opened.close(),
   })
 
-  return defineSink({
+  return {
     name,
     batch: 100,
     concurrency: connections,
-    retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    ...patience,
     async send(items, { signal }) {
       const rows = items.map((item) => toRow(item, tables))
       await store.use(signal, (opened) => opened.put(rows, signal))
     },
     close: () => store.forget(),
-  })
-}
-
-/** Whether the file of SQLite can be made. */
-export async function check(
-  { name, options }: SinkSetup<SqlOptions>,
-  { baseDir }: Pick<SinkTools, 'baseDir'>,
-): Promise<void> {
-  const file = sqliteFileOf(options.url)
-  if (file !== undefined) await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
+  }
 }
 
 function sqliteFileOf(url: string): string | undefined {
   return /^sqlite:(?:\/\/(?=\/))?(.*)$/s.exec(url)?.[1]
+}
+
+/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+function isPostgres(value: string): boolean {
+  const url = URL.parse(value)
+  return url !== null && !`${url.pathname}${url.hash}`.includes('@')
+}
+
+function isSqlite(value: string): boolean {
+  return /^sqlite:[^\0]*[^\0/]$/.test(value)
 }

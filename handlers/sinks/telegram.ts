@@ -1,11 +1,42 @@
 import type { SinkDefinition } from 'onchain-inbox'
-import type { TelegramOptions } from '../../src/config/sinks/telegram.ts'
-import type { SinkSetup } from '../../src/dispatch/bundled-sinks.ts'
+import { z } from 'zod'
 import { createChatSink } from './common/chat.ts'
 import { readRetryAfter, type Answer } from './common/http.ts'
+import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Timing } from './common/pacing.ts'
 import { hider, memberOf, postJson } from './common/post.ts'
 import type { Dialect } from './common/split.ts'
+import { templateExample, templates } from './common/template.ts'
+
+/** Events become messages of a Telegram chat. */
+const options = z.strictObject({
+  token: z.string().regex(/^\d{1,20}:[\w-]{20,100}$/, {
+    error: 'expected the token that BotFather gives, such as 123456789:AA…',
+  }),
+  /** Of a person, of a group (negative), or the name of a public channel. */
+  chatId: z
+    .union([z.int().transform(String), z.string()])
+    .pipe(z.string().regex(/^(?:-?\d{1,20}|@\w{3,64})$/, { error: 'expected a number or @channel' })),
+  /** Of a forum topic. */
+  threadId: z.int().min(1).optional(),
+  /** Delivered without a sound. */
+  silent: z.boolean().default(false),
+  templates: templates.optional(),
+  baseUrl: secretBaseUrl.default('https://api.telegram.org'),
+})
+
+type Options = z.output<typeof options>
+
+export default {
+  options,
+  target: ({ chatId }) => place(chatId),
+  examples: {
+    token: ['a token, as text', "{ env: 'TOKEN' }"],
+    chatId: ['the number of a chat, or @channel', '-1001234567890'],
+    templates: templateExample,
+  },
+  create,
+} satisfies SinkKind<typeof options>
 
 /** In HTML. A message holds 4,096 characters as they are shown, and 100 entities, of which a link is one. */
 const dialect: Dialect = {
@@ -30,11 +61,7 @@ function defuse(text: string): string {
 }
 
 /** Writes to a Telegram chat as a bot: one message a second, 20 a minute where it is a group or channel. */
-export default function createTelegram(
-  { name, options }: SinkSetup<TelegramOptions>,
-  _tools?: unknown,
-  timing?: Timing,
-): Readonly<SinkDefinition> {
+function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?: Timing): Readonly<SinkDefinition> {
   const { token, threadId, silent, templates, baseUrl } = options
   let { chatId } = options
   const hide = hider([token])

@@ -1,3 +1,4 @@
+import type { SinkKind, SinkTools } from '../../handlers/sinks/common/kind.ts'
 import type { ConfiguredSink } from '../config/sinks/load.ts'
 import { InboxError, messageOf } from '../errors.ts'
 import { siblingModule } from '../sibling-module.ts'
@@ -7,33 +8,6 @@ import type { ResolvedHandler } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { toMatch, typesOf } from './route-match.ts'
-
-/** What a bundled sink is made from: `options` are those of its kind, checked and complete. */
-export interface SinkSetup<O> {
-  readonly name: string
-  readonly options: O
-}
-
-/** What the program lends to bundled sinks. */
-export interface SinkTools {
-  /** The signature of these bytes by the webhook secret of that label, or by the first there is. Throws where there is none. */
-  sign(raw: Uint8Array, secretLabel: string): string
-  /** The header that the signature goes into. */
-  readonly signatureHeader: string
-  /** The folder that relative paths start at: absolute. */
-  readonly baseDir: string
-}
-
-/** The default export of `handlers/sinks/<kind>.ts`. */
-type CreateSink = (setup: SinkSetup<unknown>, tools: SinkTools) => Readonly<SinkDefinition>
-
-/** The export `check` of a kind that needs something on this machine: throws an Error where that is missing. Connects to nothing. */
-type CheckSink = (setup: SinkSetup<unknown>, tools: Pick<SinkTools, 'baseDir'>) => void | Promise<void>
-
-interface SinkModule {
-  readonly default: CreateSink
-  readonly check?: CheckSink
-}
 
 /** The sinks of the settings, and what they are lent. Plain data: it goes from thread to thread. */
 export interface BundledSinks extends Pick<SinkTools, 'signatureHeader' | 'baseDir'> {
@@ -54,9 +28,9 @@ export async function loadBundledSink(
 ): Promise<ResolvedHandler> {
   const { name, kind, options } = sink
   const file = siblingModule(import.meta.url, `../../handlers/sinks/${kind}`)
-  const { default: create, check } = (await import(file.href)) as SinkModule
+  const { default: own } = (await import(file.href)) as { readonly default: SinkKind }
   try {
-    if (!isChecked) await check?.({ name, options }, { baseDir })
+    if (!isChecked) await own.check?.({ name, options }, { baseDir })
   } catch (error) {
     throw new InboxError('handler_invalid', messageOf(error), { cause: error })
   }
@@ -66,7 +40,7 @@ export async function loadBundledSink(
     if (secret === undefined) throw new Error('there is no webhook secret to sign with')
     return sign(raw, secret)
   }
-  const definition = create({ name, options }, { sign: signWith, signatureHeader, baseDir })
+  const definition = own.create({ name, options }, { sign: signWith, signatureHeader, baseDir })
   return parseDefinition(underSettings(definition, sink), `the settings (sinks.${name})`, name)
 }
 

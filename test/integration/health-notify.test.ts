@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import createOpsgenie from '../../handlers/sinks/opsgenie.ts'
-import createPagerduty from '../../handlers/sinks/pagerduty.ts'
+import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
+import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import { toPieces } from '../../handlers/sinks/common/chat-text.ts'
 import { toMailText } from '../../handlers/sinks/common/mail-text.ts'
 import { toMessage } from '../../handlers/sinks/common/message.ts'
 import type { AnyEvent } from '../../schema/index.ts'
-import { opsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
-import { pagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
 import { toOwnEvent, type Turn } from '../../src/health/own-events.ts'
@@ -101,7 +99,7 @@ const pagers = [
     kind: 'pagerduty',
     rules: pagerdutyRules,
     create: (baseUrl: string, given: object) =>
-      createPagerduty({ name: 'pager', options: pagerdutyOptions.parse({ routingKey, baseUrl, ...given }) }),
+      pagerdutyKind.create({ name: 'pager', options: pagerdutyKind.options.parse({ routingKey, baseUrl, ...given }) }),
     acts: ({ accepted }: FakeChat) =>
       accepted.map(({ body }) => [
         body.event_action,
@@ -118,7 +116,10 @@ const pagers = [
     kind: 'opsgenie',
     rules: opsgenieRules,
     create: (baseUrl: string, given: object) =>
-      createOpsgenie({ name: 'pager', options: opsgenieOptions.parse({ apiKey: genieKey, baseUrl, ...given }) }),
+      opsgenieKind.create({
+        name: 'pager',
+        options: opsgenieKind.options.parse({ apiKey: genieKey, baseUrl, ...given }),
+      }),
     acts: ({ server, accepted }: FakeChat) =>
       accepted.map(({ body }, index) => [server.requests[index]?.path, body.alias, body.priority]),
     expected: [

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-import createDiscord from '../../handlers/sinks/discord.ts'
-import { discordOptions } from '../../src/config/sinks/discord.ts'
+import discordKind from '../../handlers/sinks/discord.ts'
 import { discordRules } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
 
 async function stage(query = '') {
   const fake = await FakeChat.start(discordRules)
   const to = sendingStage()
-  const options = discordOptions.parse({ url: `${fake.url}${query}` })
-  const sink = createDiscord({ name: 'chat', options }, undefined, to.timing)
+  const options = discordKind.options.parse({ url: `${fake.url}${query}` })
+  const sink = discordKind.create({ name: 'chat', options }, undefined, to.timing)
   return {
     ...to,
     fake,

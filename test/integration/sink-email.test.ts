@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import createEmail from '../../handlers/sinks/email.ts'
-import { emailOptions } from '../../src/config/sinks/email.ts'
+import emailKind from '../../handlers/sinks/email.ts'
 import { TerminalError } from '../../src/index.ts'
 import { sampleData } from '../../src/testing/sample-data.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { startSmtp, type TestSmtp } from '../support/smtp.ts'
 
 function aMailSink({ port }: TestSmtp, given: Record<string, unknown> = {}) {
-  const options = emailOptions.parse({
+  const options = emailKind.options.parse({
     url: `smtp://127.0.0.1:${port}`,
     from: 'Inbox <inbox@example.com>',
     to: 'desk@example.com',
     ...given,
   })
-  return underTest(createEmail({ name: 'desk', options }))
+  return underTest(emailKind.create({ name: 'desk', options }))
 }
 
 const trade = (id: string, data: Record<string, unknown> = {}) =>
@@ -210,8 +209,8 @@ describe('the sink `email`', () => {
     ['subject', '{password}'],
   ] as const)('the options refuse %s: %j', ([name, value]) => {
     const good = { url: 'smtp://mail.example.com', from: 'a@example.com', to: 'b@example.com' }
-    expect(emailOptions.safeParse(good).success).toBe(true)
-    const problems = emailOptions.safeParse({ ...good, [name]: value }).error?.issues
+    expect(emailKind.options.safeParse(good).success).toBe(true)
+    const problems = emailKind.options.safeParse({ ...good, [name]: value }).error?.issues
     expect(problems?.map(({ path }) => path[0])).toEqual([name])
   })
 })

@@ -3,15 +3,16 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import createExec from '../../handlers/sinks/exec.ts'
-import { execOptions } from '../../src/config/sinks/exec.ts'
+import execKind from '../../handlers/sinks/exec.ts'
 import { TerminalError } from '../../src/index.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const anExec = (dir: TempDir, command: readonly string[], given: Record<string, unknown> = {}) =>
-  underTest(createExec({ name: 'script', options: execOptions.parse({ command, ...given }) }, { baseDir: dir.path }))
+  underTest(
+    execKind.create({ name: 'script', options: execKind.options.parse({ command, ...given }) }, { baseDir: dir.path }),
+  )
 
 const shell = (script: string) => ['sh', '-c', script]
 const read = (dir: TempDir, name: string) => readFile(join(dir.path, name), 'utf8')
@@ -142,9 +143,9 @@ describe('the sink `exec`', () => {
   })
 
   test('the options refuse what cannot work', () => {
-    expect(execOptions.safeParse({ command: [] }).success).toBe(false)
-    expect(execOptions.safeParse({ command: ['x'], terminalExitCodes: [75] }).success).toBe(false)
-    expect(execOptions.safeParse({ command: ['x\0'] }).success).toBe(false)
-    expect(execOptions.safeParse({ command: ['x'], env: { 'A=B': 'x' } }).success).toBe(false)
+    expect(execKind.options.safeParse({ command: [] }).success).toBe(false)
+    expect(execKind.options.safeParse({ command: ['x'], terminalExitCodes: [75] }).success).toBe(false)
+    expect(execKind.options.safeParse({ command: ['x\0'] }).success).toBe(false)
+    expect(execKind.options.safeParse({ command: ['x'], env: { 'A=B': 'x' } }).success).toBe(false)
   })
 })

@@ -6,14 +6,13 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import createFile from '../../handlers/sinks/file.ts'
-import { fileOptions } from '../../src/config/sinks/file.ts'
+import fileKind from '../../handlers/sinks/file.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
 function aFileSink(dir: TempDir, given: Record<string, unknown> = {}) {
-  const options = fileOptions.parse({ path: 'events.ndjson', ...given })
-  return underTest(createFile({ name: 'archive', options }, { baseDir: dir.path }))
+  const options = fileKind.options.parse({ path: 'events.ndjson', ...given })
+  return underTest(fileKind.create({ name: 'archive', options }, { baseDir: dir.path }))
 }
 
 const event = (id: string) => anItem({ id })

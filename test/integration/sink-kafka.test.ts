@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import createKafka from '../../handlers/sinks/kafka.ts'
-import { kafkaOptions } from '../../src/config/sinks/kafka.ts'
+import kafkaKind from '../../handlers/sinks/kafka.ts'
 import type { SinkContext } from '../../src/dispatch/define-sink.ts'
 import { debianProgram, type Program } from '../support/debian.ts'
 import { streamItem } from '../support/stream-sinks.ts'
@@ -51,7 +50,10 @@ test.skipIf(kcat === null)(
   'events go to a topic of Kafka, those of one key in order to one partition (needs kcat)',
   async () => {
     const mock = await startMock(kcat!, 'events')
-    const sink = createKafka({ name: 'out', options: kafkaOptions.parse({ brokers: mock.brokers, topic: 'events' }) })
+    const sink = kafkaKind.create({
+      name: 'out',
+      options: kafkaKind.options.parse({ brokers: mock.brokers, topic: 'events' }),
+    })
     await sink.send([streamItem(1), streamItem(2, { key: null, payload: { note: 'ü' } })], context)
     for (const n of [3, 4]) await sink.send([streamItem(n)], context)
     await sink.close?.()
@@ -72,8 +74,8 @@ test.skipIf(kcat === null)(
 )
 
 test('where no broker is, an attempt fails within its time, and says so', async () => {
-  const options = kafkaOptions.parse({ brokers: '127.0.0.1:1', topic: 'events' })
-  const sink = createKafka({ name: 'out', options })
+  const options = kafkaKind.options.parse({ brokers: '127.0.0.1:1', topic: 'events' })
+  const sink = kafkaKind.create({ name: 'out', options })
   await expect(sink.send([streamItem(1)], context)).rejects.toThrow()
   await sink.close?.()
 })

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import createOpsgenie from '../../handlers/sinks/opsgenie.ts'
-import createPagerduty from '../../handlers/sinks/pagerduty.ts'
+import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
+import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
-import { opsgenieOptions } from '../../src/config/sinks/opsgenie.ts'
-import { pagerdutyOptions } from '../../src/config/sinks/pagerduty.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 import { RetryableError, TerminalError } from '../../src/errors.ts'
 import { createEvent } from '../../src/testing/create-event.ts'
@@ -21,7 +19,7 @@ const kinds = [
     secret: routingKey,
     keyOf: 'dedup_key',
     create: (baseUrl: string, given: object = {}) =>
-      createPagerduty({ name: 'pager', options: pagerdutyOptions.parse({ routingKey, baseUrl, ...given }) }),
+      pagerdutyKind.create({ name: 'pager', options: pagerdutyKind.options.parse({ routingKey, baseUrl, ...given }) }),
   },
   {
     kind: 'opsgenie',
@@ -30,7 +28,10 @@ const kinds = [
     secret: genieKey,
     keyOf: 'alias',
     create: (baseUrl: string, given: object = {}) =>
-      createOpsgenie({ name: 'pager', options: opsgenieOptions.parse({ apiKey: genieKey, baseUrl, ...given }) }),
+      opsgenieKind.create({
+        name: 'pager',
+        options: opsgenieKind.options.parse({ apiKey: genieKey, baseUrl, ...given }),
+      }),
   },
 ]
 const honeypot = eventSamples['contract.honeypot_detected']
@@ -238,8 +239,8 @@ test('the sink opsgenie lets handlers open, acknowledge and close', async () => 
 
 test('both lead to the region of the account', () => {
   const urls = ['us', 'eu'].map((region) => [
-    pagerdutyOptions.parse({ routingKey, region }).baseUrl,
-    opsgenieOptions.parse({ apiKey: genieKey, region }).baseUrl,
+    pagerdutyKind.options.parse({ routingKey, region }).baseUrl,
+    opsgenieKind.options.parse({ apiKey: genieKey, region }).baseUrl,
   ])
   expect(urls).toEqual([
     ['https://events.pagerduty.com', 'https://api.opsgenie.com'],

@@ -1,14 +1,10 @@
 import { once } from 'node:events'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import createKafka from '../../handlers/sinks/kafka.ts'
-import createNats from '../../handlers/sinks/nats.ts'
-import createRedis from '../../handlers/sinks/redis.ts'
-import createSql from '../../handlers/sinks/sql.ts'
-import { kafkaOptions } from '../../src/config/sinks/kafka.ts'
-import { natsOptions } from '../../src/config/sinks/nats.ts'
-import { redisOptions } from '../../src/config/sinks/redis.ts'
-import { sqlOptions } from '../../src/config/sinks/sql.ts'
+import kafkaKind from '../../handlers/sinks/kafka.ts'
+import natsKind from '../../handlers/sinks/nats.ts'
+import redisKind from '../../handlers/sinks/redis.ts'
+import sqlKind from '../../handlers/sinks/sql.ts'
 import type { SinkContext, SinkDefinition } from '../../src/dispatch/define-sink.ts'
 import { streamItem } from '../support/stream-sinks.ts'
 
@@ -37,12 +33,15 @@ async function startServer(answer: (data: string, socket: Socket) => void = () =
 
 const name = 'out'
 const sinks: Readonly<Record<string, (port: number) => Readonly<SinkDefinition<'*'>>>> = {
-  nats: (port) => createNats({ name, options: natsOptions.parse({ servers: `nats://127.0.0.1:${port}` }) }),
+  nats: (port) => natsKind.create({ name, options: natsKind.options.parse({ servers: `nats://127.0.0.1:${port}` }) }),
   kafka: (port) =>
-    createKafka({ name, options: kafkaOptions.parse({ brokers: `127.0.0.1:${port}`, topic: 'events' }) }),
-  redis: (port) => createRedis({ name, options: redisOptions.parse({ url: `redis://127.0.0.1:${port}` }) }),
+    kafkaKind.create({ name, options: kafkaKind.options.parse({ brokers: `127.0.0.1:${port}`, topic: 'events' }) }),
+  redis: (port) => redisKind.create({ name, options: redisKind.options.parse({ url: `redis://127.0.0.1:${port}` }) }),
   postgres: (port) =>
-    createSql({ name, options: sqlOptions.parse({ url: `postgres://u:p@127.0.0.1:${port}/d` }) }, { baseDir: '/' }),
+    sqlKind.create(
+      { name, options: sqlKind.options.parse({ url: `postgres://u:p@127.0.0.1:${port}/d` }) },
+      { baseDir: '/' },
+    ),
 }
 
 /** Sends one item, and takes the time away once `asked`. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import createSlack from '../../handlers/sinks/slack.ts'
-import { slackOptions } from '../../src/config/sinks/slack.ts'
+import slackKind from '../../handlers/sinks/slack.ts'
 import { slackRules } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
 
@@ -9,7 +8,11 @@ const url = 'https://hooks.slack.com/services/T0/B0/x'
 test('the sink slack puts each item into a block, previews nothing, and repeats all of it as text', async () => {
   await using fake = await FakeChat.start(slackRules)
   const to = sendingStage()
-  const sink = createSlack({ name: 'chat', options: slackOptions.parse({ url: fake.url }) }, undefined, to.timing)
+  const sink = slackKind.create(
+    { name: 'chat', options: slackKind.options.parse({ url: fake.url }) },
+    undefined,
+    to.timing,
+  )
   await to.send(sink, items({ payload: { text: 'a & b' } }, { payload: { text: 'c\nd' } }))
   expect(fake.accepted.map(({ body }) => body)).toEqual([
     {
@@ -30,10 +33,10 @@ test.each([
   ['hooks.slack.com/services/x'],
   [''],
 ])('the URL %j is a problem of the configuration, and is not shown', (bad) => {
-  const { error } = slackOptions.safeParse({ url: bad })
+  const { error } = slackKind.options.safeParse({ url: bad })
   expect(error?.issues[0]?.message).toBe(
     'expected an https URL without user name and password (http only for this machine)',
   )
-  expect(slackOptions.safeParse({ url, template: {} }).success).toBe(false)
-  expect(slackOptions.safeParse({ url }).success).toBe(true)
+  expect(slackKind.options.safeParse({ url, template: {} }).success).toBe(false)
+  expect(slackKind.options.safeParse({ url }).success).toBe(true)
 })

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import createSql from '../../handlers/sinks/sql.ts'
-import { sqlOptions } from '../../src/config/sinks/sql.ts'
+import sqlKind from '../../handlers/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
 import { sampleData } from '../../src/testing/sample-data.ts'
 import { ask, createSharedDatabase } from '../support/postgres.ts'
@@ -21,7 +20,9 @@ async function anEmptyPlace(): Promise<string> {
 }
 
 function aSqlSink(url: string, given: Record<string, unknown> = {}) {
-  return underTest(createSql({ name: 'warehouse', options: sqlOptions.parse({ url, ...given }) }, { baseDir: '/' }))
+  return underTest(
+    sqlKind.create({ name: 'warehouse', options: sqlKind.options.parse({ url, ...given }) }, { baseDir: '/' }),
+  )
 }
 
 const trade = (id: string, amount: string, rest = '') =>

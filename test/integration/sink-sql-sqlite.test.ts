@@ -2,16 +2,15 @@ import Sqlite from 'better-sqlite3'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import createSql from '../../handlers/sinks/sql.ts'
+import sqlKind from '../../handlers/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
-import { sqlOptions } from '../../src/config/sinks/sql.ts'
 import { sampleData } from '../../src/testing/sample-data.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
 function aSqlSink(dir: TempDir, given: Record<string, unknown> = {}) {
-  const options = sqlOptions.parse({ url: 'sqlite:sub/events.db', ...given })
-  return underTest(createSql({ name: 'warehouse', options }, { baseDir: dir.path }))
+  const options = sqlKind.options.parse({ url: 'sqlite:sub/events.db', ...given })
+  return underTest(sqlKind.create({ name: 'warehouse', options }, { baseDir: dir.path }))
 }
 
 function ask(dir: TempDir, sql: string): Record<string, unknown>[] {
@@ -154,7 +153,7 @@ describe('the sink `sql` on SQLite', () => {
     ['sqlite:x.db', { tablePrefix: 'x"; DROP TABLE y; --' }],
     ['sqlite:x.db', { tablePrefix: 'Upper' }],
   ] as const)('the options refuse %s %j', ([url, rest]) => {
-    expect(sqlOptions.safeParse({ url: 'sqlite:./x.db' }).success).toBe(true)
-    expect(sqlOptions.safeParse({ url, ...rest }).success).toBe(false)
+    expect(sqlKind.options.safeParse({ url: 'sqlite:./x.db' }).success).toBe(true)
+    expect(sqlKind.options.safeParse({ url, ...rest }).success).toBe(false)
   })
 })

@@ -4,10 +4,8 @@ import { createClient } from '@redis/client'
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import createNats from '../../handlers/sinks/nats.ts'
-import createRedis from '../../handlers/sinks/redis.ts'
-import { natsOptions } from '../../src/config/sinks/nats.ts'
-import { redisOptions } from '../../src/config/sinks/redis.ts'
+import natsKind from '../../handlers/sinks/nats.ts'
+import redisKind from '../../handlers/sinks/redis.ts'
 import type { SinkContext } from '../../src/dispatch/define-sink.ts'
 import { debianProgram, startServer } from '../support/debian.ts'
 import { freePort, streamItem } from '../support/stream-sinks.ts'
@@ -24,8 +22,8 @@ test.skipIf(nats === null)(
     const port = await freePort()
     const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir.path]
     const servers = `nats://127.0.0.1:${port}`
-    const options = natsOptions.parse({ servers, stream: 'ONCHAIN' })
-    const sink = createNats({ name: 'out', options })
+    const options = natsKind.options.parse({ servers, stream: 'ONCHAIN' })
+    const sink = natsKind.create({ name: 'out', options })
     {
       await using _server = await startServer(nats!, args, port)
       const connection = await connect({ servers })
@@ -75,7 +73,7 @@ test.skipIf(redis === null)('events go to a Redis stream once each, in order (ne
     'pass-of-redis',
   ]
   const url = `redis://:pass-of-redis@127.0.0.1:${port}`
-  const sink = createRedis({ name: 'out', options: redisOptions.parse({ url, stream: 'events' }) })
+  const sink = redisKind.create({ name: 'out', options: redisKind.options.parse({ url, stream: 'events' }) })
   await expect(sink.send([streamItem(1)], context)).rejects.toThrow('ECONNREFUSED')
   {
     await using _server = await startServer(redis!, args, port)
@@ -126,7 +124,7 @@ test('a Redis that does not answer is left when the attempt is over, and asked a
   const asked = Promise.withResolvers<void>()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const sink = createRedis({ name: 'out', options: redisOptions.parse({ url: `redis://127.0.0.1:${port}` }) })
+  const sink = redisKind.create({ name: 'out', options: redisKind.options.parse({ url: `redis://127.0.0.1:${port}` }) })
   const controller = new AbortController()
   const sending = Promise.resolve(sink.send([streamItem(1)], { signal: controller.signal } as SinkContext))
   sending.catch(() => {})
@@ -141,8 +139,8 @@ test('a Redis that does not answer is left when the attempt is over, and asked a
 })
 
 test('a wrong password is said without it', async () => {
-  const options = redisOptions.parse({ url: 'redis://:pass-of-redis@127.0.0.1:1' })
-  const sink = createRedis({ name: 'out', options })
+  const options = redisKind.options.parse({ url: 'redis://:pass-of-redis@127.0.0.1:1' })
+  const sink = redisKind.create({ name: 'out', options })
   const error = await Promise.resolve(sink.send([streamItem(1)], context)).catch((thrown: unknown) => thrown)
   expect(String(error)).toContain('ECONNREFUSED')
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('pass-of-redis')

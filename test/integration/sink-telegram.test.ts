@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-import createTelegram from '../../handlers/sinks/telegram.ts'
-import { telegramOptions } from '../../src/config/sinks/telegram.ts'
+import telegramKind from '../../handlers/sinks/telegram.ts'
 import { botToken, telegramRules } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
 
 async function stage(given: object = {}) {
   const fake = await FakeChat.start(telegramRules)
   const to = sendingStage()
-  const options = telegramOptions.parse({ token: botToken, chatId: -42, baseUrl: fake.origin, ...given })
-  const sink = createTelegram({ name: 'chat', options }, undefined, to.timing)
+  const options = telegramKind.options.parse({ token: botToken, chatId: -42, baseUrl: fake.origin, ...given })
+  const sink = telegramKind.create({ name: 'chat', options }, undefined, to.timing)
   return {
     ...to,
     fake,
@@ -86,6 +85,6 @@ test.each([
   [{ baseUrl: 'http://telegram.example' }, 'expected an https URL without user name and password'],
   [{ baseUrl: 'https://telegram.example/?a' }, 'expected a base URL without query or fragment'],
 ])('%j is a problem of the configuration', (given, problem) => {
-  const { error } = telegramOptions.safeParse({ token: botToken, chatId: 1, ...given })
+  const { error } = telegramKind.options.safeParse({ token: botToken, chatId: 1, ...given })
   expect(error?.issues[0]?.message).toContain(problem)
 })

@@ -1,10 +1,7 @@
 import type { Timing } from '../../handlers/sinks/common/pacing.ts'
-import createDiscord from '../../handlers/sinks/discord.ts'
-import createSlack from '../../handlers/sinks/slack.ts'
-import createTelegram from '../../handlers/sinks/telegram.ts'
-import { discordOptions } from '../../src/config/sinks/discord.ts'
-import { slackOptions } from '../../src/config/sinks/slack.ts'
-import { telegramOptions } from '../../src/config/sinks/telegram.ts'
+import discordKind from '../../handlers/sinks/discord.ts'
+import slackKind from '../../handlers/sinks/slack.ts'
+import telegramKind from '../../handlers/sinks/telegram.ts'
 import type { SinkDefinition } from '../../src/dispatch/define-sink.ts'
 import { botToken, discordRules, slackRules, telegramRules, type Rules } from './fake-chat-rules.ts'
 import type { FakeChat } from './fake-chat.ts'
@@ -34,7 +31,7 @@ export const chatKinds: readonly ChatKind[] = [
     gapMs: 1_000,
     atOnce: 1,
     create: ({ url }, templates, timing) =>
-      createSlack({ name: 'chat', options: slackOptions.parse({ url, templates }) }, undefined, timing),
+      slackKind.create({ name: 'chat', options: slackKind.options.parse({ url, templates }) }, undefined, timing),
   },
   {
     kind: 'discord',
@@ -44,7 +41,7 @@ export const chatKinds: readonly ChatKind[] = [
     gapMs: 2_000,
     atOnce: 5,
     create: ({ url }, templates, timing) =>
-      createDiscord({ name: 'chat', options: discordOptions.parse({ url, templates }) }, undefined, timing),
+      discordKind.create({ name: 'chat', options: discordKind.options.parse({ url, templates }) }, undefined, timing),
   },
   {
     kind: 'telegram',
@@ -54,10 +51,10 @@ export const chatKinds: readonly ChatKind[] = [
     gapMs: 1_000,
     atOnce: 1,
     create: ({ origin }, templates, timing) =>
-      createTelegram(
+      telegramKind.create(
         {
           name: 'chat',
-          options: telegramOptions.parse({ token: botToken, chatId: 42, baseUrl: `${origin}/`, templates }),
+          options: telegramKind.options.parse({ token: botToken, chatId: 42, baseUrl: `${origin}/`, templates }),
         },
         undefined,
         timing,

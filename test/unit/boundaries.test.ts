@@ -47,6 +47,7 @@ const rules: readonly Rule[] = [
       'onchain-inbox/format',
       'onchain-inbox/schema',
       'node:*',
+      'zod',
       // Of these each is loaded by the sink that needs it, and by nothing else.
       '@nats-io/jetstream',
       '@nats-io/transport-node',

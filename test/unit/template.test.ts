@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toMessage } from '../../handlers/sinks/common/message.ts'
-import { fillTemplate, templateFor } from '../../handlers/sinks/common/template.ts'
+import { fillTemplate, parseTemplate, templateFor, templates } from '../../handlers/sinks/common/template.ts'
 import type { AnyEvent } from '../../schema/index.ts'
-import { slackOptions } from '../../src/config/sinks/slack.ts'
-import { parseTemplate, templates } from '../../src/config/sinks/templates.ts'
+import slackKind from '../../handlers/sinks/slack.ts'
 import { toHandlerEvent } from '../../src/dispatch/event.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
@@ -64,7 +63,7 @@ describe('a template', () => {
     ['x'.repeat(4_001), 'expected at most 4000 characters'],
   ])('%j is a problem of the configuration', (text, problem) => {
     expect(parseTemplate(text)).toContain(problem)
-    const options = slackOptions.safeParse({ url: 'https://hooks.slack.com/services/x', templates: { '*': text } })
+    const options = slackKind.options.safeParse({ url: 'https://hooks.slack.com/services/x', templates: { '*': text } })
     expect(options.error?.issues.map(({ path, message }) => [path, message])).toEqual([
       [['templates', '*'], expect.stringContaining(problem)],
     ])

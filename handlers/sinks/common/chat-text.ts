@@ -1,6 +1,6 @@
 import type { SinkItem } from 'onchain-inbox'
 import { formatText, formatTime } from 'onchain-inbox/format'
-import type { Templates } from '../../../src/config/sinks/templates.ts'
+import type { Templates } from './template.ts'
 import { toMessage, type Message, type Severity } from './message.ts'
 import { foreign, joined, own, type Piece } from './piece.ts'
 import { fillTemplate, templateFor } from './template.ts'

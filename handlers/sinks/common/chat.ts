@@ -1,12 +1,5 @@
-import {
-  defineSink,
-  RetryableError,
-  TerminalError,
-  type SinkContext,
-  type SinkDefinition,
-  type SinkItem,
-} from 'onchain-inbox'
-import type { Templates } from '../../../src/config/sinks/templates.ts'
+import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import type { Templates } from './template.ts'
 import { toPieces } from './chat-text.ts'
 import { toMessages, type Outgoing } from './digest.ts'
 import { readRetryAfter, refusal, type Answer } from './http.ts'
@@ -135,7 +128,7 @@ export function createChatSink(
     return new RetryableError(error.message, { retryAfterMs })
   }
 
-  return defineSink({
+  return {
     name,
     batch,
     // One message after the other, and of whatever wallet or token: only so does a burst become a digest.
@@ -145,7 +138,7 @@ export function createChatSink(
     retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
     send,
-  })
+  }
 }
 
 function unusablePayload(name: string): string {

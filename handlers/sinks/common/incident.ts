@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 import { RetryableError, TerminalError, type SinkContext } from 'onchain-inbox'
 import { readRetryAfter, refusal, type Answer } from './http.ts'
+import { z } from 'zod'
 import type { Severity } from './message.ts'
+
+/** The option `minSeverity`: events below it open nothing. */
+export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')
+export const region = z.enum(['us', 'eu']).default('us')
 
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 }
 const defaultWaitMs = 1_000

@@ -1,6 +1,7 @@
 import type { AnyEvent, SinkItem } from 'onchain-inbox'
 import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAddress } from 'onchain-inbox/format'
-import type { MessageWord, Template, TemplateFilter, Templates } from '../../../src/config/sinks/templates.ts'
+import { z } from 'zod'
+import type { Example } from './kind.ts'
 import type { Message } from './message.ts'
 import { foreign, joined, own, type Piece } from './piece.ts'
 
@@ -9,21 +10,93 @@ type Event = SinkItem['event']
 const longestText = 1_000
 const mostOfList = 20
 
-const filters: Readonly<Record<TemplateFilter, (value: unknown) => string>> = {
-  usd: (value) => formatUsd(value),
-  amount: (value) => formatAmount(value, 9),
-  percent: (value) => formatPercent(value),
+const filters = {
+  usd: (value: unknown) => formatUsd(value),
+  amount: (value: unknown) => formatAmount(value, 9),
+  percent: (value: unknown) => formatPercent(value),
   address: shortAddress,
   time: formatTime,
 }
 
-const words: Readonly<Record<MessageWord, (message: Message) => readonly Piece[]>> = {
-  title: ({ title }) => [foreign(title)],
-  facts: ({ facts }) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
-  links: ({ links }) => joined(links.map(({ label, url }) => [{ text: label, url }])),
-  network: ({ network }) => [foreign(network ?? '?')],
-  severity: ({ severity }) => [own(severity)],
+const words = {
+  title: ({ title }: Message) => [foreign(title)],
+  facts: ({ facts }: Message) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
+  links: ({ links }: Message) => joined(links.map(({ label, url }) => [{ text: label, url }])),
+  network: ({ network }: Message) => [foreign(network ?? '?')],
+  severity: ({ severity }: Message) => [own(severity)],
 }
+
+/** Text as it stands, or a place where something of the event goes. */
+export type TemplatePart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'word'; readonly word: keyof typeof words }
+  | { readonly kind: 'value'; readonly path: string; readonly filter: keyof typeof filters | null }
+
+/** A parsed template: plain data, so that it can go to another thread. */
+export type Template = readonly TemplatePart[]
+/** By event type, `prefix.*` or `*`. */
+export type Templates = Readonly<Record<string, Template>>
+
+const longestTemplate = 4_000
+/** A doubled brace, a placeholder, or a brace that is neither; all else is text. */
+const tokens = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
+const envelopePath = /^(?:id|type|created_at|data(?:\.[\w-]+)+)$/
+const typePattern = /^(?:\*|[^\s*]+\.\*|[^\s*]+)$/
+
+/**
+ * Parses `'{data.token_symbol}: {data.amount_usd|usd}'`; `{{` and `}}` stand for braces. The result, or text that says what
+ * was expected.
+ */
+export function parseTemplate(text: string): Template | string {
+  if (text.length > longestTemplate) return `expected at most ${longestTemplate} characters`
+  const parts: TemplatePart[] = []
+  let end = 0
+  for (const match of text.matchAll(tokens)) {
+    const [token, inside] = match
+    parts.push({ kind: 'text', text: text.slice(end, match.index) })
+    end = match.index + token.length
+    if (token === '{{' || token === '}}') parts.push({ kind: 'text', text: token.slice(1) })
+    else if (inside === undefined) return `expected a brace to be part of {…}, or to be doubled, at character ${end}`
+    else {
+      const part = parsePlaceholder(inside)
+      if (typeof part === 'string') return part
+      parts.push(part)
+    }
+  }
+  parts.push({ kind: 'text', text: text.slice(end) })
+  return parts.filter((part) => part.kind !== 'text' || part.text !== '')
+}
+
+function parsePlaceholder(inside: string): TemplatePart | string {
+  const [name = '', filter, ...rest] = inside.split('|').map((word) => word.trim())
+  const word = nameOf(words, name)
+  if (word !== undefined && filter === undefined) return { kind: 'word', word }
+  const known = nameOf(filters, filter ?? '') ?? null
+  if (word !== undefined || rest.length > 0 || (filter !== undefined && known === null))
+    return `{${inside}}: expected one filter at most, behind a path, of ${Object.keys(filters).join(', ')}`
+  if (!envelopePath.test(name))
+    return `{${inside}}: expected id, type, created_at, data.<field>, ${Object.keys(words).join(', ')}`
+  return { kind: 'value', path: name, filter: known }
+}
+
+function nameOf<T extends object>(names: T, name: string): Extract<keyof T, string> | undefined {
+  return Object.hasOwn(names, name) ? (name as Extract<keyof T, string>) : undefined
+}
+
+const template = z.string().transform((text, context): Template => {
+  const parsed = parseTemplate(text)
+  if (typeof parsed !== 'string') return parsed
+  context.addIssue({ code: 'custom', message: parsed })
+  return z.NEVER
+})
+
+/** The option `templates` of sinks that write to people. */
+export const templates = z.record(
+  z.string().regex(typePattern, { error: "expected an event type, a prefix such as 'wallet.*', or '*'" }),
+  template,
+)
+
+export const templateExample: Example = ['an object of texts by event type', "{ 'wallet.*': '{title}' }"]
 
 /** The template for events of a type: that of the very type, else the longest prefix that fits, else that of `*`. */
 export function templateFor(templates: Templates, type: string): Template | undefined {
@@ -42,7 +115,7 @@ export function fillTemplate(template: Template, event: Event, message: Message)
   })
 }
 
-function valueOf(event: Event, path: string, filter: TemplateFilter | null): string {
+function valueOf(event: Event, path: string, filter: keyof typeof filters | null): string {
   const value = lookUp(event, path.split('.'))
   if (filter !== null) return filters[filter](value)
   // A number as the sender wrote it, every digit.

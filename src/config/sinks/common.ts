@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Example } from '../../../handlers/sinks/common/kind.ts'
 import { longestMs } from '../values.ts'
 import { filterOptions } from './routes.ts'
 
@@ -28,3 +29,13 @@ export type CommonOptions = z.output<typeof common>
 export const commonOptions = common.extend(filterOptions)
 
 export const commonNames: readonly string[] = Object.keys(commonOptions.shape)
+
+export const commonExamples: Readonly<Record<string, Example>> = {
+  concurrency: ['a whole number', '4'],
+  rate: ['a number of items per second', '10'],
+  timeoutMs: ['milliseconds', '30000'],
+  retry: ['an object of numbers', '{ attempts: 50, baseMs: 1000, capMs: 600000 }'],
+  batch: ['a whole number', '100'],
+  breaker: ['false, or an object of numbers', '{ failures: 5, cooldownMs: 5000, capMs: 300000 }'],
+  where: ['an object of conditions by path', "{ 'data.amount_usd': { gte: 1000 } }"],
+}

@@ -1,38 +1,50 @@
-import { discordOptions } from './discord.ts'
-import { emailOptions } from './email.ts'
-import { execOptions } from './exec.ts'
-import { fileOptions } from './file.ts'
-import { forwardOptions } from './forward.ts'
-import { kafkaOptions } from './kafka.ts'
-import { natsOptions } from './nats.ts'
-import { opsgenieOptions } from './opsgenie.ts'
-import { pagerdutyOptions } from './pagerduty.ts'
-import { redisOptions } from './redis.ts'
-import { slackOptions } from './slack.ts'
-import { sqlOptions } from './sql.ts'
-import { telegramOptions } from './telegram.ts'
+import { registerHooks } from 'node:module'
+import type { SinkKind } from '../../../handlers/sinks/common/kind.ts'
+import { siblingModule } from '../../sibling-module.ts'
 
-/** The kinds of bundled sinks, and the options that each has of its own. The sink itself is `handlers/sinks/<kind>.ts`. */
-export const sinkKinds = {
-  forward: forwardOptions,
-  slack: slackOptions,
-  discord: discordOptions,
-  telegram: telegramOptions,
-  pagerduty: pagerdutyOptions,
-  opsgenie: opsgenieOptions,
-  email: emailOptions,
-  exec: execOptions,
-  file: fileOptions,
-  sql: sqlOptions,
-  nats: natsOptions,
-  redis: redisOptions,
-  kafka: kafkaOptions,
-} as const
+/** The kinds of bundled sinks. Each is the file `handlers/sinks/<kind>.ts`. */
+export const sinkKinds = [
+  'forward',
+  'slack',
+  'discord',
+  'telegram',
+  'pagerduty',
+  'opsgenie',
+  'email',
+  'exec',
+  'file',
+  'sql',
+  'nats',
+  'redis',
+  'kafka',
+] as const
 
-export type SinkKind = keyof typeof sinkKinds
+export type SinkKindName = (typeof sinkKinds)[number]
 
-export const sinkKindNames = Object.keys(sinkKinds).filter(isSinkKind)
+export function isSinkKind(name: string): name is SinkKindName {
+  return sinkKinds.some((kind) => kind === name)
+}
 
-export function isSinkKind(name: string): name is SinkKind {
-  return Object.hasOwn(sinkKinds, name)
+const folder = new URL('../../../handlers/sinks/', import.meta.url).href
+/** Public names that kinds import, and the modules behind them. Of the package itself only its errors: all of it takes 10 MB. */
+const publicNames: Readonly<Record<string, URL>> = {
+  'onchain-inbox': siblingModule(import.meta.url, '../../errors'),
+  'onchain-inbox/format': siblingModule(import.meta.url, '../../dispatch/format'),
+  'onchain-inbox/schema': siblingModule(import.meta.url, '../../../schema/index'),
+}
+let hasHook = false
+
+/** Loads a kind for its options. Works from source as well, where the package has no built files to import by name. */
+export async function loadSinkKind(name: SinkKindName): Promise<SinkKind> {
+  if (!hasHook) {
+    hasHook = true
+    registerHooks({
+      resolve(specifier, context, next) {
+        const url = context.parentURL?.startsWith(folder) === true ? publicNames[specifier] : undefined
+        return url === undefined ? next(specifier, context) : { url: url.href, shortCircuit: true }
+      },
+    })
+  }
+  const file = siblingModule(import.meta.url, `../../../handlers/sinks/${name}`)
+  return ((await import(file.href)) as { readonly default: SinkKind }).default
 }

@@ -1,19 +1,18 @@
 import { z } from 'zod'
 import { nearest } from '../nearest.ts'
-import { commonNames, commonOptions, type CommonOptions } from './common.ts'
-import { describeRoutes, describeTarget } from './describe.ts'
-import { isSinkKind, sinkKindNames, sinkKinds, type SinkKind } from './kinds.ts'
+import { commonExamples, commonNames, commonOptions, type CommonOptions } from './common.ts'
+import { isSinkKind, loadSinkKind, sinkKinds, type SinkKindName } from './kinds.ts'
 import { ownEvents, problemsOfNotify } from './notify.ts'
 import { findOddities } from './oddities.ts'
-import { isOwnDatabase } from './own-database.ts'
+import { isSameFile } from './own-database.ts'
 import { problemsOf } from './problems.ts'
 import { resolveReferences, type ReferenceSources } from './references.ts'
-import { route, toRouteFilter, type RouteFilter } from './routes.ts'
+import { describeRoutes, route, toRouteFilter, type RouteFilter } from './routes.ts'
 
 /** A sink of the settings, checked and complete. Plain data: it goes from thread to thread. */
 export interface ConfiguredSink {
   readonly name: string
-  readonly kind: SinkKind
+  readonly kind: SinkKindName
   /** Those of its kind. May hold secrets. */
   readonly options: unknown
   readonly common: CommonOptions
@@ -102,20 +101,24 @@ async function readSink(
   const where = `sinks.${name}`
   const kind = kindOf(name, entry, problems)
   if (kind === undefined) return undefined
+  const own = await loadSinkKind(kind)
+  const examples = { ...commonExamples, ...own.examples }
   const members = Object.entries(entry as object).filter(([member]) => member !== 'kind')
   const isCommon = ([member]: readonly [string, unknown]) => commonNames.includes(member)
   const common = commonOptions.safeParse(Object.fromEntries(members.filter(isCommon)))
-  if (!common.success) problems.push(...problemsOf(common.error, where, { kind }))
+  if (!common.success) problems.push(...problemsOf(common.error, where, { examples }))
   const given = Object.fromEntries(members.filter((member) => !isCommon(member)))
   const resolved = await resolveReferences(given, sources, where)
   problems.push(...resolved.problems)
-  const options = sinkKinds[kind].safeParse(resolved.value, { reportInput: true })
+  const options = own.options.safeParse(resolved.value, { reportInput: true })
   if (!options.success && resolved.problems.length === 0) {
-    const known = [...Object.keys(shapeOf(kind)), ...commonNames]
-    problems.push(...problemsOf(options.error, where, { known, kind }))
+    const known = [...Object.keys(shapeOf(own.options)), ...commonNames]
+    problems.push(...problemsOf(options.error, where, { known, examples }))
   }
   if (!common.success || !options.success) return undefined
-  if (isOwnDatabase({ kind, options: options.data }, sources)) {
+  const file = own.file?.(options.data)
+  const { databaseFile } = sources
+  if (file !== undefined && databaseFile !== undefined && isSameFile(sources.at(file), databaseFile)) {
     const option = kind === 'sql' ? 'url' : 'path'
     problems.push(`${where}.${option}: that is the file in which the inbox itself is kept; expected another file`)
   }
@@ -124,32 +127,31 @@ async function readSink(
     problems.push(`${where}.types: expected together with networks or where: '*' for all types`)
   }
   const routes = types === undefined ? [] : [toRouteFilter({ types, networks, where: conditions })]
-  const target = describeTarget(kind, resolved.shown as Record<string, unknown>)
+  const target = own.target(resolved.shown as Record<string, unknown>)
   return { name, kind, options: options.data, common: rest, routes, target }
 }
 
-function kindOf(name: string, entry: unknown, problems: string[]): SinkKind | undefined {
+function kindOf(name: string, entry: unknown, problems: string[]): SinkKindName | undefined {
   const where = `sinks.${name}`
   if (!namePattern.test(name)) {
     problems.push(
       `sinks: the name of a sink is 1 to 100 letters, digits, dots, dashes or underscores, not ${JSON.stringify(name)}`,
     )
   }
-  const kinds = `there are: ${sinkKindNames.join(', ')}`
+  const kinds = `there are: ${sinkKinds.join(', ')}`
   if (typeof entry !== 'object' || entry === null || !('kind' in entry) || typeof entry.kind !== 'string') {
     problems.push(`${where}: expected an object with a \`kind\`; ${kinds}`)
     return undefined
   }
   if (isSinkKind(entry.kind)) return entry.kind
   problems.push(
-    `${where}.kind: there is no kind ${JSON.stringify(entry.kind)}${nearest(entry.kind, sinkKindNames)}; ${kinds}`,
+    `${where}.kind: there is no kind ${JSON.stringify(entry.kind)}${nearest(entry.kind, sinkKinds)}; ${kinds}`,
   )
   return undefined
 }
 
-/** Schemas that were refined or transformed hold the object inside. */
-function shapeOf(kind: SinkKind): object {
-  const schema: z.ZodType = sinkKinds[kind]
+/** Schemas that were transformed hold the object inside. */
+function shapeOf(schema: z.ZodType): object {
   const inner = schema instanceof z.ZodPipe ? schema.in : schema
   return inner instanceof z.ZodObject ? inner.shape : {}
 }

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
+import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
 import { ownEventSchemas } from '../../../schema/own.ts'
 import { nearest } from '../nearest.ts'
 import type { ConfiguredSink } from './load.ts'
 import type { RouteFilter } from './routes.ts'
-import type { Templates } from './templates.ts'
 
 /** What a sink of the settings asks for that no documented event has: allowed, but it looks like a mistake. */
 export function findOddities({ name, routes, options }: Pick<ConfiguredSink, 'name' | 'routes' | 'options'>): string[] {

@@ -1,17 +1,19 @@
 import type { z } from 'zod'
+import type { Example } from '../../../handlers/sinks/common/kind.ts'
 import { nearest } from '../nearest.ts'
-import { exampleOf } from './examples.ts'
-import type { SinkKind } from './kinds.ts'
+
+type Examples = Readonly<Record<string, Example>>
 
 /** What is wrong with an entry: `place: what was expected`. zod's own words do not quote values. */
 export function problemsOf(
   error: z.ZodError,
   where: string,
-  { known = [], kind }: { readonly known?: readonly string[]; readonly kind?: SinkKind } = {},
+  { known = [], examples = {} }: { readonly known?: readonly string[]; readonly examples?: Examples } = {},
 ): string[] {
   const lines = error.issues.flatMap((issue) => {
     const [option, ...deeper] = issue.path
-    const found = kind === undefined || option === undefined ? undefined : exampleOf(String(option), kind)
+    const name = String(option)
+    const found = Object.hasOwn(examples, name) ? examples[name] : undefined
     if (found === undefined || issue.code === 'unrecognized_keys' || issue.code === 'invalid_key')
       return describe(issue, where, known)
     const [what, example] = found

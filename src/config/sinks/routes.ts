@@ -96,3 +96,15 @@ export type Filter = { readonly [Name in keyof typeof filterOptions]?: z.output<
 export function toRouteFilter({ types = ['*'], networks, where: conditions = [] }: Filter): RouteFilter {
   return { types, networks, where: conditions }
 }
+
+/** Which events go to a sink without a handler, for people. */
+export function describeRoutes(routes: readonly RouteFilter[]): string {
+  if (routes.length === 0) return 'what handlers enqueue'
+  return routes
+    .map(({ types, networks, where: conditions }) => {
+      const on = networks === undefined ? '' : ` on ${networks.join(', ')}`
+      const by = conditions.length === 0 ? '' : ` by ${conditions.map(({ path: at }) => at).join(', ')}`
+      return `${types.join(', ')}${on}${by}`
+    })
+    .join('; ')
+}
