@@ -1,9 +1,10 @@
-import { resolve } from 'node:path'
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { delimiter, resolve } from 'node:path'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText } from './common/body.ts'
 import { runCommand, type CommandEnd } from './common/command.ts'
-import { isProgram } from './common/find-program.ts'
 import { filePath, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 
 const withoutNul = z.string().refine((value) => !value.includes('\0'), { error: 'expected text without NUL' })
@@ -101,4 +102,31 @@ function about({ event, idempotencyKey, attempt }: SinkItem): Record<string, str
 
 function describe({ exitCode, signal }: CommandEnd): string {
   return exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`
+}
+
+interface ProgramPlace {
+  /** As the first word of a command: with a slash a path, otherwise a name to be looked up. */
+  readonly program: string
+  /** Absolute: what relative paths start at. */
+  readonly cwd: string
+  /** Folders with colons between. */
+  readonly path: string
+}
+
+/** Whether there is a file that this user may run, where `spawn` looks for it. */
+async function isProgram({ program, cwd, path }: ProgramPlace): Promise<boolean> {
+  const places = program.includes('/')
+    ? [resolve(cwd, program)]
+    : path.split(delimiter).map((dir) => resolve(cwd, dir, program))
+  const found = await Promise.all(places.map(isExecutable))
+  return found.includes(true)
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK)
+    return (await stat(file)).isFile()
+  } catch {
+    return false
+  }
 }

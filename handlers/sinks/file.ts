@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { createAppendFile } from './common/append-file.ts'
 import { bodyOf } from './common/body.ts'
 import { filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
-import { toLine, withReceipt } from './common/lines.ts'
 import { checkPlace } from './common/place.ts'
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
@@ -86,4 +85,35 @@ function create(
     },
     close: () => file.close(),
   }
+}
+
+const newline = 0x0a
+const carriageReturn = 0x0d
+const space = 0x20
+
+/**
+ * JSON text on one line, with its newline. Line breaks stand only between the tokens of JSON, never in a string, so each becomes a
+ * space; every other byte stays as it came.
+ */
+function toLine(json: Uint8Array): Buffer {
+  const line = Buffer.allocUnsafe(json.length + 1)
+  line.set(json)
+  for (let at = 0; at < json.length; at++) if (line[at] === newline || line[at] === carriageReturn) line[at] = space
+  line[json.length] = newline
+  return line
+}
+
+/** What the inbox knows of an item, with the item in it: the event, or what a handler enqueued. */
+function withReceipt(item: SinkItem): Uint8Array {
+  const { id, key, secretLabel, attempt, idempotencyKey, event } = item
+  const receipt = JSON.stringify({
+    item_id: id,
+    event_id: event.id,
+    key,
+    secret_label: secretLabel,
+    attempt,
+    idempotency_key: idempotencyKey,
+  })
+  const member = item.payload === undefined ? 'event' : 'payload'
+  return Buffer.concat([Buffer.from(`${receipt.slice(0, -1)},"${member}":`), bodyOf(item), Buffer.from('}')])
 }

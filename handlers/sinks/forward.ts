@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText } from './common/body.ts'
@@ -5,7 +6,6 @@ import { toBinary, toStructured, type PostedBody } from './common/cloudevents.ts
 import { refusal, sendHttp } from './common/http.ts'
 import { patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { hider } from './common/post.ts'
-import { standardWebhookHeaders } from './common/standard-webhooks.ts'
 
 const secretHint =
   'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; several while one takes the place of another'
@@ -151,4 +151,30 @@ function keyBytes(text: string): number {
   if (!text.startsWith('whsec_')) return /^[!-~]{24,200}$/.test(text) ? text.length : 0
   const encoded = text.slice('whsec_'.length)
   return /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64').length : 0
+}
+
+export interface SignOptions {
+  /** The same on every attempt. */
+  readonly id: string
+  /** `whsec_` and base64, or the key itself as text. Each of them signs. */
+  readonly secrets: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** The headers that sign a body as the Standard Webhooks say: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
+function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOptions): Readonly<Record<string, string>> {
+  // The parts of what is signed stand between dots.
+  const shownId = headerText(id).replaceAll('.', '%2E')
+  const timestamp = String(Math.floor(now / 1_000))
+  const signatures = secrets.map((secret) => {
+    const hmac = createHmac('sha256', keyOf(secret)).update(`${shownId}.${timestamp}.`).update(body)
+    return `v1,${hmac.digest('base64')}`
+  })
+  return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
+
+function keyOf(secret: string): Buffer {
+  const prefix = 'whsec_'
+  return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret)
 }

@@ -12,8 +12,7 @@ import {
   region,
 } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { toMessage } from './common/message.ts'
-import { toOwnWarning } from './common/own-message.ts'
+import { toMessage, toOwnWarning } from './common/message.ts'
 import { hider, postJson } from './common/post.ts'
 
 /** Events become alerts of a PagerDuty service, by the Events API v2. */

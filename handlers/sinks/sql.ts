@@ -5,10 +5,8 @@ import { createConnection } from './common/connection.ts'
 import { patience, place, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 import { checkPlace } from './common/place.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
-import { toRow } from './common/sql-row.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
-import type { SqlStore } from './common/sql-store.ts'
-import { createTables } from './common/sql-table.ts'
+import { createTables, toRow, type SqlStore } from './common/sql-table.ts'
 
 /** Events go to tables of Postgres or SQLite, one table for each event type. */
 const options = z.strictObject({

@@ -1,9 +1,8 @@
 import { constants } from 'node:fs'
-import { mkdir, open, readdir, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openFileLock, type FileLock } from './file-lock.ts'
-import { readFileEnd } from './torn-line.ts'
+import { statOf } from './place.ts'
 
 export interface AppendFileOptions {
   /** Absolute. Its folder is made where it is missing. */
@@ -185,15 +184,6 @@ async function realPath(path: string): Promise<string> {
   return join(await realpath(dirname(path)), basename(path))
 }
 
-async function statOf(path: string) {
-  try {
-    return await stat(path)
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
 /**
  * Without ever waiting inside the system, where nothing could end it: all files and names of the process are looked up by four
  * threads, and each pipe that nobody reads would take one of them. Such a pipe is an error (ENXIO).
@@ -225,5 +215,81 @@ async function syncFolder(file: string): Promise<void> {
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/** What is at the end of a file of lines: `whole` lines, a last line that only lacks its newline, or part of one from `start` on. */
+type FileEnd =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'unended' }
+  | { readonly kind: 'torn'; readonly start: number }
+
+const newline = 0x0a
+const blockBytes = 64 * 1024
+/** More than any line has: a file whose last line is longer was not written by us. */
+const longestLine = 64 * 1024 * 1024
+
+/** Looks at the last line of a file of `length` bytes. Throws if that is so long that the file must be of another kind. */
+async function readFileEnd(handle: FileHandle, length: number): Promise<FileEnd> {
+  if (length === 0) return { kind: 'whole' }
+  const blocks: Buffer[] = []
+  let start = length
+  while (start > 0) {
+    const size = Math.min(blockBytes, start)
+    const { buffer } = await handle.read(Buffer.alloc(size), 0, size, start - size)
+    const at = buffer.lastIndexOf(newline)
+    if (start === length && at === size - 1) return { kind: 'whole' }
+    blocks.unshift(buffer.subarray(at + 1))
+    start -= size - (at + 1)
+    if (at !== -1) break
+    if (length - start > longestLine) throw new Error('it does not look like a file of lines of JSON')
+  }
+  return isObject(Buffer.concat(blocks).toString()) ? { kind: 'unended' } : { kind: 'torn', start }
+}
+
+/** Objects only: `12` may be the beginning of `123`. */
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null
+  } catch {
+    return false
+  }
+}
+
+interface FileLock {
+  /** Runs `task` while nobody else holds the lock. Rejects when `signal` is aborted while it waits. */
+  hold<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T>
+  close(): void
+}
+
+/**
+ * A lock between threads and processes: the write lock of an empty SQLite file. The operating system ends it with the process that
+ * holds it, however that dies.
+ */
+async function openFileLock(file: string): Promise<FileLock> {
+  const { default: Sqlite } = await import('better-sqlite3')
+  const db = new Sqlite(file, { timeout: 0 })
+
+  function isTaken(): boolean {
+    try {
+      db.exec('BEGIN IMMEDIATE')
+      return false
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) return true
+      throw error
+    }
+  }
+
+  return {
+    async hold(signal, task) {
+      while (isTaken()) await delay(lookMs, undefined, { signal })
+      try {
+        return await task()
+      } finally {
+        if (db.open) db.exec('ROLLBACK')
+      }
+    },
+    close: () => void db.close(),
   }
 }

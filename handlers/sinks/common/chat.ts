@@ -1,11 +1,10 @@
 import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import type { Templates } from './template.ts'
 import { toPieces } from './chat-text.ts'
-import { toMessages, type Outgoing } from './digest.ts'
+import { createProgress, toMessages, type Outgoing } from './digest.ts'
 import { readRetryAfter, refusal, type Answer } from './http.ts'
 import { createPacer, systemTiming, type Limit, type Timing } from './pacing.ts'
 import { own } from './piece.ts'
-import { createProgress } from './progress.ts'
 import { toParts, type Dialect } from './split.ts'
 
 /** A chat service, as far as they differ. */

@@ -44,8 +44,8 @@ async function requireWritable(path: string, option: string, mode: number): Prom
   }
 }
 
-/** Undefined also where a part of the path is no folder. */
-async function statOf(path: string) {
+/** Undefined for a path that does not exist, also because a part of it is no folder. */
+export async function statOf(path: string) {
   try {
     return await stat(path)
   } catch (error) {

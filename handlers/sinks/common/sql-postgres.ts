@@ -1,7 +1,15 @@
 import type { Pool, PoolClient } from 'pg'
-import { lastOfEach, toBareRow, type Row } from './sql-row.ts'
-import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
-import type { ColumnKind, Table } from './sql-table.ts'
+import {
+  insertInto,
+  lastOfEach,
+  quote,
+  toBareRow,
+  type ColumnKind,
+  type Row,
+  type SqlStore,
+  type SqlStoreOptions,
+  type Table,
+} from './sql-table.ts'
 
 const types: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
@@ -134,16 +142,12 @@ async function putEach(client: PoolClient, rows: readonly Row[]): Promise<void> 
   }
 }
 
-/** A repeat writes the same again, and fills columns that were added since. */
-async function insert(client: PoolClient, { name, id, columns }: Table, rows: readonly Row[]): Promise<void> {
-  const names = columns.map((column) => quote(column.name))
-  const places = rows.map(
-    (_, row) => `(${columns.map((_column, at) => `$${row * columns.length + at + 1}`).join(', ')})`,
-  )
-  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
+async function insert(client: PoolClient, table: Table, rows: readonly Row[]): Promise<void> {
+  const { length } = table.columns
+  const places = rows.map((_, row) => `(${table.columns.map((_column, at) => `$${row * length + at + 1}`).join(', ')})`)
+  const names = table.columns.map(({ name }) => name)
   await client.query(
-    `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES ${places.join(', ')}
-     ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`,
+    insertInto(table, names, places.join(', ')),
     rows.flatMap(({ values }) => values),
   )
 }
@@ -151,8 +155,4 @@ async function insert(client: PoolClient, { name, id, columns }: Table, rows: re
 /** Classes 22 (data exception) and 54 (limit exceeded): the same again would fail again. */
 function isOfData(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:22|54)\w{3}$/.test(String(error.code))
-}
-
-function quote(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`
 }

@@ -2,9 +2,17 @@ import type { Database } from 'better-sqlite3'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeFolder } from './append-file.ts'
-import type { Row, Value } from './sql-row.ts'
-import type { SqlStore, SqlStoreOptions } from './sql-store.ts'
-import type { Column, ColumnKind, Table } from './sql-table.ts'
+import {
+  insertInto,
+  quote,
+  type Column,
+  type ColumnKind,
+  type Row,
+  type SqlStore,
+  type SqlStoreOptions,
+  type Table,
+  type Value,
+} from './sql-table.ts'
 
 const types: Readonly<Record<ColumnKind, string>> = {
   text: 'TEXT',
@@ -93,15 +101,10 @@ function namesOf({ name, kind }: Column): string[] {
   return kind === 'number' ? [name, `${name}_exact`] : [name]
 }
 
-/** A repeat writes the same again, and fills columns that were added since. */
-function prepareInsert(db: Database, { name, id, columns }: Table): (row: Row) => void {
-  const names = columns.flatMap(namesOf).map(quote)
-  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
-  const statement = db.prepare<unknown[]>(
-    `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
-     ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`,
-  )
-  return ({ values }) => void statement.run(...columns.flatMap(({ kind }, at) => bound(values[at] ?? null, kind)))
+function prepareInsert(db: Database, table: Table): (row: Row) => void {
+  const names = table.columns.flatMap(namesOf)
+  const statement = db.prepare<unknown[]>(insertInto(table, names, `(${names.map(() => '?').join(', ')})`))
+  return ({ values }) => void statement.run(...table.columns.flatMap(({ kind }, at) => bound(values[at] ?? null, kind)))
 }
 
 function bound(value: Value, kind: ColumnKind): unknown[] {
@@ -118,8 +121,4 @@ function sortable(time: string): string {
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
-}
-
-function quote(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`
 }
