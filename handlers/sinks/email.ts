@@ -21,7 +21,8 @@ const placeholders = ['title', 'type', 'network', 'severity', 'id']
 /** Events go out as mail, by SMTP. */
 const options = z.strictObject({
   url: z.string().refine(isSmtpUrl, {
-    error: 'expected smtp://user:password@host:587 or smtps://user:password@host:465',
+    error:
+      'expected smtp://host:587 or smtps://host:465, with percent-encoded user and password in it where they are needed',
   }),
   from: sender,
   to: z.union([address.transform((one) => [one]), z.array(address).min(1).max(100)]),

@@ -12,7 +12,7 @@ import { createTables, toRow, type SqlStore } from './common/sql-table.ts'
 const options = z.strictObject({
   url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? isPostgres(value) : isSqlite(value)), {
     error:
-      'expected postgres://user:password@host:port/database, what is special in user and password percent-encoded, or sqlite:./path/to.db',
+      'expected postgres://host:port/database, with percent-encoded user and password in it where they are needed, or sqlite:./path/to.db',
   }),
   /** What the names of all its tables begin with. */
   tablePrefix: z

@@ -142,7 +142,7 @@ describe('sinks of the settings', () => {
       'sinks.none: expected an object with a `kind`',
       'sinks.cache.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
       'sinks.other.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
-      'sinks.db.url: expected postgres://user:password@host:port/database, what is special in user and password percent-encoded, or sqlite:./path/to.db',
+      'sinks.db.url: expected postgres://host:port/database, with percent-encoded user and password in it where they are needed, or sqlite:./path/to.db',
       'routes[0].to: there is no sink "dask", did you mean desk?',
       'routes[1]: unknown option `type`, did you mean types?',
       `routes[2].types.0: ${types}`,
