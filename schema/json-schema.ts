@@ -16,6 +16,13 @@ export function toJsonSchema(schema: z.ZodType): JsonObject {
 export function toComponents(schemas: Readonly<Record<string, z.ZodType>>): Readonly<Record<string, JsonObject>> {
   const registry = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id })
+  return convertRegistry(registry)
+}
+
+/** `toComponents` for schemas that were registered under their names. */
+export function convertRegistry(
+  registry: ReturnType<typeof z.registry<{ id: string }>>,
+): Readonly<Record<string, JsonObject>> {
   const converted = z.toJSONSchema(registry, {
     ...options,
     uri: (id) => `#/components/schemas/${id}`,

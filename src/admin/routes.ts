@@ -1,41 +1,75 @@
+import type { z } from 'zod'
+import { conflictRoutes } from './conflicts.ts'
+import { deadLetterRoutes } from './dead-letters.ts'
+import { eventBytesRoute, eventRoutes } from './events.ts'
+import { handlerRoutes } from './handlers.ts'
+import { healthRoutes } from './health.ts'
 import { toAdminOpenApi } from './openapi.ts'
-import { routesApart } from './routes/apart.ts'
-import { eventRoutes } from './routes/events.ts'
-import { handlerRoutes } from './routes/handlers.ts'
-import { healthRoutes } from './routes/health.ts'
-import { letterRoutes } from './routes/letters.ts'
-import { describeRoute, type Route, type RouteText } from './routes/route.ts'
-import { upkeepRoutes } from './routes/upkeep.ts'
-
-export type { Route } from './routes/route.ts'
+import { overviewRoutes } from './overview.ts'
+import { quarantineRoutes } from './quarantine.ts'
+import { reconcileRoutes } from './reconcile.ts'
+import { rejectRoutes } from './rejects.ts'
+import { replayRoutes } from './replays.ts'
+import { route, type AdminContext, type RawRequest, type Route, type RouteText } from './route.ts'
+import { sessionRoutes } from './session.ts'
+import { streamRoute } from './stream.ts'
+import { subscriptionRoutes } from './subscription.ts'
+import { upkeepRoutes } from './upkeep.ts'
 
 let document: object | undefined
 
-const documentRoute: Route = {
-  ...describeRoute({
-    id: 'getDocument',
-    group: 'overview',
-    method: 'get',
-    path: '/openapi.json',
-    role: 'anyone',
-    summary: 'Get this document',
-    gives: 'document',
-  }),
+const documentRoute = route({
+  group: 'overview',
   method: 'get',
-  takesBody: false,
-  // Made when somebody asks for it, once.
+  path: '/openapi.json',
+  role: 'anyone',
+  summary: 'Get this document',
+  gives: 'document',
   answer: () => (document ??= toAdminOpenApi(describedRoutes)),
+})
+
+/** Every operation that answers in JSON, by its id in the OpenAPI document. */
+export const operations = {
+  ...overviewRoutes,
+  ...healthRoutes,
+  ...reconcileRoutes,
+  ...eventRoutes,
+  ...replayRoutes,
+  ...deadLetterRoutes,
+  ...quarantineRoutes,
+  ...rejectRoutes,
+  ...conflictRoutes,
+  ...handlerRoutes,
+  ...subscriptionRoutes,
+  ...upkeepRoutes,
+  getDocument: documentRoute,
+} satisfies Readonly<Record<string, Route<z.ZodType> | Route<'document'>>>
+
+export const routes: readonly Route[] = Object.values(operations)
+
+/** With the routes that are served apart from the others. */
+export const describedRoutes: Readonly<Record<string, RouteText>> = {
+  ...sessionRoutes,
+  getEventBytes: eventBytesRoute,
+  followStream: streamRoute,
+  ...operations,
 }
 
-/** The API below `/api/v1` that answers in JSON. */
-export const routes: readonly Route[] = [
-  ...healthRoutes,
-  ...eventRoutes,
-  ...letterRoutes,
-  ...handlerRoutes,
-  ...upkeepRoutes,
-  documentRoute,
-]
+export type OperationId = Exclude<keyof typeof operations, 'getDocument'>
+export type AnswerOf<I extends OperationId> = z.output<(typeof operations)[I]['gives']>
 
-/** All of them, with those that are served apart. */
-export const describedRoutes: readonly RouteText[] = [...routesApart, ...routes]
+/** Calls operations of the admin API, over HTTP or in this process. Throws `bad_request`, `not_found`. */
+export interface AdminCalls {
+  call<I extends OperationId>(id: I, request?: Omit<RawRequest, 'by'>): Promise<AnswerOf<I>>
+  /** The exact bytes of an event as they came. */
+  rawEvent(id: string): Promise<Buffer>
+}
+
+/** Calls operations on an inbox in this process. */
+export function callOperation<I extends OperationId>(
+  context: AdminContext,
+  id: I,
+  request: RawRequest = {},
+): Promise<AnswerOf<I>> {
+  return operations[id].answer(context, request) as Promise<AnswerOf<I>>
+}

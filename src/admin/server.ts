@@ -9,17 +9,16 @@ import type { ReceiverState } from '../receiver/receive.ts'
 import { addressOf, createGuard, type Caller, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
-import { toEventSummaryJson } from './json/events.ts'
-import { parseParameters } from './parameters.ts'
+import { rawEvent } from './events.ts'
+import { parseParameters } from './parse.ts'
 import { createRoleOf } from './roles.ts'
-import { routes, type Route } from './routes.ts'
-import { serveSession } from './session-routes.ts'
+import type { AdminContext, Route } from './route.ts'
+import { routes } from './routes.ts'
+import { serveSession } from './session.ts'
 import { createSessions } from './sessions.ts'
-import { createLiveStream, streamParameters } from './stream.ts'
-import { readMarks, watchChanges, watchEvents, watchOverview } from './stream-watches.ts'
-import { createEventAccess, type AccessOptions } from './views.ts'
+import { createLiveStream, createPolls, streamParameters } from './stream.ts'
 
-export interface AdminAppOptions extends AccessOptions {
+export interface AdminAppOptions extends AdminContext {
   readonly metrics: Pick<Metrics, 'scrape' | 'contentType'>
   /** Of the operator. */
   readonly token: string
@@ -46,7 +45,7 @@ const securityHeaders = new Map(
 
 const api = '/api/v1'
 
-/** As the header `Allow` has them. */
+/** For the header `Allow`. */
 const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
 
 const openRoutes = byPath(routes.filter(({ role }) => role === 'anyone'))
@@ -76,17 +75,9 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   const roleOf = createRoleOf(tokens)
   const sessions = createSessions({ tokens, now })
   const guard = createGuard({ roleOf, sessions, hosts })
-  const access = createEventAccess(options)
   const app = bareExpress()
   const callers = new WeakMap<IncomingMessage, Caller>()
-  const live = createLiveStream({
-    clock: options.clock,
-    watches: {
-      events: watchEvents(inbox, toEventSummaryJson),
-      overview: watchOverview(() => access.showOverview()),
-      changed: watchChanges(() => readMarks(options)),
-    },
-  })
+  const live = createLiveStream(createPolls(options), options.clock)
 
   const check = (...checks: readonly RequestCheck[]): RequestHandler => {
     return (request, _response, next) => {
@@ -117,12 +108,12 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   }
 
   function serve(route: Route): void {
-    const { method, path, status, takesBody, logged, isDone = () => true, toLog = withoutLists } = route
+    const { method, path, status, logged, isDone = () => true, toLog = withoutLists } = route
     app[method](`${api}${path}`, async (request, response) => {
       const by = byOf(request, route)
       const { id = '' } = request.params as { readonly id?: string }
-      const body = method === 'get' ? undefined : await readJsonBody(request, response, takesBody)
-      const result = await route.answer(access, { id, query: request.query, body, by })
+      const body = method === 'get' ? undefined : await readJsonBody(request, response, route.body !== undefined)
+      const result = (await route.answer(options, { id, query: request.query, body, by })) as object
       if (logged !== undefined && isDone(result)) log.info(toLog(result), logged)
       sendJson(response, result, status)
     })
@@ -174,7 +165,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     response.set('Content-Type', metrics.contentType).end(text)
   })
   get(`${api}/events/:id/raw`, async (request, response) => {
-    const raw = await access.rawEvent(request.params.id)
+    const raw = await rawEvent(options, request.params.id)
     response.set({
       'Content-Type': 'application/octet-stream',
       'Content-Disposition': 'attachment; filename="event.json"',

@@ -1,5 +1,6 @@
 import { parseExactJson } from '../admin/exact-json.ts'
-import type { EventAccess, Query } from '../admin/views.ts'
+import type { Query } from '../admin/parse.ts'
+import { operations, type AdminCalls, type AnswerOf } from '../admin/routes.ts'
 import { errorCatalogue, InboxError, messageOf, type ErrorCode } from '../errors.ts'
 
 export interface AdminClientOptions {
@@ -9,56 +10,30 @@ export interface AdminClientOptions {
 }
 
 const timeoutMs = 5_000
-/** What changes something may take its time. */
-const actTimeoutMs = 280_000
+/** Actions may take longer. */
+const actionTimeoutMs = 280_000
 
-/** Events through the admin API of a running sidecar. Throws the error it answers, or `admin_unreachable`. */
-export function createAdminClient(options: AdminClientOptions): EventAccess {
+/** The admin API of a running sidecar. Throws the error it answers, or `admin_unreachable`. */
+export function createAdminClient(options: AdminClientOptions): AdminCalls {
   const base = parseAdminUrl(options.url)
 
-  async function call(path: string, body?: unknown, method = 'POST'): Promise<Buffer> {
+  async function send(path: string, init: RequestInit, limitMs: number): Promise<Buffer> {
     const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
-    const post = body === undefined ? {} : { method, body: JSON.stringify(body) }
-    const limitMs = body === undefined ? timeoutMs : actTimeoutMs
-    const { response, bytes } = await exchange(new URL(`api/v1/${path}`, base), { headers, ...post }, limitMs)
+    const { response, bytes } = await exchange(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
     if (!response.ok) throw toError(response.status, bytes, base)
     return bytes
   }
-  // The other side is the same program: what it gives is not checked again.
-  const getJson = async <T>(path: string, body?: unknown, method?: string) =>
-    parseExactJson((await call(path, body, method)).toString()) as T
 
   return {
-    listEvents: (query) => getJson(`events${search(query)}`),
-    showEvent: async (id) => getJson(`events/${segment(id)}`),
-    rawEvent: async (id) => call(`events/${segment(id)}/raw`),
-    replayEvent: (id) => getJson(`events/${segment(id)}/replay`, {}),
-    listDead: (query) => getJson(`dead-letters${search(query)}`),
-    showDead: (runId) => getJson(`dead-letters/${segment(runId)}`),
-    requeueDead: (body) => getJson('dead-letters/requeue', body),
-    dropDead: (body) => getJson('dead-letters/drop', body),
-    listQuarantine: (query) => getJson(`quarantine${search(query)}`),
-    showQuarantined: (id) => getJson(`quarantine/${segment(id)}`),
-    retryQuarantined: (body) => getJson('quarantine/retry', body),
-    dropQuarantined: (body) => getJson('quarantine/drop', body),
-    listReplays: (query) => getJson(`replays${search(query)}`),
-    showReplay: (id) => getJson(`replays/${segment(id)}`),
-    startReplay: (body) => getJson('replays', body),
-    cancelReplay: (id) => getJson(`replays/${segment(id)}/cancel`, {}),
-    showHealth: () => getJson('health'),
-    prune: (body) => getJson('prune', body),
-    acknowledgeGaps: () => getJson('gaps/acknowledge', {}),
-    showSubscription: () => getJson('subscription'),
-    beginSubscription: (body) => getJson('subscription', body),
-    endSubscription: (id, body) => getJson(`subscription/${segment(id)}/end`, body),
-    listAudit: (query) => getJson(`audit${search(query)}`),
-    listHandlers: () => getJson('handlers'),
-    changeHandler: (handler, body) => getJson(`handlers/${segment(handler)}`, body, 'PATCH'),
-    dropRuns: (handler, body) => getJson(`handlers/${segment(handler)}/drop`, body),
-    setPaused: (handler, paused) => {
-      const verb = paused ? 'pause' : 'resume'
-      return getJson(handler === null ? verb : `handlers/${segment(handler)}/${verb}`, {})
+    async call(operation, { id, query = {}, body } = {}) {
+      const { method, path } = operations[operation]
+      const target = path.replace(':id', () => segment(id ?? '')) + search(query)
+      const init = method === 'get' ? {} : { method: method.toUpperCase(), body: JSON.stringify(body ?? {}) }
+      const bytes = await send(target, init, method === 'get' ? timeoutMs : actionTimeoutMs)
+      // The other side is the same program: its answers are not checked again.
+      return parseExactJson(bytes.toString()) as AnswerOf<typeof operation>
     },
+    rawEvent: (id) => send(`/events/${segment(id)}/raw`, {}, timeoutMs),
   }
 }
 

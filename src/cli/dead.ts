@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { ListJson } from '../admin/answers/common.ts'
-import type { DeadLetterJson, DroppedJson, RequeuedJson } from '../admin/answers/letters.ts'
-import type { EventAccess } from '../admin/views.ts'
+import type { DeadLetterJson, DroppedJson, RequeuedJson } from '../admin/dead-letters.ts'
+import type { AdminCalls } from '../admin/routes.ts'
+import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -44,7 +44,7 @@ export function addDeadCommand(program: Command): void {
     const { cursor, limit } = options
     const start = { ...filterOf(options), ...(cursor !== undefined && { cursor }) }
     await withEvents(options, async (opened) => {
-      const found = await collect((query) => opened.listDead(query), start, limit)
+      const found = await collect((query) => opened.call('listDeadLetters', { query }), start, limit)
       printResult(found, options, renderDead)
     })
   })
@@ -54,7 +54,9 @@ export function addDeadCommand(program: Command): void {
     .description('show a dead letter with its last error')
     .argument('<run-id>', 'the number of the run, as `dead list` shows it')
   asEventCommand(show, 'dead show 17').action(async (runId: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.showDead(runId), options, renderLetter))
+    await withEvents(options, async (opened) =>
+      printResult(await opened.call('getDeadLetter', { id: runId }), options, renderLetter),
+    )
   })
 
   const drop = asBulkAct(
@@ -69,7 +71,7 @@ export function addDeadCommand(program: Command): void {
       }
       const { reason, dryRun = false } = options
       await withEvents(options, async (opened) => {
-        const result = await opened.dropDead({ ...which, reason, dryRun })
+        const result = await opened.call('dropDeadLetters', { body: { ...which, reason, dryRun } })
         if ('run_ids' in which && result.dropped === 0) throw new InboxError('not_found', sayNotDead(runIds))
         printResult(result, options, renderDropped)
       })
@@ -88,7 +90,9 @@ export function addDeadCommand(program: Command): void {
     const { dryRun = false } = options
     await withEvents(options, async (opened) => {
       const isEach = 'run_ids' in which && !dryRun
-      const result = isEach ? await requeueEach(opened, runIds) : await opened.requeueDead({ ...which, dryRun })
+      const result = isEach
+        ? await requeueEach(opened, runIds)
+        : await opened.call('requeueDeadLetters', { body: { ...which, dryRun } })
       printResult(result, options, renderRequeued)
     })
   })
@@ -137,11 +141,11 @@ interface Requeued extends RequeuedJson {
 }
 
 /** One after the other, because only so it is known which of them was no dead letter. Throws `not_found` if none was one. */
-async function requeueEach(opened: EventAccess, runIds: readonly number[]): Promise<Requeued> {
+async function requeueEach(opened: AdminCalls, runIds: readonly number[]): Promise<Requeued> {
   const notDead: number[] = []
   const wanted = new Set(runIds)
   for (const runId of wanted) {
-    const { requeued } = await opened.requeueDead({ run_ids: [runId] })
+    const { requeued } = await opened.call('requeueDeadLetters', { body: { run_ids: [runId] } })
     if (requeued === 0) notDead.push(runId)
   }
   if (notDead.length === wanted.size) throw new InboxError('not_found', sayNotDead(notDead))

@@ -1,4 +1,5 @@
-import type { GapJson, HealthJson, SubscriptionJson } from '../admin/answers/health.ts'
+import type { GapJson, HealthJson } from '../admin/health.ts'
+import type { SubscriptionJson } from '../admin/subscription.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
 import { fail, ok, warn, type Finding } from '../doctor/finding.ts'
 import { lookThere } from '../registration/describe.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { AcknowledgedJson } from '../admin/answers/acts.ts'
-import type { HealthJson } from '../admin/answers/health.ts'
+import type { AcknowledgedJson } from '../admin/upkeep.ts'
+import type { HealthJson } from '../admin/health.ts'
 import { systemClock } from '../clock.ts'
 import { processEnvironment } from '../config.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
@@ -37,7 +37,7 @@ export function addDoctorCommand(program: Command): void {
   asEventCommand(doctor, 'doctor').action(async (options: DoctorOptions) => {
     if (options.acknowledge) {
       await withEvents(options, async (opened) =>
-        printResult(await opened.acknowledgeGaps(), options, renderAcknowledged),
+        printResult(await opened.call('acknowledgeGaps'), options, renderAcknowledged),
       )
       return
     }
@@ -88,7 +88,7 @@ async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInf
     ...(handlers && { handlers }),
   })
   try {
-    return await events.showHealth()
+    return await events.call('getHealth')
   } finally {
     await events.close()
   }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { ListJson } from '../admin/answers/common.ts'
-import type { Query } from '../admin/views.ts'
+import type { Query } from '../admin/parse.ts'
+import type { ListJson } from '../admin/wire.ts'
 import { processEnvironment } from '../config.ts'
 import { InboxError } from '../errors.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'

@@ -1,5 +1,5 @@
-import type { EventSummaryJson } from '../admin/answers/events.ts'
-import type { EventAccess } from '../admin/views.ts'
+import type { EventListJson, EventSummaryJson } from '../admin/events.ts'
+import type { Query } from '../admin/parse.ts'
 
 /** What a followed event must be. */
 export interface EventFilters {
@@ -24,7 +24,10 @@ const watched = 1_000
  * Follows the events of a store. Each look reads the list from its newest event back to where the last look was; so it costs what
  * came since, whatever the filters are. With a status those are given that have come to it, of the newest 1,000.
  */
-export function createEventFollower(access: Pick<EventAccess, 'listEvents'>, filters: EventFilters): EventFollower {
+export function createEventFollower(
+  listEvents: (query: Query) => Promise<EventListJson>,
+  filters: EventFilters,
+): EventFollower {
   const isWanted = matcher(filters)
   let last: number | undefined
   let given = new Set<number>()
@@ -35,7 +38,7 @@ export function createEventFollower(access: Pick<EventAccess, 'listEvents'>, fil
     let floor: number | undefined
     for (let cursor: string | undefined; ;) {
       const query = { limit: String(perPage), ...(cursor === undefined ? {} : { cursor }) }
-      const { data, next_cursor: next } = await access.listEvents(query)
+      const { data, next_cursor: next } = await listEvents(query)
       floor ??= floorOf(data[0]?.seq ?? 0)
       for (const event of data) {
         if (event.seq <= floor) return found

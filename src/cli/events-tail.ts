@@ -2,7 +2,8 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
 import { toPlainNumbers } from '../admin/exact-json.ts'
-import type { EventSummaryJson } from '../admin/answers/events.ts'
+import type { EventSummaryJson } from '../admin/events.ts'
+import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
@@ -47,10 +48,11 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
           'no sidecar is running whose events could be followed: start `onchain-inbox serve`, or leave out --follow',
         )
       }
-      const follower = createEventFollower(opened, filters)
+      const listEvents = (query: Query) => opened.call('listEvents', { query })
+      const follower = createEventFollower(listEvents, filters)
       // Begun before the list is read, so that nothing is missed between the two.
       if (options.follow) await follower.look()
-      const list = await collect((query) => opened.listEvents(query), { ...filters }, Math.max(1, options.limit))
+      const list = await collect(listEvents, { ...filters }, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
       await printEvents(opened, newest, options)
       const printed = new Set(newest.map(({ seq }) => seq))
@@ -109,7 +111,7 @@ async function printEvents(
 /** Null where the body is no longer kept. */
 async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
   try {
-    return (await opened.showEvent(id)).envelope
+    return (await opened.call('getEvent', { id })).envelope
   } catch (error) {
     if (error instanceof InboxError && error.code === 'not_found') return null
     throw error

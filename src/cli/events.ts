@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { ListJson } from '../admin/answers/common.ts'
-import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/answers/events.ts'
+import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/events.ts'
+import type { ListJson } from '../admin/wire.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
@@ -44,7 +44,7 @@ export function addEventsCommand(program: Command): void {
       const filters = Object.fromEntries(given.map((name) => [name, options[name]]))
       noteUnknownNames(options)
       await withEvents(options, async (opened) => {
-        const found = await collect((query) => opened.listEvents(query), filters, options.limit)
+        const found = await collect((query) => opened.call('listEvents', { query }), filters, options.limit)
         printResult(found, options, renderEvents)
       })
     },
@@ -59,7 +59,7 @@ export function addEventsCommand(program: Command): void {
     async (id: string, options: ShowOptions) => {
       await withEvents(options, async (opened) => {
         if (options.raw) printRaw(await opened.rawEvent(id))
-        else printResult(await opened.showEvent(id), options, renderEvent)
+        else printResult(await opened.call('getEvent', { id }), options, renderEvent)
       })
     },
   )

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/answers/handlers.ts'
+import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
 import { InboxError } from '../errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printResult, renderTable } from './output.ts'
@@ -38,7 +38,9 @@ export function addHandlersCommand(program: Command): void {
   asEventCommand(list, 'handlers list')
     .addHelpText('after', columnsHelp)
     .action(async (options: EventCommandOptions) => {
-      await withEvents(options, async (opened) => printResult(await opened.listHandlers(), options, renderHandlers))
+      await withEvents(options, async (opened) =>
+        printResult(await opened.call('listHandlers'), options, renderHandlers),
+      )
     })
 
   addPauseCommand(handlers, 'pause', true, 'hand out no more runs; events go on being accepted, also after a restart')
@@ -57,7 +59,7 @@ export function addHandlersCommand(program: Command): void {
     async (name: string, options: SetOptions) => {
       await withEvents(options, async (opened) => {
         const concurrency = options.concurrency === 'default' ? null : options.concurrency
-        const changed = await opened.changeHandler(name, { concurrency })
+        const changed = await opened.call('changeHandler', { id: name, body: { concurrency } })
         printResult(changed, options, () => `${name}: ${renderConcurrency(changed.concurrency)}`)
       })
     },
@@ -71,7 +73,7 @@ export function addHandlersCommand(program: Command): void {
   asEventCommand(drop, 'handlers drop old-handler --reason "replaced"').action(
     async (name: string, options: DropOptions) => {
       await withEvents(options, async (opened) => {
-        const result = await opened.dropRuns(name, { reason: options.reason })
+        const result = await opened.call('dropHandlerRuns', { id: name, body: { reason: options.reason } })
         const { dropped } = result
         printResult(result, options, () => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`))
       })
@@ -93,9 +95,11 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
         process.exitCode = printError(new InboxError('usage', message), options)
         return
       }
-      await withEvents(options, async (opened) =>
-        printResult(await opened.setPaused(name ?? null, paused), options, renderPaused),
-      )
+      await withEvents(options, async (opened) => {
+        const [one, all] = paused ? (['pauseHandler', 'pauseAll'] as const) : (['resumeHandler', 'resumeAll'] as const)
+        const result = await (name === undefined ? opened.call(all) : opened.call(one, { id: name }))
+        printResult(result, options, renderPaused)
+      })
     },
   )
 }

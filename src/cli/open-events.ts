@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { adminTokenFile } from '../admin/token-file.ts'
 import { systemClock } from '../clock.ts'
-import { createEventAccess, type EventAccess } from '../admin/views.ts'
+import { rawEvent } from '../admin/events.ts'
+import type { AdminContext } from '../admin/route.ts'
+import { callOperation, type AdminCalls } from '../admin/routes.ts'
 import { withDatabaseUrl } from '../config/database-file.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
@@ -22,7 +24,7 @@ export interface OpenEventsOptions extends ConfigSources {
 }
 
 /** Events by way of a running sidecar, or straight from the file. */
-export interface OpenedEvents extends EventAccess {
+export interface OpenedEvents extends AdminCalls {
   /** Whether a sidecar is behind it, which works on runs. */
   readonly isLive: boolean
   /** Idempotent. */
@@ -98,13 +100,15 @@ async function openFile(
   }
   try {
     const inbox = await createSqliteInbox({ file })
+    const context: AdminContext = {
+      inbox,
+      readEvent: readAsEvent,
+      now: () => systemClock.now(),
+      ...(handlers && { handlers: () => handlers }),
+    }
     return {
-      ...createEventAccess({
-        inbox,
-        readEvent: readAsEvent,
-        now: () => systemClock.now(),
-        ...(handlers && { handlers: () => handlers }),
-      }),
+      call: (id, request) => callOperation(context, id, request),
+      rawEvent: (id) => rawEvent(context, id),
       isLive: false,
       close: () => inbox.close(),
     }

@@ -31,7 +31,7 @@ export function addPruneCommand(program: Command): void {
       if (olderThan === undefined && maxSize === undefined)
         throw new InboxError('usage', 'expected --older-than <days>, --max-size <size>, or both')
       const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
-      printResult(await opened.prune(body), options, ({ events, quarantined, too_large }) => {
+      printResult(await opened.call('prune', { body }), options, ({ events, quarantined, too_large }) => {
         const bodies = quarantined === 1 ? '1 body' : `${quarantined} bodies`
         const beside = quarantined === 0 ? '' : `; ${bodies} in quarantine as well`
         const left = too_large ? `; ${stillTooLarge}` : ''

@@ -1,11 +1,6 @@
 import type { Command } from 'commander'
-import type { ListJson } from '../admin/answers/common.ts'
-import type {
-  DroppedBodiesJson,
-  QuarantinedDetailJson,
-  QuarantinedJson,
-  RetriedJson,
-} from '../admin/answers/letters.ts'
+import type { ListJson } from '../admin/wire.ts'
+import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/quarantine.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -48,7 +43,11 @@ export function addQuarantineCommand(program: Command): void {
     const { cursor, limit, reason } = options
     await withEvents(options, async (opened) => {
       const start = { ...(cursor !== undefined && { cursor }), ...(reason !== undefined && { reason }) }
-      printResult(await collect((query) => opened.listQuarantine(query), start, limit), options, renderBodies)
+      printResult(
+        await collect((query) => opened.call('listQuarantine', { query }), start, limit),
+        options,
+        renderBodies,
+      )
     })
   })
 
@@ -59,7 +58,7 @@ export function addQuarantineCommand(program: Command): void {
     .option('--raw', 'write the exact bytes, and nothing else')
   asEventCommand(show, 'quarantine show sha256:9f86…').action(async (id: string, options: ShowOptions) => {
     await withEvents(options, async (opened) => {
-      const body = await opened.showQuarantined(id)
+      const body = await opened.call('getQuarantined', { id })
       if (options.raw) printRaw(Buffer.from(body.raw_base64, 'base64'))
       else printResult(body, options, renderBody)
     })
@@ -80,7 +79,7 @@ export function addQuarantineCommand(program: Command): void {
       return
     }
     await withEvents(options, async (opened) => {
-      const result = await opened.retryQuarantined({ ...which, dryRun: options.dryRun ?? false })
+      const result = await opened.call('retryQuarantine', { body: { ...which, dryRun: options.dryRun ?? false } })
       printResult(result, options, renderRetried)
       if (result.still_unusable > 0) process.exitCode = 1
     })
@@ -104,7 +103,7 @@ export function addQuarantineCommand(program: Command): void {
         return
       }
       await withEvents(options, async (opened) => {
-        const result = await opened.dropQuarantined({ ...which, reason, dryRun })
+        const result = await opened.call('dropQuarantine', { body: { ...which, reason, dryRun } })
         printResult(result, options, renderDropped)
       })
     },

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ListJson } from '../admin/answers/common.ts'
-import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/answers/letters.ts'
+import type { ListJson } from '../admin/wire.ts'
+import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../errors.ts'
 import { safeText } from '../log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -57,7 +57,7 @@ export function addReplayCommand(program: Command): void {
               'as soon as one runs',
           )
         }
-        const started = await opened.startReplay(toBody(ids, options))
+        const started = await opened.call('startReplay', { body: toBody(ids, options) })
         if ('dry_run' in started) return printResult(started, options, renderCount)
         const shown = options.wait ? await waitFor(opened, started) : started
         printResult(shown, options, renderReplay)
@@ -78,14 +78,20 @@ export function addReplaysCommand(program: Command): void {
   asEventCommand(list, 'replays list').action(async (options: ListOptions) => {
     const { cursor, limit } = options
     await withEvents(options, async (opened) => {
-      const found = await collect((query) => opened.listReplays(query), cursor === undefined ? {} : { cursor }, limit)
+      const found = await collect(
+        (query) => opened.call('listReplays', { query }),
+        cursor === undefined ? {} : { cursor },
+        limit,
+      )
       printResult(found, options, renderReplays)
     })
   })
 
   const show = replays.command('show').description('show how far a replay is').argument('<id>', 'its number')
   asEventCommand(show, 'replays show 3').action(async (id: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.showReplay(id), options, renderReplay))
+    await withEvents(options, async (opened) =>
+      printResult(await opened.call('getReplay', { id }), options, renderReplay),
+    )
   })
 
   const cancel = replays
@@ -93,7 +99,9 @@ export function addReplaysCommand(program: Command): void {
     .description('create no more runs of a replay, and drop those that wait')
     .argument('<id>', 'its number')
   asEventCommand(cancel, 'replays cancel 3').action(async (id: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) => printResult(await opened.cancelReplay(id), options, renderCancelled))
+    await withEvents(options, async (opened) =>
+      printResult(await opened.call('cancelReplay', { id }), options, renderCancelled),
+    )
   })
 }
 
@@ -115,7 +123,7 @@ function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record
 async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<ReplayJson> {
   const progress = createProgress()
   try {
-    for (let replay = started; ; replay = await opened.showReplay(String(started.id))) {
+    for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
       if (replay.state !== 'running') return replay
       progress.show(replay.progress, `replay ${replay.id}: ${replay.runs} runs, ${replay.open_runs} open`)
       await wait(lookMs)

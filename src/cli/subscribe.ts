@@ -1,8 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { z } from 'zod'
-import type { FoundSubscriptionJson } from '../admin/answers/acts.ts'
-import type { SubscriptionJson } from '../admin/answers/health.ts'
-import { toSubscriptionJson } from '../admin/json/health.ts'
+import type { FoundSubscriptionJson, SubscriptionJson } from '../admin/subscription.ts'
+import { toWire } from '../admin/wire.ts'
 import { createClient } from '../client/index.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, processEnvironment, type Config } from '../config.ts'
@@ -68,7 +67,7 @@ function confirm(options: SubscribeOptions): Work {
       process.exitCode = exitCodeOf(noted)
       return
     }
-    printResult({ result: 'confirmed', subscription: toSubscriptionJson(noted) }, options, () => {
+    printResult({ result: 'confirmed', subscription: toWire(noted) }, options, () => {
       return `noted as registered: ${safeText(describeWanted(noted), 2_000)}`
     })
   }
@@ -136,7 +135,7 @@ function toJson(result: Registration, wanted: Wanted): ResultJson {
   return {
     result: result.kind,
     ...describeRegistration(result, wanted),
-    subscription: found && toSubscriptionJson(found),
+    subscription: found && toWire(found),
     ...(webhookId !== undefined && { webhook_id: webhookId }),
     ...('madeSecret' in result && result.madeSecret !== null && { secret: result.madeSecret }),
   }
@@ -181,10 +180,13 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
 /** Registrations as the admin API has them, by way of a running sidecar or not. */
 function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
   return {
-    subscription: async () => toSubscription(await opened.showSubscription()),
+    subscription: async () => toSubscription(await opened.call('getSubscription')),
     beginSubscription: async ({ digest, url, events, secretLabel }, replaces) =>
-      toSubscription(await opened.beginSubscription({ digest, url, events, secret_label: secretLabel, replaces })),
-    endSubscription: async (id, result) => void (await opened.endSubscription(String(id), result)),
+      toSubscription(
+        await opened.call('beginSubscription', { body: { digest, url, events, secret_label: secretLabel, replaces } }),
+      ),
+    endSubscription: async (id, result) =>
+      void (await opened.call('endSubscription', { id: String(id), body: result })),
   }
 }
 

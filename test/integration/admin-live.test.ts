@@ -32,7 +32,7 @@ test('what the app refuses and what is set shows in its admin API, without a sec
 
   const { data } = await ask('rejects')
   expect(data).toMatchObject([
-    { reason: 'not_found', count: 1, path: '/webhooks/elsewhere', size_bytes: null, explainable: false },
+    { reason: 'not_found', count: 1, path: 'other (19 characters)', size_bytes: null, explainable: false },
     { reason: 'signature_mismatch', count: 2, path: '/webhooks', size_bytes: body.length, explainable: true },
   ])
   const id = (data as unknown as readonly { readonly id: string }[])[1]?.id

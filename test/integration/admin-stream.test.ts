@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { createLiveStream } from '../../src/admin/stream.ts'
-import { readMarks, watchChanges, watchEvents, watchOverview, type Marks } from '../../src/admin/stream-watches.ts'
+import { createLiveStream, pollEvents, pollLists, pollOverview, readListMarks } from '../../src/admin/stream.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
@@ -176,7 +175,7 @@ test('a beat is skipped while the answer before is not there, and an answer for 
   const pending: ((told: object | null) => void)[] = []
   const none = () => async () => null
   const slow = () => () => new Promise<object | null>((resolve) => void pending.push(resolve))
-  const live = createLiveStream({ clock, watches: { events: slow, overview: none, changed: none } })
+  const live = createLiveStream({ events: slow, overview: none, changed: none }, clock)
   live.take({ method: 'GET' } as never, response as never, new Set(['events']), () => true)
   await clock.advance(5_000)
   expect(pending).toHaveLength(1)
@@ -202,7 +201,7 @@ test('a look that fails is no end: the next one tells', async () => {
     return { n }
   }
   const none = () => async () => null
-  const live = createLiveStream({ clock, watches: { events: none, overview: broken, changed: none } })
+  const live = createLiveStream({ events: none, overview: broken, changed: none }, clock)
   live.take({ method: 'GET' } as never, fakeResponse(written) as never, new Set(['overview']), () => true)
   await clock.advance(1_000)
   expect(written).toEqual([alive, told('overview', { n: 2 })])
@@ -211,7 +210,7 @@ test('a look that fails is no end: the next one tells', async () => {
 
 test('the overview is told where more than its time changed', async () => {
   let overview = { now: 1, dead: 0 }
-  const watch = watchOverview(async () => overview)()
+  const watch = pollOverview(async () => overview)
   expect(await watch()).toEqual({ now: 1, dead: 0 })
   overview = { now: 2, dead: 0 }
   expect(await watch()).toBeNull()
@@ -221,13 +220,12 @@ test('the overview is told where more than its time changed', async () => {
 
 test('of events nothing is told twice, whoever else listened before', async () => {
   const inbox = await createMemoryInbox({ clock: createTestClock() })
-  const begin = watchEvents(inbox, ({ id }) => ({ id }))
-  const early = begin()
+  const early = pollEvents(inbox)
   expect(await early()).toBeNull()
   await inbox.accept([arrivalOf('a')])
-  const late = begin()
+  const late = pollEvents(inbox)
   expect(await late()).toBeNull()
-  expect(await early()).toEqual({ data: [{ id: 'a' }], skipped: 0 })
+  expect(await early()).toMatchObject({ data: [{ id: 'a' }], skipped: 0 })
   expect(await early()).toBeNull()
   expect(await late()).toBeNull()
   await inbox.close()
@@ -237,8 +235,8 @@ test('each list is told of when it changed, and only then', async () => {
   const inbox = await createMemoryInbox({ clock: createTestClock() })
   let rejects = 0
   const warnings: object[] = []
-  const read = () => readMarks({ inbox, rejects: { count: () => rejects }, watch: { warnings: () => warnings } })
-  const watch = watchChanges(read)()
+  const read = () => readListMarks({ inbox, rejects: { count: () => rejects }, watch: { warnings: () => warnings } })
+  const watch = pollLists(read)
   const what = async () => ((await watch()) as { what: string[] } | null)?.what
   expect(await what()).toBeUndefined()
   expect(await what()).toBeUndefined()
@@ -267,7 +265,7 @@ test('an act that is counted up in the audit while it goes on is told of', async
     data: [{ id: 1, at: 0, action: 'dead.requeue', detail: { runs: 'all', count }, by: null }],
     nextCursor: null,
   })
-  const watch = watchChanges(() => readMarks({ inbox: { ...inbox, audit } }))()
+  const watch = pollLists(() => readListMarks({ inbox: { ...inbox, audit } }))
   expect([await watch(), await watch()]).toEqual([null, null])
   count = 1_000
   expect([await watch(), await watch()]).toEqual([{ what: ['audit'] }, null])
@@ -275,8 +273,8 @@ test('an act that is counted up in the audit while it goes on is told of', async
 })
 
 test('of a mark that is not there nothing is told', async () => {
-  const marks: Marks[] = [{ health: '1' }, { health: '1' }]
-  const watch = watchChanges(async () => marks.shift() ?? {})()
+  const marks: object[] = [{ health: '1' }, { health: '1' }]
+  const watch = pollLists(async () => marks.shift() ?? {})
   expect([await watch(), await watch()]).toEqual([null, null])
 })
 

@@ -1,13 +1,14 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { HandlerListJson } from '../../src/admin/answers/handlers.ts'
-import type { HealthJson } from '../../src/admin/answers/health.ts'
+import type { HandlerListJson } from '../../src/admin/handlers.ts'
+import type { HealthJson } from '../../src/admin/health.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { sqliteUrl, startTestApp, testSecret, type TestApp } from '../support/app.ts'
 import { forPeople, runCli } from '../support/cli.ts'
 import { eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { openRunsOf } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
 
 /** Fails while a file `down` is beside it. */
@@ -68,6 +69,12 @@ test('an open breaker and a pause are shown by the API, the metrics, handlers li
   await app.inbox.accept([arrival('a'), arrival('b'), arrival('c', 'token.new_listing')])
   await until(async () => (await shutOf(app, 'held')) !== null, 'the breaker is open')
   await until(async () => (await shutOf(app, 'polite')) !== null, 'the sink pauses')
+  // The pause is known a moment before the attempt that asked for it is settled.
+  const openRuns = async () => {
+    const row = (await app.inbox.stats()).handlers.find(({ handler }) => handler === 'polite')
+    return row === undefined ? 0 : openRunsOf(row)
+  }
+  await until(async () => (await openRuns()) === 1, 'the item of the paused sink is pending')
   await until(async () => ((await shutOf(app, 'quick'))?.failures ?? 0) > 1, 'the other was tried again')
 
   const held = await shutOf(app, 'held')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { activityQuery, toActivityJson } from '../../src/admin/views/activity.ts'
+import { activityQuery, toActivityJson } from '../../src/admin/overview.ts'
 import type { Activity } from '../../src/inbox/index-port.ts'
 
 const now = Date.UTC(2026, 0, 31, 14, 3, 22, 500)

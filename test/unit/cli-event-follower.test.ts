@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EventSummaryJson } from '../../src/admin/answers/events.ts'
+import type { EventSummaryJson } from '../../src/admin/events.ts'
 import { createEventFollower, type EventFilters } from '../../src/cli/event-follower.ts'
 
 /** A list of events that grows, as the admin API gives it; `calls` counts its pages. */
@@ -17,18 +17,13 @@ function createList() {
       }
     },
     follow: (filters: EventFilters = {}) =>
-      createEventFollower(
-        {
-          async listEvents({ limit, cursor }) {
-            list.calls++
-            const below = cursor === undefined ? Infinity : Number(cursor)
-            const data = events.filter(({ seq }) => seq < below).slice(-Number(limit))
-            const first = data[0]?.seq ?? 1
-            return { data: data.toReversed(), next_cursor: first > 1 ? String(first) : null, searched_to: null }
-          },
-        },
-        filters,
-      ),
+      createEventFollower(async ({ limit, cursor }) => {
+        list.calls++
+        const below = cursor === undefined ? Infinity : Number(cursor)
+        const data = events.filter(({ seq }) => seq < below).slice(-Number(limit))
+        const first = data[0]?.seq ?? 1
+        return { data: data.toReversed(), next_cursor: first > 1 ? String(first) : null, searched_to: null }
+      }, filters),
   }
   return list
 }

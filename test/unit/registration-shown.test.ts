@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEventAccess } from '../../src/admin/views.ts'
-import { routes } from '../../src/admin/routes.ts'
+import { callOperation, operations } from '../../src/admin/routes.ts'
 import { judgeRegistration } from '../../src/cli/doctor-health.ts'
 import { createTestClock } from '../../src/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
@@ -17,35 +16,35 @@ const readEvent = () => {
 
 async function setUp() {
   const clock = createTestClock()
-  const access = createEventAccess({ inbox: await createMemoryInbox({ clock }), readEvent, now: () => clock.now() })
-  return { clock, access }
+  const context = { inbox: await createMemoryInbox({ clock }), readEvent, now: () => clock.now() }
+  return { clock, context }
 }
 
 test('what the admin API logs of a registration is which, how it stands, and where to without the query', async () => {
-  const { access } = await setUp()
-  const post = async (path: string, given: unknown) => {
-    const route = routes.find((one) => one.method === 'post' && one.path === path)!
-    return route.toLog!(await route.answer(access, { id: '1', query: {}, body: given, by: 'operator (token) ::1' }))
+  const { context } = await setUp()
+  const post = async (id: 'beginSubscription' | 'endSubscription', given: unknown) => {
+    const answer = await callOperation(context, id, { id: '1', body: given, by: 'operator (token) ::1' })
+    return operations[id].toLog!(answer)
   }
   const logged = { id: 1, url: 'https://example.com/hook' }
-  expect(await post('/subscription', body)).toEqual({ ...logged, state: 'begun' })
-  expect(await post('/subscription/:id/end', { state: 'failed', answer: null })).toEqual({ ...logged, state: 'failed' })
+  expect(await post('beginSubscription', body)).toEqual({ ...logged, state: 'begun' })
+  expect(await post('endSubscription', { state: 'failed', answer: null })).toEqual({ ...logged, state: 'failed' })
 })
 
 test('doctor says how the registration stands: nothing where there is none and none is wanted', async () => {
-  const { access, clock } = await setUp()
+  const { context, clock } = await setUp()
   const judge = async (setting: typeof subscribe | null) => {
-    const { subscription } = await access.showSubscription()
+    const { subscription } = await callOperation(context, 'getSubscription')
     return judgeRegistration(subscription, setting, clock.now()).map(({ result, found }) => `${result} ${found}`)
   }
   expect(await judge(null)).toEqual([])
   expect(await judge(subscribe)).toEqual(['warn not registered with the service, as the setting subscribe wants it'])
-  const { subscription } = await access.beginSubscription(body)
+  const { subscription } = await callOperation(context, 'beginSubscription', { body })
   const at = subscription!.at
   expect(await judge(subscribe)).toEqual([`ok begun at ${at}: https://example.com/hook`])
   await clock.advance(60_000)
   expect(await judge(null)).toEqual([`warn begun at ${at}, and its end is unknown: it may or may not be registered`])
-  await access.endSubscription('1', { state: 'registered', answer: null })
+  await callOperation(context, 'endSubscription', { id: '1', body: { state: 'registered', answer: null } })
   expect(await judge(subscribe)).toEqual([`ok registered since ${at}: https://example.com/hook`])
   expect(await judge({ ...subscribe, secret: 'next' })).toEqual([
     `warn registered since ${at}, for something else than the setting subscribe says`,

@@ -57,7 +57,7 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
       await side.note('index.rebuild', {}, by)
       index.rebuild()
     },
-    health: () => writer.health,
+    health: () => (closed === undefined ? writer.health : { ok: false, reason: 'the inbox is closed' }),
     onFailure: (listener) => void failureListeners.push(listener),
     close: () => (closed ??= closeAll()),
   }

@@ -1,15 +1,60 @@
 import type { Express, Request, Response } from 'express'
+import { z } from 'zod'
 import { InboxError, messageOf } from '../errors.ts'
 import type { ViewPort } from '../inbox/port.ts'
 import type { Logger } from '../log.ts'
 import { toCookie } from '../session/cookie.ts'
 import { createFailureLimit } from '../session/failure-limit.ts'
-import type { SessionJson } from './answers/health.ts'
 import { addressOf, describeCaller, sessionCookie, sessionOf, type Guard } from './auth.ts'
-import { signInBody } from './bodies.ts'
 import { readJsonBody, sendJson } from './http.ts'
 import type { RoleOf } from './roles.ts'
+import { describeRoute } from './route.ts'
 import { sessionHours, type Session, type Sessions } from './sessions.ts'
+import { components, isoTimeOrNull, time } from './wire.ts'
+
+const session = z
+  .object({
+    role: z.enum(['operator', 'viewer']),
+    expires_at: time.nullable().describe('null: by a token, not a session'),
+  })
+  .register(components, { id: 'Session' })
+const signedOut = z.object({ signed_out: z.literal(true) }).register(components, { id: 'SignedOut' })
+
+export type SessionJson = z.output<typeof session>
+
+const signInBody = z
+  .strictObject({ token: z.string().min(1).max(1_024) })
+  .describe('{"token": "…"} with the admin token, or that of viewers')
+
+/** Served apart from the other routes, since they set cookies. */
+export const sessionRoutes = {
+  getSession: describeRoute({
+    group: 'session',
+    method: 'get',
+    path: '/session',
+    summary: "Show the caller's role",
+    gives: session,
+  }),
+  signIn: describeRoute({
+    group: 'session',
+    method: 'post',
+    path: '/session',
+    role: 'anyone',
+    summary: 'Sign in with a token; a cookie keeps the session',
+    body: signInBody,
+    gives: session,
+    status: 201,
+    refuses: ['unauthorized', 'rate_limited'],
+  }),
+  signOut: describeRoute({
+    group: 'session',
+    method: 'delete',
+    path: '/session',
+    role: 'anyone',
+    summary: 'Sign out; idempotent',
+    gives: signedOut,
+  }),
+}
 
 export interface SessionRoutesOptions {
   readonly guard: Pick<Guard, 'authenticate'>
@@ -22,12 +67,12 @@ export interface SessionRoutesOptions {
 
 const signInBytes = 4_096
 
-/** Signing in to the console and out of it, at `path`. They need no credential beside the token that is given. */
+/** Serves sign-in and sign-out at `path`. They need no credential beside the token in the body. */
 export function serveSession(app: Express, path: string, options: SessionRoutesOptions): void {
   const { guard, roleOf, sessions, inbox, now, log } = options
   const failures = createFailureLimit({ now })
 
-  /** Where nothing can be written, people have to get in all the more. */
+  /** A store that can't be written must not keep operators out. */
   async function note(action: 'session.begin' | 'session.end', { role }: Session, request: Request): Promise<void> {
     const by = describeCaller(role, 'session', request)
     log.info({ by }, action === 'session.begin' ? 'signed in to the console' : 'signed out of the console')
@@ -39,11 +84,11 @@ export function serveSession(app: Express, path: string, options: SessionRoutesO
   }
 
   app.get(path, (request, response) => {
-    const { role, session } = guard.authenticate(request)
-    sendJson(response, toSessionJson(role, session))
+    const { role, session: signedIn } = guard.authenticate(request)
+    sendJson(response, toSessionJson(role, signedIn))
   })
   app.post(path, async (request, response) => {
-    refuseLarge(request)
+    rejectLarge(request)
     const { data } = signInBody.safeParse(await readJsonBody(request, response))
     if (data === undefined) {
       throw new InboxError('bad_request', 'expected {"token": "…"} with the admin token, or that of viewers')
@@ -52,8 +97,7 @@ export function serveSession(app: Express, path: string, options: SessionRoutesO
     const waitS = failures.waitS(address)
     if (waitS > 0) {
       response.set('Retry-After', String(waitS))
-      const message = `too many sign-ins were wrong; try again in ${waitS} s, as Retry-After says`
-      throw new InboxError('rate_limited', message)
+      throw new InboxError('rate_limited', `too many sign-ins were wrong; try again in ${waitS} s, as Retry-After says`)
     }
     const role = roleOf(data.token)
     if (role === null) {
@@ -61,37 +105,37 @@ export function serveSession(app: Express, path: string, options: SessionRoutesO
       log.warn({ address }, 'a sign-in to the console failed')
       throw new InboxError('unauthorized', 'the token is neither that of the operator nor that of viewers')
     }
-    const { value, session } = sessions.begin(role)
-    await note('session.begin', session, request)
-    keep(request, response, value)
-    sendJson(response, toSessionJson(role, session), 201)
+    const { value, session: begun } = sessions.begin(role)
+    await note('session.begin', begun, request)
+    setCookie(request, response, value)
+    sendJson(response, toSessionJson(role, begun), 201)
   })
   app.delete(path, async (request, response) => {
-    const session = sessionOf(request, sessions)
-    if (session !== null) {
-      sessions.end(session)
-      await note('session.end', session, request)
+    const ended = sessionOf(request, sessions)
+    if (ended !== null) {
+      sessions.end(ended)
+      await note('session.end', ended, request)
     }
-    keep(request, response, null)
+    setCookie(request, response, null)
     sendJson(response, { signed_out: true })
   })
 }
 
-/** Before it is read: nobody has shown yet that they may cost anything. */
-function refuseLarge({ headers }: Request): void {
+/** Before the body is read: the caller has shown no credential yet. */
+function rejectLarge({ headers }: Request): void {
   if (Number(headers['content-length'] ?? Infinity) <= signInBytes) return
   const message = `a sign-in has a body of at most ${signInBytes} bytes, with its Content-Length`
   throw new InboxError('body_too_large', message)
 }
 
-/** Has the client keep its session; null: forget it. */
-function keep(request: Request, response: Response, value: string | null): void {
+/** Null deletes the cookie. */
+function setCookie(request: Request, response: Response, value: string | null): void {
   // This side has no TLS of its own. A proxy in front may, and then the page says so.
   const isSecure = 'encrypted' in request.socket || request.headers.origin?.startsWith('https:') === true
   const maxAgeS = value === null ? 0 : sessionHours * 3_600
   response.set('Set-Cookie', toCookie(sessionCookie(request), value ?? '', { maxAgeS, isSecure }))
 }
 
-function toSessionJson(role: SessionJson['role'], session: Session | null): SessionJson {
-  return { role, expires_at: session === null ? null : new Date(session.expiresAt).toISOString() }
+function toSessionJson(role: SessionJson['role'], found: Session | null): SessionJson {
+  return { role, expires_at: isoTimeOrNull(found?.expiresAt) }
 }

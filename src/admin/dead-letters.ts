@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { mostDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type ViewPort } from '../inbox/port.ts'
+import { dryRun, page, reason, text } from './parse.ts'
+import { isNoDryRun, numberOf, route } from './route.ts'
+import { components, count, listOf, runError, time, toPage, toWire } from './wire.ts'
+
+const deadLetter = z
+  .object({
+    run_id: z.int(),
+    event_id: z.string(),
+    type: z.string(),
+    handler: z.string(),
+    attempt: count,
+    crashed: count,
+    died_at: time,
+    held: z.boolean().describe('whether it blocks its key'),
+    error: runError,
+  })
+  .register(components, { id: 'DeadLetter' })
+const deadLetterList = listOf(deadLetter).register(components, { id: 'DeadLetterList' })
+
+const deadGroups = z
+  .object({
+    data: z.array(
+      z.object({
+        handler: z.string(),
+        group: z.string().describe('the error without numbers and addresses; a filter of the list'),
+        count,
+        held: count,
+        first_died_at: time,
+        last_died_at: time,
+        sample: deadLetter.describe('the newest of them'),
+      }),
+    ),
+    complete: z.boolean().describe('false if only the newest were counted'),
+  })
+  .register(components, { id: 'DeadGroups' })
+
+const complete = z
+  .boolean()
+  .describe(`false: these are the first ${mostDeadIds} matches, and there are more; repeat the call`)
+/** With `dry_run` nothing was done; the number says how many there are. */
+const requeued = z
+  .object({ requeued: count, complete, dry_run: z.literal(true).optional() })
+  .register(components, { id: 'Requeued' })
+const dropped = z
+  .object({ dropped: count, complete, dry_run: z.literal(true).optional() })
+  .register(components, { id: 'Dropped' })
+
+export type DeadLetterJson = z.output<typeof deadLetter>
+export type DeadGroupsJson = z.output<typeof deadGroups>
+export type RequeuedJson = z.output<typeof requeued>
+export type DroppedJson = z.output<typeof dropped>
+
+const filterParameters = { handler: text('the name of a handler'), type: text('an event type') }
+const group = text('the group of an error, as dead-letters/groups gives it,')
+
+const runIds = z.array(z.int().min(1)).min(1).max(10_000)
+const all = z.literal(true)
+const filter = z
+  .strictObject({ ...filterParameters, group })
+  .refine((given) => Object.keys(given).length > 0)
+  .meta({ minProperties: 1 })
+const selections =
+  '{"run_ids": [1, 2]} with the numbers of runs, {"all": true}, or {"filter": {"handler", "type", "group"}} with at least one of these'
+
+const requeueBody = z
+  .union([
+    z.strictObject({ run_ids: runIds, dryRun }),
+    z.strictObject({ all, dryRun }),
+    z.strictObject({ filter, dryRun }),
+  ])
+  .describe(`${selections}; and, if wanted, "dryRun": true`)
+const dropBody = z
+  .union([
+    z.strictObject({ run_ids: runIds, reason, dryRun }),
+    z.strictObject({ all, reason, dryRun }),
+    z.strictObject({ filter, reason, dryRun }),
+  ])
+  .describe(`${selections}; each with "reason": "…"; and, if wanted, "dryRun": true`)
+
+interface Selection {
+  readonly run_ids?: readonly number[]
+  readonly all?: true
+  readonly filter?: DeadFilter
+}
+
+export const deadLetterRoutes = {
+  listDeadLetters: route({
+    group: 'dead-letters',
+    method: 'get',
+    path: '/dead-letters',
+    summary: 'List dead letters, newest first',
+    query: z.strictObject({ ...filterParameters, group, ...page }),
+    gives: deadLetterList,
+    answer: async ({ inbox }, { query }) => toPage(await inbox.deadLetters(query), toDeadLetterJson),
+  }),
+  groupDeadLetters: route({
+    group: 'dead-letters',
+    method: 'get',
+    path: '/dead-letters/groups',
+    summary: 'Group dead letters by handler and error, largest group first',
+    query: z.strictObject(filterParameters),
+    gives: deadGroups,
+    async answer({ inbox }, { query }) {
+      const { groups, isComplete } = await inbox.deadGroups(query)
+      const data = groups.map(({ sample, ...row }) => ({ ...toWire(row), sample: toDeadLetterJson(sample) }))
+      return { data, complete: isComplete }
+    },
+  }),
+  getDeadLetter: route({
+    group: 'dead-letters',
+    method: 'get',
+    path: '/dead-letters/:id',
+    param: { name: 'run_id', description: 'The number of the run.' },
+    summary: 'Show a dead letter with its last error',
+    gives: deadLetter,
+    async answer({ inbox }, { id }) {
+      const runId = numberOf(id)
+      const found = runId === null ? null : await inbox.deadLetter(runId)
+      if (found === null) throw new InboxError('not_found', 'there is no dead letter with this number')
+      return toDeadLetterJson(found)
+    },
+  }),
+  requeueDeadLetters: route({
+    group: 'dead-letters',
+    method: 'post',
+    path: '/dead-letters/requeue',
+    summary: 'Requeue dead letters with their attempts reset',
+    body: requeueBody,
+    gives: requeued,
+    logged: 'dead letters were requeued by the admin API',
+    isDone: isNoDryRun,
+    async answer({ inbox }, { body: { dryRun: isDry, ...selection }, by }) {
+      const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
+      if (isDry) return { requeued: found, complete: isComplete, dry_run: true as const }
+      return { requeued: runs.length === 0 ? 0 : await inbox.requeueDead(runs, by), complete: isComplete }
+    },
+  }),
+  dropDeadLetters: route({
+    group: 'dead-letters',
+    method: 'post',
+    path: '/dead-letters/drop',
+    summary: 'Drop dead letters for good and unblock their keys',
+    body: dropBody,
+    gives: dropped,
+    logged: 'dead letters were dropped by the admin API',
+    isDone: isNoDryRun,
+    async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
+      const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
+      if (isDry) return { dropped: found, complete: isComplete, dry_run: true as const }
+      return { dropped: runs.length === 0 ? 0 : await inbox.dropDead(runs, why, by), complete: isComplete }
+    },
+  }),
+}
+
+/** Dead letters of all handlers. */
+export function deadLettersOf({ handlers }: InboxStats): number {
+  return handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
+}
+
+function toDeadLetterJson({ error, ...letter }: DeadLetter): DeadLetterJson {
+  return { ...toWire(letter), error: { ...error, stack: error.stack ?? null } }
+}
+
+/** The run ids of a filter are looked up first, so that the action itself is one. `found` counts only where `isDry`. */
+async function resolve(inbox: ViewPort, selection: Selection, isDry: boolean) {
+  if (selection.filter !== undefined) {
+    const { runIds: runs, isComplete } = await inbox.deadRunIds(selection.filter)
+    return { runs, found: runs.length, isComplete }
+  }
+  const runs: 'all' | readonly number[] = selection.run_ids ?? 'all'
+  return { runs, found: isDry ? await countOf(inbox, runs) : 0, isComplete: true }
+}
+
+const lookedUpAtOnce = 200
+
+async function countOf(inbox: ViewPort, runs: 'all' | readonly number[]): Promise<number> {
+  if (runs === 'all') return deadLettersOf(await inbox.stats())
+  const ids = [...new Set(runs)]
+  let found = 0
+  for (let from = 0; from < ids.length; from += lookedUpAtOnce) {
+    const letters = await Promise.all(ids.slice(from, from + lookedUpAtOnce).map((id) => inbox.deadLetter(id)))
+    found += letters.filter((letter) => letter !== null).length
+  }
+  return found
+}

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import {
+  eventStatuses,
+  runStates,
+  type AttemptRecord,
+  type EventDetail,
+  type EventSummary,
+  type RunRecord,
+} from '../inbox/port.ts'
+import { parseExactJson } from './exact-json.ts'
+import { eventFilter, page, words } from './parse.ts'
+import { bodyGone, noEvent } from './replays.ts'
+import { describeRoute, route, type AdminContext } from './route.ts'
+import { components, count, isoTime, isoTimeOrNull, listOf, runError, time, toBuffer, toPage, toWire } from './wire.ts'
+
+const summaryFields = {
+  seq: z.int().min(1).describe('accept sequence: 1, 2, 3 … without gaps'),
+  id: z.string(),
+  type: z.string(),
+  created_at: z.string().describe('of the envelope, as it came'),
+  received_at: time,
+  network: z.string().nullable(),
+  address: z.string().nullable(),
+  status: z.enum(eventStatuses),
+}
+export const eventSummary = z.object(summaryFields).register(components, { id: 'EventSummary' })
+
+/** `searched_to`: how far back the search went; older events may match where `next_cursor` is not null. */
+const eventList = listOf(eventSummary)
+  .extend({
+    searched_to: time.nullable().describe('when the oldest searched event was received; null: none was searched'),
+  })
+  .register(components, { id: 'EventList' })
+
+const attempt = z
+  .object({
+    run_id: z.int(),
+    handler: z.string(),
+    replay: z.int().nullable().describe('the id of its replay; null: it is live'),
+    attempt: z.int().min(1),
+    started_at: time,
+    ended_at: time,
+    outcome: z.enum(['done', 'retry', 'dead', 'crashed', 'dropped']),
+    error: runError.nullable(),
+  })
+  .register(components, { id: 'Attempt' })
+
+const run = z
+  .object({
+    run_id: z.int(),
+    handler: z.string(),
+    state: z.enum(runStates),
+    attempt: count,
+    crashed: count,
+    run_at: time.nullable().describe('when the next attempt may start; null while it runs or once it has ended'),
+    replay: z.int().nullable(),
+    started_at: time.nullable(),
+    ended_at: time.nullable(),
+    item: z
+      .object({ payload: z.unknown(), idempotency_key: z.string() })
+      .nullable()
+      .describe('what a sink must deliver, where another run left it in the outbox'),
+    state_keys: z.array(z.string()).describe('state keys whose latest write is from this run'),
+  })
+  .register(components, { id: 'Run' })
+
+const eventDetail = z
+  .object({
+    ...summaryFields,
+    key: z.string(),
+    pruned: z.boolean().describe('whether its body and its runs are gone'),
+    envelope: z.unknown().describe('the parsed body, every digit of its numbers kept; null where it is no longer kept'),
+    receipt: z.object({
+      received_at: time,
+      stored_at: time.nullable().describe('when the transaction that stored it began'),
+      secret_label: z.string(),
+      size_bytes: count,
+      duplicates: count.describe('how often the same body came again'),
+      conflicts: count.describe('how often another body came with this id'),
+      headers: z.record(z.string(), z.string()).nullable().describe('the stored headers; null: not kept'),
+      traceparent: z.string().nullable(),
+    }),
+    runs: z.array(run),
+    timeline: z.array(attempt).describe('the attempts of all runs, oldest first'),
+  })
+  .register(components, { id: 'EventDetail' })
+
+export type EventSummaryJson = z.output<typeof eventSummary>
+export type EventListJson = z.output<typeof eventList>
+export type EventDetailJson = z.output<typeof eventDetail>
+export type RunJson = z.output<typeof run>
+export type AttemptJson = z.output<typeof attempt>
+
+const eventId = { name: 'id', description: "The sender's id of the event." }
+const { type, network, address, status, from, to } = eventFilter
+
+export const eventRoutes = {
+  listEvents: route({
+    group: 'events',
+    method: 'get',
+    path: '/events',
+    summary: 'List stored events, newest first',
+    query: z.strictObject({
+      type,
+      network,
+      address,
+      status,
+      q: z.exactOptional(words.regex(/\S/)).describe('words that all stand in the body, of 1 to 255 characters'),
+      from,
+      to,
+      ...page,
+    }),
+    gives: eventList,
+    async answer({ inbox }, { query }) {
+      const found = await inbox.events(query)
+      return { ...toPage(found, toEventSummaryJson), searched_to: isoTimeOrNull(found.searchedTo) }
+    },
+  }),
+  getEvent: route({
+    group: 'events',
+    method: 'get',
+    path: '/events/:id',
+    param: eventId,
+    summary: 'Show an event: envelope, receipt, runs and attempts',
+    gives: eventDetail,
+    answer: async (context, { id }) => toEventDetailJson(await findEvent(context, id)),
+  }),
+}
+
+export const eventBytesRoute = describeRoute({
+  group: 'events',
+  method: 'get',
+  path: '/events/:id/raw',
+  param: eventId,
+  summary: 'Get the exact bytes of an event as they came',
+  gives: 'bytes',
+})
+
+/** The exact bytes as they came. Throws `not_found`. */
+export async function rawEvent(context: AdminContext, id: string): Promise<Buffer> {
+  const { raw } = await findEvent(context, id)
+  if (raw.length === 0) throw bodyGone()
+  return toBuffer(raw)
+}
+
+async function findEvent({ inbox }: AdminContext, id: string): Promise<EventDetail> {
+  const event = await inbox.event(id)
+  if (event === null) throw noEvent()
+  return event
+}
+
+export function toEventSummaryJson(event: EventSummary): EventSummaryJson {
+  const { seq, id, type: of, createdAt, receivedAt, network: on, address: about, status: now } = event
+  return {
+    seq,
+    id,
+    type: of,
+    created_at: createdAt,
+    received_at: isoTime(receivedAt),
+    network: on,
+    address: about,
+    status: now,
+  }
+}
+
+function toEventDetailJson(event: EventDetail): EventDetailJson {
+  const { raw, runs, headers } = event
+  const timeline = runs
+    .flatMap((one) => one.attempts.map((record) => ({ one, record })))
+    .toSorted((a, b) => a.record.startedAt - b.record.startedAt || a.record.endedAt - b.record.endedAt)
+  return {
+    ...toEventSummaryJson(event),
+    key: event.key,
+    pruned: event.pruned,
+    envelope: raw.length === 0 ? null : parseExactJson(toBuffer(raw).toString()),
+    receipt: {
+      received_at: isoTime(event.receivedAt),
+      stored_at: isoTimeOrNull(event.storedAt),
+      secret_label: event.secretLabel,
+      size_bytes: raw.length,
+      duplicates: event.duplicates,
+      conflicts: event.conflicts,
+      headers: headers === null ? null : (JSON.parse(headers) as Record<string, string>),
+      traceparent: event.trace,
+    },
+    runs: runs.map(toRunJson),
+    timeline: timeline.map(({ one, record }) => toAttemptJson(one, record)),
+  }
+}
+
+function toRunJson({ item, attempts: _attempts, ...one }: RunRecord): RunJson {
+  return {
+    ...toWire(one),
+    item: item && { payload: parseExactJson(item.payload), idempotency_key: item.idempotencyKey },
+  }
+}
+
+function toAttemptJson({ runId, handler, replay }: RunRecord, { error, ...record }: AttemptRecord): AttemptJson {
+  const failure = error && { ...error, stack: error.stack ?? null }
+  return { run_id: runId, handler, replay, ...toWire(record), error: failure }
+}

@@ -1,0 +1,235 @@
+import { z } from 'zod'
+import type { Shut } from '../dispatch/gate.ts'
+import type { HandlerPace } from '../dispatch/pace.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import { InboxError } from '../errors.ts'
+import type { HandlerStats, ViewPort } from '../inbox/port.ts'
+import { reason } from './parse.ts'
+import { route, type AdminContext } from './route.ts'
+import { components, count, time, toWire } from './wire.ts'
+
+const shut = z
+  .object({
+    since: time,
+    until: time.describe('when the next item is sent, or tried'),
+    reason: z.enum(['breaker', 'pause']),
+    failures: count.describe('sends that failed in a row'),
+    error: z.string().nullable(),
+  })
+  .register(components, { id: 'Shut' })
+
+/** Attempts of a handler in this process. */
+const handlerPace = z
+  .object({
+    per_second: z.number().min(0).describe('attempts that ended, over the last minute'),
+    failures_per_second: z.number().min(0),
+    p50_ms: z.number().nullable().describe('of the attempts of the last five minutes; null: there were none'),
+    p95_ms: z.number().nullable(),
+    p99_ms: z.number().nullable(),
+  })
+  .register(components, { id: 'HandlerPace' })
+
+const handler = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['handler', 'sink']).nullable().describe('null: it is not loaded'),
+    loaded: z.boolean(),
+    paused: z.boolean(),
+    settings: z
+      .object({
+        types: z.array(z.string()),
+        order: z.enum(['key', 'none']),
+        key: z.array(z.string()).nullable(),
+        concurrency: z.int().min(1).describe('the one in force'),
+        own_concurrency: z.int().min(1).describe('the one in its definition'),
+        rate: z.unknown(),
+        priority: z.number(),
+        timeout_ms: z.number(),
+        on_dead: z.enum(['skip', 'hold']),
+        latest_only: z.boolean(),
+        isolate: z.boolean(),
+        max_age_ms: z.number().nullable(),
+        retry: z
+          .object({ attempts: z.number(), base_ms: z.number(), cap_ms: z.number() })
+          .nullable()
+          .describe('null: a function decides'),
+        file: z.string(),
+      })
+      .nullable(),
+    set_concurrency: z.int().nullable().describe('set by an operator; null: the one in its definition'),
+    shut: shut.nullable().describe('why nothing is sent to a sink; null: it is open'),
+    backfill: z.number().nullable(),
+    waiting: count,
+    ready: count,
+    suspect: count,
+    running: count,
+    held: count,
+    dead: count,
+    superseded: count,
+    pace: handlerPace.nullable().describe('null: it is not loaded'),
+  })
+  .register(components, { id: 'Handler' })
+const handlerList = z
+  .object({
+    paused: z.boolean().describe('whether all are paused together'),
+    data: z.array(handler),
+    next_cursor: z.null(),
+  })
+  .register(components, { id: 'HandlerList' })
+
+const paused = z.object({ handler: z.string().nullable(), paused: z.boolean() }).register(components, { id: 'Paused' })
+const concurrencySet = z
+  .object({ handler: z.string(), concurrency: z.int().nullable() })
+  .register(components, { id: 'Concurrency' })
+const droppedRuns = z.object({ handler: z.string(), dropped: count }).register(components, { id: 'DroppedRuns' })
+
+export type ShutJson = z.output<typeof shut>
+export type PausedJson = z.output<typeof paused>
+export type HandlerJson = z.output<typeof handler>
+export type HandlerListJson = z.output<typeof handlerList>
+
+const handlerBody = z
+  .strictObject({ concurrency: z.int().min(1).max(10_000).nullable() })
+  .describe('{"concurrency": 4}, a whole number from 1 to 10000, or null for what the handler says itself')
+const dropBody = z.strictObject({ reason }).describe('{"reason": "…"} of 1 to 500 characters')
+
+const name = { name: 'name', description: 'The name of a handler.' }
+
+export const handlerRoutes = {
+  listHandlers: route({
+    group: 'handlers',
+    method: 'get',
+    path: '/handlers',
+    summary: 'List handlers and sinks with their settings, open runs and pace',
+    gives: handlerList,
+    answer: (context) => listHandlers(context),
+  }),
+  changeHandler: route({
+    group: 'handlers',
+    method: 'patch',
+    path: '/handlers/:id',
+    param: name,
+    summary: 'Set the concurrency of a handler',
+    body: handlerBody,
+    gives: concurrencySet,
+    logged: 'a handler was changed by the admin API',
+    async answer({ inbox, onConcurrency }, { id, body: { concurrency }, by }) {
+      if (!(await inbox.setConcurrency(id, concurrency, by))) throw await noHandler(inbox, id)
+      onConcurrency?.(id, concurrency)
+      return { handler: id, concurrency }
+    },
+  }),
+  dropHandlerRuns: route({
+    group: 'handlers',
+    method: 'post',
+    path: '/handlers/:id/drop',
+    param: name,
+    summary: 'Drop all open runs of a handler that was removed',
+    body: dropBody,
+    gives: droppedRuns,
+    logged: 'the runs of a handler were dropped by the admin API',
+    async answer({ inbox }, { id, body, by }) {
+      const dropped = await inbox.dropOpenRuns(id, body.reason, by)
+      if (dropped === null) throw await noHandler(inbox, id)
+      return { handler: id, dropped }
+    },
+  }),
+  pauseHandler: pauseRoute('/handlers/:id/pause', 'Pause a handler', true),
+  resumeHandler: pauseRoute('/handlers/:id/resume', 'Resume a handler', false),
+  pauseAll: pauseRoute('/pause', 'Pause all handlers; events are still accepted', true),
+  resumeAll: pauseRoute('/resume', 'Resume all handlers but those paused one by one', false),
+}
+
+function pauseRoute(path: string, summary: string, isPaused: boolean) {
+  const isOne = path.includes(':id')
+  return route({
+    group: 'handlers',
+    method: 'post',
+    path,
+    ...(isOne && { param: name }),
+    summary,
+    gives: paused,
+    logged: 'handlers were paused or resumed by the admin API',
+    async answer({ inbox, onRecall }, { id, by }) {
+      const which = isOne ? id : null
+      if (!(await inbox.setPaused(which, isPaused, by))) throw await noHandler(inbox, id)
+      if (isPaused) onRecall?.(which)
+      return { handler: which, paused: isPaused }
+    },
+  })
+}
+
+async function noHandler(inbox: ViewPort, given: string): Promise<InboxError> {
+  const names = (await inbox.stats()).handlers.map((row) => row.handler)
+  const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
+  return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}, and never was: ${known}`)
+}
+
+const noAttempts: HandlerPace = { perSecond: 0, failuresPerSecond: 0, p50Ms: null, p95Ms: null, p99Ms: null }
+
+/** All handlers that are loaded, and those that are gone but left runs behind. */
+async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
+  const stats = await inbox.stats()
+  const rows = new Map(stats.handlers.map((row) => [row.handler, row]))
+  const infos = new Map((handlers?.() ?? []).map((info) => [info.name, info]))
+  const [shutNow, pacesNow] = [shutOf?.(), paces?.()]
+  const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()
+  const data = names.map((each) => {
+    const info = infos.get(each)
+    const pace = info && pacesNow && (pacesNow.get(each) ?? noAttempts)
+    const known = { info, stats: rows.get(each), shut: shutNow?.get(each), pace }
+    return toHandlerJson(each, known, stats.lastSeq)
+  })
+  return { paused: stats.paused, data, next_cursor: null }
+}
+
+/** What is known of a handler: of one that is not loaded, its runs only. */
+interface KnownHandler {
+  readonly info: HandlerInfo | undefined
+  readonly stats: HandlerStats | undefined
+  readonly shut: Shut | undefined
+  readonly pace: HandlerPace | undefined
+}
+
+/** `lastSeq`: of the accept sequence, for the progress of a backfill. */
+function toHandlerJson(each: string, { info, stats, shut: closed, pace }: KnownHandler, lastSeq: number): HandlerJson {
+  const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
+  const backfillSeq = stats?.backfillSeq ?? null
+  return {
+    name: each,
+    kind: info?.kind ?? null,
+    loaded: info !== undefined,
+    paused: stats?.paused ?? false,
+    settings: info === undefined ? null : toSettingsJson(info, stats?.concurrency ?? info.concurrency),
+    set_concurrency: stats?.concurrency ?? null,
+    shut: closed === undefined ? null : toWire(closed),
+    backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(lastSeq, 1),
+    waiting,
+    ready,
+    suspect,
+    running,
+    held,
+    dead,
+    superseded,
+    pace: pace === undefined ? null : toWire(pace),
+  }
+}
+
+function toSettingsJson(info: HandlerInfo, concurrency: number): NonNullable<HandlerJson['settings']> {
+  return {
+    types: [...info.types],
+    order: info.order,
+    key: info.keyPaths === undefined ? null : [...info.keyPaths],
+    concurrency,
+    own_concurrency: info.concurrency,
+    rate: info.rate ?? null,
+    priority: info.priority,
+    timeout_ms: info.timeoutMs,
+    on_dead: info.onDead,
+    latest_only: info.latestOnly,
+    isolate: info.isolate,
+    max_age_ms: info.maxAgeMs ?? null,
+    retry: info.retry && toWire(info.retry),
+    file: info.file,
+  }
+}

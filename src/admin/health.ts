@@ -1,0 +1,342 @@
+import { hostname } from 'node:os'
+import { z } from 'zod'
+import type { SenderMeter, Silence } from '../health/port.ts'
+import type { Replica } from '../inbox/cluster-port.ts'
+import { driftKinds, type IndexStatus } from '../inbox/index-port.ts'
+import { leftBehind, openRunsOf, ownLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
+import { version } from '../version.ts'
+import { deadLettersOf } from './dead-letters.ts'
+import { pageParameters } from './parse.ts'
+import { reconcile, toReconcileJson } from './reconcile.ts'
+import { route, type AdminContext } from './route.ts'
+import { subscription, toFoundJson } from './subscription.ts'
+import { components, count, isoTime, isoTimeOrNull, listOf, time, toPage, toWire } from './wire.ts'
+
+/** Code and subject together identify a warning. */
+export const warning = z
+  .object({
+    code: z
+      .string()
+      .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/health.md lists all'),
+    subject: z.string().describe('a handler, or `type on network`, where there may be several; else empty'),
+    level: z.enum(['critical', 'warning', 'info']),
+    title: z.string().describe('one line, without values from outside'),
+    text: z.string().describe('what it means and what to do'),
+    since: time,
+    href: z.string().nullable().describe('the page of the console that shows it, such as /dead-letters'),
+  })
+  .register(components, { id: 'Warning' })
+
+/** Delivery health as the sender counts it: any 2xx within 5 s is a success (R43, R44, R79). */
+export const senderMeter = z
+  .object({
+    window_s: z.int().describe('seconds that it covers; at most an hour, since the start of this process'),
+    deliveries: count.describe(
+      'signed deliveries that were answered, and deliveries refused with 503; rejects are not counted',
+    ),
+    acknowledged: count.describe('answered with 2xx within 5 s'),
+    late: count.describe('answered with 2xx after 5 s: a failure to the sender'),
+    refused: count.describe('answered with 503'),
+    unusable: count.describe(
+      'signed, but no usable event, and answered 422 (INBOX_UNUSABLE_STATUS): a failure to the sender',
+    ),
+    success_rate: z.number().min(0).max(1).nullable().describe('null: there were none'),
+    p50_ms: z.number().nullable(),
+    p99_ms: z.number().nullable(),
+    max_ms: z.number().nullable(),
+    budget_ms: z.int().describe('how long the sender waits: 5000'),
+  })
+  .register(components, { id: 'SenderMeter' })
+
+const silence = z
+  .object({
+    type: z.string(),
+    network: z.string().nullable(),
+    last_at: time,
+    silent_ms: count.describe('time without an event while this receiver was in service'),
+    usual_ms: count.describe('the 95th percentile of the times between two of them'),
+    alarm_after_ms: count,
+    state: z
+      .enum(['usual', 'silent', 'learning', 'gone'])
+      .describe('gone: silent for so long that no more are expected'),
+  })
+  .register(components, { id: 'Silence' })
+
+const secretUse = z
+  .object({
+    label: z.string(),
+    configured: z.boolean().describe('false: it verified events once and was removed'),
+    first_used_at: time.nullable(),
+    last_used_at: time.nullable(),
+    events: count,
+  })
+  .register(components, { id: 'SecretUse' })
+const secretList = z.object({ data: z.array(secretUse) }).register(components, { id: 'SecretList' })
+
+const gap = z
+  .object({
+    from: time,
+    to: time,
+    kind: z.enum(['stopped', 'killed', 'stood_still', 'restored']),
+    clean_stop: z.boolean(),
+    retried_until: time.nullable().describe('by then the sender has retried everything that failed in this time'),
+    lost: z.object({ from: time, to: time }).nullable().describe('events first sent then are not retried any more'),
+    arrived: count,
+    arrived_lost: count,
+    last_arrival_at: time.nullable(),
+    acknowledged_at: time.nullable(),
+  })
+  .register(components, { id: 'Gap' })
+
+const drift = z
+  .object({
+    kind: z.enum(driftKinds),
+    type: z.string(),
+    path: z.string(),
+    expected: z.string(),
+    example: z.string().describe('the first different value, shortened'),
+    count,
+    first_at: time,
+    last_at: time,
+    first_event_id: z.string(),
+  })
+  .register(components, { id: 'Drift' })
+const driftList = z.object({ data: z.array(drift) }).register(components, { id: 'DriftList' })
+
+export const indexStatus = z
+  .object({
+    state: z.enum(['current', 'building', 'off']),
+    reason: z.string().nullable(),
+    indexed_seq: count,
+    behind: count.describe('stored events that are not indexed yet'),
+    lag_ms: count,
+    size_bytes: count.nullable(),
+  })
+  .register(components, { id: 'IndexStatus' })
+
+const health = z
+  .object({
+    missing_sequence_numbers: count,
+    dead_letters: count,
+    quarantined: count,
+    oldest_open_at: time.nullable(),
+    paused: z.boolean(),
+    paused_handlers: z.array(z.string()),
+    shut_sinks: z.array(
+      z.object({
+        since: time,
+        until: time,
+        reason: z.enum(['breaker', 'pause']),
+        failures: count,
+        error: z.string().nullable(),
+        handler: z.string(),
+        open_runs: count,
+      }),
+    ),
+    not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
+    gaps: z.array(gap),
+    subscription: subscription.nullable(),
+    warnings: z.array(warning),
+    sender: senderMeter.nullable().describe('null: no receiver runs in this process'),
+    silences: z.array(silence),
+    index: indexStatus,
+    reconcile: reconcile.nullable().describe('the last one of this process'),
+    reconcile_configured: z.boolean().describe('whether there is access to the upstream service'),
+  })
+  .register(components, { id: 'Health' })
+
+const audit = z
+  .object({
+    id: z.int(),
+    at: time,
+    action: z.string(),
+    detail: z.record(z.string(), z.unknown()),
+    by: z.string().nullable(),
+  })
+  .register(components, { id: 'AuditEntry' })
+const auditList = listOf(audit).register(components, { id: 'AuditList' })
+
+const replica = z
+  .object({
+    id: z.string(),
+    version: z.string(),
+    started_at: time,
+    seen_at: time,
+    alive: z.boolean().describe('whether it reported lately'),
+    self: z.boolean().describe('whether it is the process that answers'),
+    leader: z.boolean().describe('whether it runs replays, backfills and the index'),
+    load: z.record(z.string(), z.number()).describe('its reported load, by name'),
+  })
+  .register(components, { id: 'Replica' })
+const replicaList = z.object({ data: z.array(replica) }).register(components, { id: 'ReplicaList' })
+
+/** Secrets are labels or "set" / "not set", never values. */
+const settings = z
+  .object({
+    settings: z.array(
+      z.object({
+        name: z.string(),
+        value: z.string().describe('never of a secret'),
+        source: z.enum(['default', 'environment', 'file', 'config']),
+        secret: z.boolean(),
+      }),
+    ),
+    secrets: z.array(secretUse),
+  })
+  .register(components, { id: 'Settings' })
+
+export type WarningJson = z.output<typeof warning>
+export type SenderMeterJson = z.output<typeof senderMeter>
+export type SilenceJson = z.output<typeof silence>
+export type SecretUseJson = z.output<typeof secretUse>
+export type GapJson = z.output<typeof gap>
+export type DriftJson = z.output<typeof drift>
+export type IndexStatusJson = z.output<typeof indexStatus>
+export type HealthJson = z.output<typeof health>
+export type AuditJson = z.output<typeof audit>
+export type ReplicaJson = z.output<typeof replica>
+export type SettingsJson = z.output<typeof settings>
+
+export const healthRoutes = {
+  getHealth: route({
+    group: 'health',
+    method: 'get',
+    path: '/health',
+    summary: 'Show delivery health and everything that needs attention',
+    gives: health,
+    answer: (context) => showHealth(context),
+  }),
+  listDrift: route({
+    group: 'health',
+    method: 'get',
+    path: '/drift',
+    summary: 'List fields of events that differ from their documentation',
+    gives: driftList,
+    answer: async ({ inbox }) => ({ data: toWire(await inbox.drift()) }),
+  }),
+  listSecrets: route({
+    group: 'health',
+    method: 'get',
+    path: '/secrets',
+    summary: 'List secrets by label, with when they were last used',
+    gives: secretList,
+    answer: async (context) => ({ data: await secretUses(context) }),
+  }),
+  listReplicas: route({
+    group: 'health',
+    method: 'get',
+    path: '/replicas',
+    summary: 'List the processes that work on this inbox',
+    gives: replicaList,
+    async answer({ cluster, startedAt, now }) {
+      const alone = {
+        startedAt: startedAt ?? now(),
+        beatAt: now(),
+        isAlive: true,
+        isSelf: true,
+        isLeader: true,
+        load: {},
+      }
+      const found = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
+      return { data: found.map(toReplicaJson) }
+    },
+  }),
+  getSettings: route({
+    group: 'health',
+    method: 'get',
+    path: '/settings',
+    summary: 'List the settings, without secrets',
+    gives: settings,
+    answer: async (context) => ({ settings: [...(context.settings?.() ?? [])], secrets: await secretUses(context) }),
+  }),
+  listAudit: route({
+    group: 'health',
+    method: 'get',
+    path: '/audit',
+    summary: 'List actions of operators, newest first',
+    query: pageParameters,
+    gives: auditList,
+    answer: async ({ inbox }, { query }) => toPage(await inbox.audit(query), toAuditJson),
+  }),
+}
+
+export const senderWindowMs = 3_600_000
+/** How long the sender waits for an answer (R79). */
+const budgetMs = 5_000
+
+async function showHealth(context: AdminContext): Promise<HealthJson> {
+  const { inbox, handlers, shut, meter, watch, reconciler } = context
+  const [stats, gaps, found, index] = await Promise.all([
+    inbox.stats(),
+    inbox.gaps(),
+    inbox.subscription(),
+    inbox.indexStatus(),
+  ])
+  const loaded = handlers?.()
+  const latest = reconciler?.current() ?? null
+  return {
+    missing_sequence_numbers: stats.missingSeqs,
+    dead_letters: deadLettersOf(stats),
+    quarantined: stats.quarantined,
+    oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
+    paused: stats.paused,
+    paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
+    shut_sinks: [...(shut?.() ?? [])].map(([handler, state]) => {
+      const row = stats.handlers.find((candidate) => candidate.handler === handler)
+      return { handler, ...toWire(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
+    }),
+    not_loaded: loaded === undefined ? null : toWire(leftBehind(stats.handlers, loaded)),
+    gaps: gaps.map(toGapJson),
+    ...toFoundJson(found),
+    warnings: toWire(watch?.warnings() ?? []),
+    sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
+    silences: (watch?.silences() ?? []).map(toSilenceJson),
+    index: toIndexJson(index),
+    reconcile: latest && toReconcileJson(latest),
+    reconcile_configured: reconciler?.isConfigured ?? false,
+  }
+}
+
+/** Configured secrets in their order, then removed ones, the last used first. */
+async function secretUses({ inbox, secretLabels }: AdminContext): Promise<SecretUseJson[]> {
+  const uses = (await inbox.secretUses()).filter(({ label }) => label !== ownLabel)
+  const byLabel = new Map(uses.map((use) => [use.label, use]))
+  const configured = secretLabels?.() ?? []
+  const removed = uses.filter(({ label }) => !configured.includes(label)).toSorted((a, b) => b.lastAt - a.lastAt)
+  return [...configured, ...removed.map(({ label }) => label)].map((label) => {
+    const use = byLabel.get(label)
+    return {
+      label,
+      configured: configured.includes(label),
+      first_used_at: isoTimeOrNull(use?.firstAt),
+      last_used_at: isoTimeOrNull(use?.lastAt),
+      events: use?.count ?? 0,
+    }
+  })
+}
+
+function toGapJson(one: GapRecord): GapJson {
+  return { ...toWire(one), clean_stop: one.kind === 'stopped' }
+}
+
+function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {
+  return { ...toWire(entry), detail }
+}
+
+export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJson {
+  return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: budgetMs }
+}
+
+function toSilenceJson({ silentMs, usualMs, alarmAfterMs, ...rest }: Silence): SilenceJson {
+  const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
+  return { ...toWire(rest), silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
+}
+
+export function toIndexJson({ lagMs, ...status }: IndexStatus): IndexStatusJson {
+  return { ...toWire(status), lag_ms: Math.round(lagMs) }
+}
+
+function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {
+  const times = { started_at: isoTime(startedAt), seen_at: isoTime(beatAt) }
+  return { id, version: of, ...times, alive: isAlive, self: isSelf, leader: isLeader, load: { ...load } }
+}

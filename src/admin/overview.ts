@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import type { AckBucket } from '../health/port.ts'
+import type { Activity, ActivityQuery } from '../inbox/index-port.ts'
+import { openRunsOf } from '../inbox/port.ts'
+import { version } from '../version.ts'
+import { deadLettersOf } from './dead-letters.ts'
+import { indexStatus, senderMeter, senderWindowMs, toIndexJson, toSenderJson, warning } from './health.ts'
+import { route, type AdminContext } from './route.ts'
+import { components, count, isoTime, isoTimeOrNull, time, toWire } from './wire.ts'
+
+/** What the first page of the console shows. */
+export const overview = z
+  .object({
+    now: time,
+    started_at: time.nullable(),
+    version: z.string(),
+    events: z.int().describe('stored, ever'),
+    events_per_second: z.number().min(0).describe('over the last 10 s'),
+    sender: senderMeter.nullable(),
+    open_runs: count,
+    oldest_open_at: time.nullable(),
+    dead_letters: count,
+    held: count,
+    quarantined: count,
+    conflicts: count,
+    rejects: count.describe('requests rejected since the start'),
+    store_bytes: count.nullable(),
+    paused: z.boolean(),
+    index: indexStatus,
+    warnings: z.array(warning),
+  })
+  .register(components, { id: 'Overview' })
+
+/** `hour`: 60 buckets of a minute; `day`: 96 of 15 minutes. Empty buckets are included. */
+const activity = z
+  .object({
+    window: z.enum(['hour', 'day']),
+    bucket_s: z.int(),
+    buckets: z.array(
+      z.object({
+        at: time,
+        events: count,
+        acks: z
+          .object({ p50_ms: z.number(), p99_ms: z.number(), refused: count })
+          .nullable()
+          .describe('as this process measured it; null: it did not'),
+      }),
+    ),
+    by_type: z.array(z.object({ type: z.string(), count, series: z.array(count) })),
+    by_network: z.array(z.object({ network: z.string().nullable(), count, series: z.array(count) })),
+  })
+  .register(components, { id: 'Activity' })
+
+export type OverviewJson = z.output<typeof overview>
+export type ActivityJson = z.output<typeof activity>
+
+export const overviewRoutes = {
+  getOverview: route({
+    group: 'overview',
+    method: 'get',
+    path: '/overview',
+    summary: 'Show key figures and warnings',
+    gives: overview,
+    answer: (context) => showOverview(context),
+  }),
+  getActivity: route({
+    group: 'overview',
+    method: 'get',
+    path: '/activity',
+    summary: 'Count events and acknowledgements over the last hour or day',
+    query: z.strictObject({ window: z.enum(['hour', 'day']).prefault('hour').describe('hour or day') }),
+    gives: activity,
+    async answer({ inbox, now, meter }, { query: { window } }) {
+      const span = activityQuery(window, now())
+      return toActivityJson(window, span, await inbox.activity(span), meter?.acks(span) ?? [])
+    },
+  }),
+}
+
+export async function showOverview(context: AdminContext): Promise<OverviewJson> {
+  const { inbox, now, meter, watch, rejects, startedAt } = context
+  const [stats, index] = await Promise.all([inbox.stats(), inbox.indexStatus()])
+  return {
+    now: isoTime(now()),
+    started_at: isoTimeOrNull(startedAt),
+    version,
+    events: stats.lastSeq,
+    events_per_second: meter?.perSecond() ?? 0,
+    sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
+    open_runs: stats.handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0),
+    oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
+    dead_letters: deadLettersOf(stats),
+    held: stats.handlers.reduce((sum, { held }) => sum + held, 0),
+    quarantined: stats.quarantined,
+    conflicts: stats.conflicts,
+    rejects: rejects?.count() ?? meter?.rejects() ?? 0,
+    store_bytes: stats.sizeBytes,
+    paused: stats.paused,
+    index: toIndexJson(index),
+    warnings: toWire(watch?.warnings() ?? []),
+  }
+}
+
+const minuteMs = 60_000
+const spans = {
+  hour: { bucketMs: minuteMs, buckets: 60 },
+  day: { bucketMs: 15 * minuteMs, buckets: 96 },
+} as const
+
+const mostSeries = 20
+/** What the series of all that have none of their own is called. */
+const others = 'other'
+
+/** The buckets of a window that ends with the one that `now` is in. */
+export function activityQuery(window: ActivityJson['window'], now: number): ActivityQuery {
+  const { bucketMs, buckets } = spans[window]
+  const to = (Math.floor(now / bucketMs) + 1) * bucketMs
+  return { from: to - buckets * bucketMs, to, bucketMs }
+}
+
+/** A bucket for each, also where nothing came; the twenty largest series of types and of networks, and the rest as one. */
+export function toActivityJson(
+  window: ActivityJson['window'],
+  { from, to, bucketMs }: ActivityQuery,
+  rows: readonly Activity[],
+  acks: readonly AckBucket[],
+): ActivityJson {
+  const length = Math.round((to - from) / bucketMs)
+  const placeOf = (at: number) => Math.floor((at - from) / bucketMs)
+  const within = rows.filter(({ at }) => at >= from && at < to)
+  const ackAt = new Map(acks.map((bucket) => [placeOf(bucket.at), bucket]))
+  const totals = seriesOf(within, length, placeOf)
+
+  return {
+    window,
+    bucket_s: bucketMs / 1_000,
+    buckets: totals.map((count, place) => ({
+      at: isoTime(from + place * bucketMs),
+      events: count,
+      acks: toAcksJson(ackAt.get(place)),
+    })),
+    by_type: largest(within, ({ type }) => type, length, placeOf).map(({ name, ...row }) => ({
+      type: name ?? others,
+      ...row,
+    })),
+    by_network: largest(within, ({ network }) => network, length, placeOf).map(({ name, ...row }) => ({
+      network: name,
+      ...row,
+    })),
+  }
+}
+
+function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][number]['acks'] {
+  return bucket === undefined ? null : { p50_ms: bucket.p50Ms, p99_ms: bucket.p99Ms, refused: bucket.refused }
+}
+
+interface Series {
+  readonly name: string | null
+  readonly count: number
+  readonly series: number[]
+}
+
+function largest(
+  rows: readonly Activity[],
+  nameOf: (row: Activity) => string | null,
+  length: number,
+  placeOf: (at: number) => number,
+): readonly Series[] {
+  const all = [...Map.groupBy(rows, nameOf)]
+    .map(([name, own]) => ({ name, ...summed(own) }))
+    .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
+  const rest = all.slice(mostSeries).flatMap(({ rows: own }) => own)
+  const shown = rest.length === 0 ? all : [...all.slice(0, mostSeries), { name: others, ...summed(rest) }]
+  return shown.map(({ name, count, rows: own }) => ({ name, count, series: seriesOf(own, length, placeOf) }))
+}
+
+function summed(rows: readonly Activity[]) {
+  return { rows, count: rows.reduce((sum, { count }) => sum + count, 0) }
+}
+
+function seriesOf(rows: readonly Activity[], length: number, placeOf: (at: number) => number): number[] {
+  const series = Array.from({ length }, () => 0)
+  for (const { at, count } of rows) {
+    const place = placeOf(at)
+    series[place] = (series[place] ?? 0) + count
+  }
+  return series
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { eventStatuses } from '../inbox/port.ts'
+import { safeText } from '../log.ts'
+
+/** Parameters as they came: text by name. */
+export type Query = Readonly<Record<string, unknown>>
+
+// Parts of requests. Each description ends the sentence "…, expected" of an error.
+
+const length = 'of 1 to 255 characters'
+export const words = z.string().min(1).max(255)
+export const text = (what: string) => z.exactOptional(words).describe(`${what} ${length}`)
+
+// EVM addresses are stored in lower case, everything else as it came.
+const address = z
+  .exactOptional(words.transform((value) => (/^0x[0-9a-fA-F]{40}$/.test(value) ? value.toLowerCase() : value)))
+  .describe(`an address ${length}`)
+
+/** A time in a request; comes out as milliseconds since 1970. */
+const timeText = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .transform((value) => Date.parse(value))
+  .refine(Number.isFinite)
+const timeWords = 'a time in ISO 8601 with its offset, for example 2026-01-31T14:03:22Z, or a date'
+export const neededTime = timeText.describe(timeWords)
+const time = z.exactOptional(timeText).describe(timeWords)
+
+/** Filters of events. */
+export const eventFilter = {
+  type: text('an event type'),
+  network: text('a network'),
+  address,
+  status: z.exactOptional(z.enum(eventStatuses)).describe(`one of ${eventStatuses.join(', ')}`),
+  from: time,
+  to: time,
+}
+
+export const noParameters = z.strictObject({})
+
+/** Parameters of every list. */
+export const page = {
+  limit: z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(200))
+    .prefault('50')
+    .describe('a whole number from 1 to 200'),
+  cursor: z.exactOptional(z.string().min(1).max(300)).describe('the next_cursor of the page before, unchanged'),
+}
+export const pageParameters = z.strictObject(page)
+
+export const reason = z.string().trim().min(1).max(500)
+export const dryRun = z.boolean().default(false).describe('true: only count, and change nothing')
+
+/** Checks query parameters. Throws `bad_request` that names each bad one, its value and the rule. */
+export function parseParameters<S extends z.ZodObject>(schema: S, given: Query): z.output<S> {
+  const result = schema.safeParse({ ...given })
+  if (result.success) return result.data
+  const problems = result.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      const known = Object.keys(schema.shape).join(', ') || 'none'
+      return issue.keys.map((name) => `${safeText(name, 80)} is no parameter here, expected ${known}`)
+    }
+    const name = String(issue.path[0])
+    const { description = 'another value' } = z.globalRegistry.get(schema.shape[name] as z.ZodType) ?? {}
+    return [`${name}: got ${safeText(JSON.stringify(given[name]) ?? 'nothing', 80)}, expected ${description}`]
+  })
+  throw new InboxError('bad_request', [...new Set(problems)].join('; '))
+}
+
+/** Checks the body of a request. Throws `bad_request` that says what is expected, of the field that is wrong if it has words of its own. */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const result = schema.safeParse(body)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const [name] = issue?.path ?? []
+  const field = schema instanceof z.ZodObject && typeof name === 'string' ? schema.shape[name] : undefined
+  const expected = field && z.globalRegistry.get(field as z.ZodType)?.description
+  if (expected !== undefined) {
+    const came = JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]) ?? 'nothing'
+    throw new InboxError('bad_request', `${name as string}: got ${safeText(came, 80)}, expected ${expected}`)
+  }
+  const place = issue?.path.join('.') ?? ''
+  const what = place === '' ? 'the body' : safeText(place, 80)
+  throw new InboxError(
+    'bad_request',
+    `${what} cannot be used: got ${describeKind(valueAt(body, issue?.path ?? []))}, expected ${schema.description}`,
+  )
+}
+
+/** The value at a path of a body; undefined where there is none. */
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (value as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
+    body,
+  )
+}
+
+/** The kind of a body, without its values: they may be secret. */
+function describeKind(body: unknown): string {
+  if (body === undefined) return 'nothing'
+  if (body === null) return 'null'
+  if (Array.isArray(body)) return 'a list'
+  if (typeof body !== 'object') return `a ${typeof body}`
+  const names = Object.keys(body)
+  if (names.length === 0) return 'an object without fields'
+  return `an object with ${safeText(names.slice(0, 10).join(', '), 200)}`
+}

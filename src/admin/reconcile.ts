@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import type { Reconcile } from '../health/port.ts'
+import { neededTime } from './parse.ts'
+import { route, type AdminContext } from './route.ts'
+import { components, count, isoTime, time, toWire } from './wire.ts'
+
+export const reconcile = z
+  .object({
+    id: z.int(),
+    state: z.enum(['running', 'done', 'failed', 'cancelled']),
+    from: time,
+    to: time,
+    started_at: time,
+    ended_at: time.nullable(),
+    wallets: count.describe('wallets that are requested'),
+    wallets_done: count,
+    trades: count.describe('trades of that time that the upstream service returned'),
+    requests: count,
+    error: z.string().nullable(),
+    notes: z.array(z.string()).describe('limits of this comparison, in words'),
+    candidates: z
+      .array(
+        z.object({
+          network: z.string(),
+          wallet: z.string(),
+          tx_hash: z.string(),
+          traded_at: z.string(),
+          summary: z.string().describe('such as `buy 12 ABC for $340`, safe to show'),
+        }),
+      )
+      .describe('trades whose transaction no stored event names; the first 1,000'),
+    candidate_count: count,
+  })
+  .register(components, { id: 'Reconcile' })
+const foundReconcile = z
+  .object({ reconcile: reconcile.nullable().describe('null: there was none') })
+  .register(components, { id: 'FoundReconcile' })
+
+export type ReconcileJson = z.output<typeof reconcile>
+
+const reconcileBody = z
+  .strictObject({ from: neededTime, to: neededTime })
+  .describe('{"from": "2026-01-31T14:00:00Z", "to": "2026-01-31T16:00:00Z"}')
+
+/** One for each context, so that two calls at once start one comparison. */
+const starting = new WeakSet<AdminContext>()
+
+export const reconcileRoutes = {
+  startReconcile: route({
+    group: 'reconcile',
+    method: 'post',
+    path: '/reconcile',
+    summary: 'Start comparing the trades of the upstream service with stored events',
+    body: reconcileBody,
+    gives: reconcile,
+    status: 202,
+    refuses: ['already_running', 'api_not_configured'],
+    logged: 'a comparison with the upstream service was started by the admin API',
+    async answer(context, { body: span, by }) {
+      const { inbox, reconciler } = context
+      if (reconciler === undefined) {
+        throw new InboxError(
+          'api_not_configured',
+          'this needs access to the service: set INBOX_API_URL and INBOX_API_KEY',
+        )
+      }
+      if (starting.has(context)) {
+        throw new InboxError('already_running', 'a comparison is starting: wait for it, or cancel it')
+      }
+      reconciler.check(span)
+      starting.add(context)
+      try {
+        await inbox.note('reconcile.start', { from: isoTime(span.from), to: isoTime(span.to) }, by)
+        return toReconcileJson(reconciler.start(span))
+      } finally {
+        starting.delete(context)
+      }
+    },
+  }),
+  getReconcile: route({
+    group: 'reconcile',
+    method: 'get',
+    path: '/reconcile',
+    summary: 'Show the progress and findings of the latest comparison',
+    gives: foundReconcile,
+    answer: ({ reconciler }) => ({ reconcile: orNull(reconciler?.current()) }),
+  }),
+  cancelReconcile: route({
+    group: 'reconcile',
+    method: 'post',
+    path: '/reconcile/cancel',
+    summary: 'Cancel a running comparison; its findings stay',
+    gives: foundReconcile,
+    logged: 'a comparison with the upstream service was cancelled by the admin API',
+    async answer({ inbox, reconciler }, { by }) {
+      const isRunning = reconciler?.current()?.state === 'running'
+      const found = { reconcile: orNull(reconciler?.cancel()) }
+      if (isRunning) await inbox.note('reconcile.cancel', {}, by)
+      return found
+    },
+  }),
+}
+
+export function toReconcileJson(found: Reconcile): ReconcileJson {
+  return toWire(found)
+}
+
+function orNull(found: Reconcile | null | undefined): ReconcileJson | null {
+  return found ? toReconcileJson(found) : null
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import { InboxError } from '../errors.ts'
+import { mostReplayIds, replayStates, type ReplayRecord, type ViewPort } from '../inbox/port.ts'
+import { safeText } from '../log.ts'
+import { eventFilter, pageParameters } from './parse.ts'
+import { isNoDryRun, numberOf, route, type AdminContext } from './route.ts'
+import { components, count, isoTime, listOf, time, toPage, toWire } from './wire.ts'
+
+const replay = z
+  .object({
+    id: z.int(),
+    state: z.enum(replayStates),
+    filter: z.record(z.string(), z.unknown()),
+    per_second: z.number().nullable(),
+    new_keys: z.boolean(),
+    created_at: time,
+    ended_at: time.nullable(),
+    progress: z.number().min(0).max(1).describe('share of the stored events that it has searched'),
+    events: count,
+    runs: count,
+    skipped: count.describe('events whose bodies are no longer kept'),
+    open_runs: count,
+  })
+  .register(components, { id: 'Replay' })
+const replayList = listOf(replay).register(components, { id: 'ReplayList' })
+const replayCount = z
+  .object({ dry_run: z.literal(true), events: count, skipped: count })
+  .register(components, { id: 'ReplayCount' })
+const cancelledReplay = replay
+  .extend({ cancelled: z.boolean().describe('whether this call cancelled it') })
+  .register(components, { id: 'CancelledReplay' })
+const started = z.union([replay, replayCount])
+
+export type ReplayJson = z.output<typeof replay>
+export type ReplayCountJson = z.output<typeof replayCount>
+export type CancelledJson = z.output<typeof cancelledReplay>
+
+const replayBody = z
+  .strictObject({
+    ids: z
+      .exactOptional(z.array(z.string().min(1).max(300)).min(1).max(mostReplayIds))
+      .describe(`a list of 1 to ${mostReplayIds} ids of events`),
+    ...eventFilter,
+    handler: z.exactOptional(z.string().min(1).max(100)).describe('the name of a handler'),
+    dryRun: z.boolean().default(false),
+    per_second: z
+      .number()
+      .positive()
+      .max(100_000)
+      .nullable()
+      .default(null)
+      .describe('a number of runs per second above 0, at most 100000'),
+    new_keys: z.boolean().default(false),
+  })
+  .describe(
+    'a filter of at least one of ids (a list of at most 1000), type, network, address, status, from, to (ISO 8601), handler; ' +
+      'and, if wanted, dryRun, per_second (a number), new_keys',
+  )
+
+const replayId = { name: 'id', description: 'The number of the replay.' }
+const maxNamedIds = 20
+
+export const replayRoutes = {
+  replayEvent: route({
+    group: 'events',
+    method: 'post',
+    path: '/events/:id/replay',
+    param: { name: 'id', description: "The sender's id of the event." },
+    summary: 'Replay one event',
+    gives: started,
+    logged: 'a replay was started by the admin API',
+    async answer({ inbox }, { id, by }) {
+      const event = await inbox.event(id)
+      if (event === null) throw noEvent()
+      if (event.raw.length === 0) throw bodyGone()
+      return toReplayJson(await inbox.startReplay({ filter: { ids: [id] }, perSecond: null, newKeys: false }, by))
+    },
+  }),
+  listReplays: route({
+    group: 'replays',
+    method: 'get',
+    path: '/replays',
+    summary: 'List replays, newest first',
+    query: pageParameters,
+    gives: replayList,
+    answer: async ({ inbox }, { query }) => toPage(await inbox.replays(query), toReplayJson),
+  }),
+  startReplay: route({
+    group: 'replays',
+    method: 'post',
+    path: '/replays',
+    summary: 'Replay the events that a filter matches, or count them',
+    body: replayBody,
+    gives: started,
+    refuses: ['not_found'],
+    logged: 'a replay was started by the admin API',
+    isDone: isNoDryRun,
+    async answer({ inbox }, { body, by }) {
+      const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = body
+      await checkIds(inbox, filter.ids ?? [])
+      if (dryRun) return { dry_run: true as const, ...(await inbox.countReplay(filter)) }
+      return toReplayJson(await inbox.startReplay({ filter, perSecond, newKeys }, by))
+    },
+  }),
+  getReplay: route({
+    group: 'replays',
+    method: 'get',
+    path: '/replays/:id',
+    param: replayId,
+    summary: 'Show the progress of a replay',
+    gives: replay,
+    answer: async (context, { id }) => toReplayJson(await findReplay(context, id)),
+  }),
+  cancelReplay: route({
+    group: 'replays',
+    method: 'post',
+    path: '/replays/:id/cancel',
+    param: replayId,
+    summary: 'Cancel a replay; one that has ended stays as it is',
+    gives: cancelledReplay,
+    logged: 'a replay was cancelled by the admin API',
+    isDone: (answer) => 'cancelled' in answer && answer.cancelled === true,
+    async answer(context, { id, by }) {
+      const found = await findReplay(context, id)
+      const cancelled = await context.inbox.cancelReplay(found.id, by)
+      context.onRecall?.(null)
+      return { ...toReplayJson(await findReplay(context, id)), cancelled }
+    },
+  }),
+}
+
+export function noEvent(): InboxError {
+  return new InboxError('not_found', 'there is no event with this id')
+}
+
+export function bodyGone(): InboxError {
+  return new InboxError('not_found', 'the body of this event was pruned: its bytes are no longer kept')
+}
+
+async function findReplay({ inbox }: AdminContext, id: string): Promise<ReplayRecord> {
+  const number = numberOf(id)
+  const found = number === null ? null : await inbox.replay(number)
+  if (found === null) throw new InboxError('not_found', 'there is no replay with this id')
+  return found
+}
+
+async function checkIds(inbox: ViewPort, ids: readonly string[]): Promise<void> {
+  const unknown = [...new Set(await inbox.unknownIds(ids))]
+  if (unknown.length === 0) return
+  const named = unknown.slice(0, maxNamedIds).map((id) => safeText(id))
+  const others = unknown.length > maxNamedIds ? ` and ${unknown.length - maxNamedIds} more` : ''
+  const what = unknown.length === 1 ? 'there is no event with the id' : 'there are no events with the ids'
+  throw new InboxError('not_found', `${what} ${named.join(', ')}${others}; nothing was started`)
+}
+
+function toReplayJson({ filter, scannedSeq, lastSeq, ...row }: ReplayRecord): ReplayJson {
+  const { from, to, ...rest } = filter
+  const times = { ...(from !== undefined && { from: isoTime(from) }), ...(to !== undefined && { to: isoTime(to) }) }
+  return { ...toWire(row), filter: { ...rest, ...times }, progress: lastSeq === 0 ? 1 : scannedSeq / lastSeq }
+}
