@@ -10,7 +10,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync(out, { recursive: true, force: true })
 // By its path: `typescript-5`, for generators, has a `tsc` as well.
 run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
-for (const page of ['src/console', 'src/emulator/dashboard']) {
+for (const page of ['src/web/console', 'src/web/dashboard']) {
   const to = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
   run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...to)
 }

@@ -20,7 +20,7 @@ const entryPoints = [
   'src/dispatch/format.ts',
   'schema/index.ts',
   'src/emulator/emulator.ts',
-  'src/testing/index.ts',
+  'src/app/testing/index.ts',
 ]
 
 await writeApiDocs(join(out, 'docs/api'))

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Browser, Page } from 'playwright-core'
-import { demoCredentials } from '../src/demo-credentials.ts'
+import { demoCredentials } from '../src/base/demo-credentials.ts'
 import { launchBrowser } from '../test/support/browser.ts'
 import { toPalettePng } from './palette-png.ts'
 

@@ -10,7 +10,7 @@ const alias = {
   'onchain-inbox/schema': at('schema/index.ts'),
   'onchain-inbox/format': at('src/dispatch/format.ts'),
   'onchain-inbox/emulator': at('src/emulator/emulator.ts'),
-  'onchain-inbox/testing': at('src/testing/index.ts'),
+  'onchain-inbox/testing': at('src/app/testing/index.ts'),
   'onchain-inbox/client': at('src/client/index.ts'),
   'onchain-inbox': at('src/index.ts'),
 }

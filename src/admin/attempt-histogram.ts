@@ -1,6 +1,6 @@
 import type { Histogram, Registry } from 'prom-client'
 import type { SettledCount } from '../dispatch/runner-protocol.ts'
-import { addDurations, durationEdgesMs, noDurations, type DurationCounts } from '../durations.ts'
+import { addDurations, durationEdgesMs, noDurations, type DurationCounts } from '../base/durations.ts'
 
 const name = 'inbox_attempt_duration_seconds'
 /** Of the finer buckets that attempts are counted in. */

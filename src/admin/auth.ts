@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { InboxError } from '../errors.ts'
-import { isLoopback, withoutBrackets } from '../loopback.ts'
-import { readCookies } from '../session/cookie.ts'
+import { InboxError } from '../base/errors.ts'
+import { isLoopback, withoutBrackets } from '../base/loopback.ts'
+import { readCookies } from '../base/http/session/cookie.ts'
 import type { Role, RoleOf } from './roles.ts'
 import type { Session, Sessions } from './sessions.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { pageParameters } from './parse.ts'
 import { route } from './route.ts'
 import { components, count, listOf, time, toBuffer, toPage, toWire } from './wire.ts'

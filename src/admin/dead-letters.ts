@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { mostDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type ViewPort } from '../inbox/port.ts'
 import { dryRun, page, reason, text } from './parse.ts'
 import { isNoDryRun, numberOf, route } from './route.ts'

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import getRawBody from 'raw-body'
-import { InboxError } from '../errors.ts'
-import { sendContinue } from '../expect-continue.ts'
+import { InboxError } from '../base/errors.ts'
+import { sendContinue } from '../base/http/expect-continue.ts'
 
 const bodyLimitBytes = 1024 * 1024
 const retryAfterSeconds = '5'

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { eventTypes } from '../../schema/index.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'

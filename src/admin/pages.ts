@@ -1,4 +1,4 @@
-import { builtFolder, createPages, type Pages } from '../page-files.ts'
+import { builtFolder, createPages, type Pages } from '../base/http/page-files.ts'
 
 const notBuilt = `<!doctype html>
 <html lang="en">

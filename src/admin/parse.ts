@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { eventStatuses } from '../inbox/port.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 
 /** Parameters as they came: text by name. */
 export type Query = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { Reconcile } from '../health/port.ts'
 import { neededTime } from './parse.ts'
 import { route, type AdminContext } from './route.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { route } from './route.ts'
 import { components, count, time, toWire } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { Subscription } from '../inbox/port.ts'
 import { numberOf, route } from './route.ts'
 import { components, time, toWire } from './wire.ts'

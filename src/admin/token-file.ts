@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, link, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { adminTokenPattern } from '../admin-token.ts'
-import type { Config } from '../config.ts'
-import { InboxError } from '../errors.ts'
-import { makeFolder } from '../files.ts'
-import { isLoopback } from '../loopback.ts'
-import { readSecretFile } from '../secret-file.ts'
+import { adminTokenPattern } from '../base/admin-token.ts'
+import type { Config } from '../config/config.ts'
+import { InboxError } from '../base/errors.ts'
+import { makeFolder } from '../base/files.ts'
+import { isLoopback } from '../base/loopback.ts'
+import { readSecretFile } from '../base/secret-file.ts'
 
 const ownerOnly = 0o600
 

@@ -1,7 +1,7 @@
 import { parseExactJson } from '../admin/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
 import { operations, type AdminCalls, type AnswerOf } from '../admin/routes.ts'
-import { errorCatalogue, InboxError, messageOf, type ErrorCode } from '../errors.ts'
+import { errorCatalogue, InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
 
 export interface AdminClientOptions {
   /** Where the admin side of a running sidecar listens, for example http://127.0.0.1:8081. */

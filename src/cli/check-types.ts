@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { InboxError } from '../errors.ts'
-import { compilerSettings } from '../init/project.ts'
+import { InboxError } from '../base/errors.ts'
+import { compilerSettings } from './init/project.ts'
 
 export interface TypesFile {
   readonly file: string

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { version } from '../version.ts'
+import { version } from '../base/version.ts'
 import { createProgram } from './program.ts'
 
 /** Adds what a file has to add. A file is loaded only when its command is wanted: all of them together take a second. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { InboxError, messageOf, type ErrorCode } from '../errors.ts'
-import { safeText } from '../log.ts'
+import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 import type {
   ClockJson,
   CountsJson,

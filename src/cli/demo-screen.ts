@@ -1,5 +1,5 @@
 import type { AttemptReport } from '../emulator/emulator.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { printBytes } from './output.ts'
 
 /** Lines one below the other, and on a terminal one at the bottom that is redrawn. */

@@ -4,16 +4,16 @@ import { createServer } from 'node:net'
 import { basename, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { startApp, type App } from '../app.ts'
-import { systemClock } from '../clock.ts'
-import { loadConfig, type Config } from '../config.ts'
-import { demoCredentials } from '../demo-credentials.ts'
+import { startApp, type App } from '../app/app.ts'
+import { systemClock } from '../base/clock.ts'
+import { loadConfig, type Config } from '../config/config.ts'
+import { demoCredentials } from '../base/demo-credentials.ts'
 import { createEmulator, type AttemptReport, type Emulator, type SeedInput } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/built-in.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { InboxStats, RunCounts } from '../inbox/port.ts'
-import { createLogger } from '../log.ts'
-import { siblingModule } from '../sibling-module.ts'
+import { createLogger } from '../base/log.ts'
+import { siblingModule } from '../base/sibling-module.ts'
 import {
   counted,
   createScreen,
@@ -77,7 +77,7 @@ async function demo(options: DemoOptions, shown: Shown): Promise<void> {
     prettyLog: false,
     watch: true,
     hasSender: true,
-    bundledHandlers: [siblingModule(import.meta.url, '../demo/unlucky').href],
+    bundledHandlers: [siblingModule(import.meta.url, './demo/unlucky').href],
     onReloaded(handlers, changed) {
       const names = handlers.map(({ name }) => name)
       const line = `          ↳ handlers reloaded: ${changed.join(', ') || 'all'}`

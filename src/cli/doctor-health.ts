@@ -1,10 +1,10 @@
 import type { GapJson, HealthJson } from '../admin/health.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
-import { fail, ok, warn, type Finding } from '../doctor/finding.ts'
-import { lookThere } from '../registration/describe.ts'
-import { underWayMs } from '../registration/register.ts'
-import { digestOf } from '../registration/wanted.ts'
+import { fail, ok, warn, type Finding } from './doctor/finding.ts'
+import { lookThere } from '../client/registration/describe.ts'
+import { underWayMs } from '../client/registration/register.ts'
+import { digestOf } from '../client/registration/wanted.ts'
 import { renderTable } from './output.ts'
 
 /** What the inbox itself says, as one finding. */

@@ -1,5 +1,5 @@
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 
 /** An event that nobody gets, in a line for people. */
 export function eventLine({ id, type, created_at }: PlainEvent): string {

@@ -1,8 +1,8 @@
-import { demoCredentials } from '../demo-credentials.ts'
+import { demoCredentials } from '../base/demo-credentials.ts'
 import { formatDuration } from '../emulator/duration.ts'
 import type { Begun, Emulator } from '../emulator/emulator.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { printResult, type OutputOptions } from './output.ts'
 
 export interface Listening {

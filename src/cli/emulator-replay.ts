@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { createInterface } from 'node:readline/promises'
 import { parseDuration } from '../emulator/duration.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
 import type { ControlClient } from './control-client.ts'
 import type { DeliveryJson, ReplayBody } from './control-json.ts'

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AttemptReport } from '../emulator/emulator.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
 import type { ControlClient } from './control-client.ts'
 import type { AttemptJson, ClockJson, EventJson } from './control-json.ts'

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
 import type { ListJson } from '../admin/wire.ts'
-import { processEnvironment } from '../config.ts'
-import { InboxError } from '../errors.ts'
+import { processEnvironment } from '../config/config.ts'
+import { InboxError } from '../base/errors.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printError, withOutputOptions, type OutputOptions } from './output.ts'
 

@@ -1,6 +1,6 @@
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { nearest } from '../config/nearest.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { printNote } from './output.ts'
 
 /** Says which filter names what no document does: events may have it (R127), but more often it is mistyped. */

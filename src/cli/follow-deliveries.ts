@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import type { DeliveryJson } from './control-json.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'

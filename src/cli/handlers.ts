@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printResult, renderTable } from './output.ts'
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { basename, relative, resolve } from 'node:path'
-import { newSecret, packageName, projectFiles } from '../init/project.ts'
-import { refuseUsedFolder, writeProject } from '../init/write.ts'
-import { version } from '../version.ts'
+import { newSecret, packageName, projectFiles } from './init/project.ts'
+import { refuseUsedFolder, writeProject } from './init/write.ts'
+import { version } from '../base/version.ts'
 import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 
 interface InitOptions extends OutputOptions {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import { InboxError, messageOf, withoutUserinfo } from '../errors.ts'
-import { safeText } from '../log.ts'
+import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 import { screenOf } from './screen.ts'
 
 export { renderTable } from './table.ts'

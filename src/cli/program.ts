@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { printError } from './output.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { byteSize } from '../config/values.ts'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printResult } from './output.ts'
 

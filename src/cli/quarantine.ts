@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { ListJson } from '../admin/wire.ts'
 import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/quarantine.ts'
-import { InboxError } from '../errors.ts'
-import { safeText } from '../log.ts'
+import { InboxError } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printError, printRaw, printResult, renderTable, times } from './output.ts'
 

@@ -5,7 +5,7 @@ import { timeframes } from '../../schema/rest/parameters.ts'
 import { routes } from '../../schema/rest/routes.ts'
 import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
 
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { collect, moreLine, parseCount } from './event-command.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { readApiSettings, withApiOptions, type ApiOptions } from './rest-settings.ts'

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { processEnvironment } from '../config.ts'
+import { processEnvironment } from '../config/config.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type GivenSettings } from '../config/sources.ts'
-import { InboxError } from '../errors.ts'
-import { readSecretFile } from '../secret-file.ts'
+import { InboxError } from '../base/errors.ts'
+import { readSecretFile } from '../base/secret-file.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 /** Options of every command that calls the REST service. */

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers'
-import { processEnvironment } from '../config.ts'
-import { InboxError } from '../errors.ts'
-import { isLoopbackUrl } from '../loopback.ts'
-import { readSecretFile } from '../secret-file.ts'
+import { processEnvironment } from '../config/config.ts'
+import { InboxError } from '../base/errors.ts'
+import { isLoopbackUrl } from '../base/loopback.ts'
+import { readSecretFile } from '../base/secret-file.ts'
 
 export interface SecretArgumentOptions {
   /** What the secret is used with. With a loopback URL a literal secret passes, with a warning on standard error. */

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
-import { startApp, type App } from '../app.ts'
-import { systemClock } from '../clock.ts'
-import { loadConfig, processEnvironment } from '../config.ts'
-import { messageOf } from '../errors.ts'
-import { createLogger } from '../log.ts'
+import { startApp, type App } from '../app/app.ts'
+import { systemClock } from '../base/clock.ts'
+import { loadConfig, processEnvironment } from '../config/config.ts'
+import { messageOf } from '../base/errors.ts'
+import { createLogger } from '../base/log.ts'
 import { printError, type OutputOptions } from './output.ts'
 
 interface ServeOptions extends OutputOptions {

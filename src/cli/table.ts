@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type StringWidth from 'string-width'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { explain } from '../signature/explain.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'

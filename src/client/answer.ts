@@ -1,5 +1,5 @@
-import { createExactReader, type ExactReader } from '../exact.ts'
-import { safeText } from '../log.ts'
+import { createExactReader, type ExactReader } from '../base/exact.ts'
+import { safeText } from '../base/log.ts'
 import type { ApiAnswer } from './api.ts'
 import { ApiError, ApiProtocolError } from './errors.ts'
 import type { ApiRequest } from './request.ts'

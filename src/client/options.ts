@@ -1,7 +1,7 @@
-import { parseApiUrl } from '../api-url.ts'
-import type { Clock } from '../clock.ts'
-import { InboxError } from '../errors.ts'
-import { silentLogger, type Logger } from '../log.ts'
+import { parseApiUrl } from '../base/api-url.ts'
+import type { Clock } from '../base/clock.ts'
+import { InboxError } from '../base/errors.ts'
+import { silentLogger, type Logger } from '../base/log.ts'
 import type { TransportOptions } from './transport.ts'
 import { waitingClock } from './wait.ts'
 

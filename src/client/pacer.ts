@@ -1,5 +1,5 @@
 import PQueue from 'p-queue'
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 
 /** Requests that every plan has per window (R110): the limit until the first answer. */
 const smallestPlan = 10

@@ -1,4 +1,4 @@
-import type { Logger } from '../log.ts'
+import type { Logger } from '../base/log.ts'
 import type { PageOf, Pages } from './api.ts'
 import { ApiProtocolError } from './errors.ts'
 

@@ -1,7 +1,7 @@
 import { networkIds } from '../../schema/envelope.ts'
 import type { Route } from '../../schema/rest/routes.ts'
-import { InboxError } from '../errors.ts'
-import { safeText } from '../log.ts'
+import { InboxError } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 import type { Query } from './api.ts'
 
 /** A request, but for who asks. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** A signal that is aborted when one of `signals` is, with its reason. */
 export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {

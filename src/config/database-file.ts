@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { messageOf } from '../errors.ts'
-import { readSecretFile } from '../secret-file.ts'
+import { messageOf } from '../base/errors.ts'
+import { readSecretFile } from '../base/secret-file.ts'
 import { mistakeIn, parseSettings } from './parse.ts'
 import { settings } from './settings.ts'
 import type { GivenSettings } from './sources.ts'

@@ -1,4 +1,4 @@
-import { describeConfig, type Config } from '../config.ts'
+import { describeConfig, type Config } from './config.ts'
 import type { SettingName } from './settings.ts'
 
 /** A row of `describeConfig`, and where it was set. */

@@ -1,4 +1,4 @@
-import { editDistance } from '../edit-distance.ts'
+import { editDistance } from '../base/edit-distance.ts'
 
 /** `, did you mean …?` with the known name that is nearest to a mistyped one, unless more than half of its letters are others. */
 export function nearest(name: string, known: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { z } from 'zod'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
 import type { GivenSettings } from './sources.ts'
 

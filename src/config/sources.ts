@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { editDistance } from '../edit-distance.ts'
-import { messageOf } from '../errors.ts'
+import { editDistance } from '../base/edit-distance.ts'
+import { messageOf } from '../base/errors.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
 
 export interface ConfigSources {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { eventTypes } from '../../schema/index.ts'
 import { endpointUrl } from '../../schema/rest/url.ts'
-import { editDistance } from '../edit-distance.ts'
+import { editDistance } from '../base/edit-distance.ts'
 
 /** What the receiver is to be registered for with the service. */
 export interface SubscribeSetting {

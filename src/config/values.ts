@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { adminTokenPattern } from '../admin-token.ts'
-import { parseApiUrl } from '../api-url.ts'
-import { parseDatabaseUrl } from '../database-url.ts'
-import { InboxError } from '../errors.ts'
-import { withoutBrackets } from '../loopback.ts'
+import { adminTokenPattern } from '../base/admin-token.ts'
+import { parseApiUrl } from '../base/api-url.ts'
+import { parseDatabaseUrl } from '../base/database-url.ts'
+import { InboxError } from '../base/errors.ts'
+import { withoutBrackets } from '../base/loopback.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 
 /** The zod types that settings are made of. A value comes as text from the environment, or as a JS value from a file. */

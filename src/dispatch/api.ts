@@ -1,8 +1,8 @@
 import type { ApiClient } from '../client/api.ts'
 import { createClientFamily, type ClientFamily } from '../client/client.ts'
-import type { Clock } from '../clock.ts'
-import { TerminalError } from '../errors.ts'
-import type { Logger } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { TerminalError } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 
 /** Where the REST service is, and the key to it. */
 export interface ApiAccess {

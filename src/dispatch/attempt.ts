@@ -1,9 +1,9 @@
-import type { Clock, Timer } from '../clock.ts'
-import { InboxError, messageOf, RetryableError, TerminalError } from '../errors.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { InboxError, messageOf, RetryableError, TerminalError } from '../base/errors.ts'
 import type { Effects, Outcome, RunError } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
 import { handlerDefaults, type ResolvedHandler } from './define.ts'
-import type { Tracer } from '../tracing.ts'
+import type { Tracer } from '../base/tracing.ts'
 import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
-import { createLogLimit } from '../log-limit.ts'
-import type { Logger } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { createLogLimit } from '../base/log-limit.ts'
+import type { Logger } from '../base/log.ts'
 import type { Pulse } from './pulse.ts'
 import type { RunnerTiming } from './runner-protocol.ts'
 

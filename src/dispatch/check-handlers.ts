@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import { systemClock } from '../clock.ts'
-import { InboxError } from '../errors.ts'
+import { systemClock } from '../base/clock.ts'
+import { InboxError } from '../base/errors.ts'
 import { fromWireError } from '../inbox/rpc.ts'
-import { siblingModule } from '../sibling-module.ts'
+import { siblingModule } from '../base/sibling-module.ts'
 import type { HandlerInfo } from './runner-protocol.ts'
 import type { HandlerSources } from './sources.ts'
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
-import { messageOf } from '../errors.ts'
-import type { Logger } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 import type { ResolvedHandler } from './define.ts'
 
 /** Lets sinks close what they hold open, for `limitMs` at most. Never throws: what cannot be closed ends with the process. */

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../client/api.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../base/log.ts'
 import type { EventSelector, From, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
 import type { BreakerOptions } from './gate.ts'
 

@@ -1,7 +1,7 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
 import type { ApiClient } from '../client/api.ts'
 import type { HandlerRoute } from '../inbox/port.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../base/log.ts'
 import type { RunContext } from './context.ts'
 import type { Gate } from './gate.ts'
 import type { EnqueueOptions } from './outbox.ts'

@@ -1,4 +1,4 @@
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { EventSelector, HandlerContext, HandlerDefinition, ResolvedHandler } from './define.ts'
 import type { SinkContext, SinkDefinition } from './define-sink.ts'
 import { parseDefinition } from './parse-definition.ts'

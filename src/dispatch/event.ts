@@ -1,7 +1,7 @@
 import type { AnyEvent } from '../../schema/index.ts'
 import type { StoredEvent } from '../inbox/port.ts'
 import type { HandlerEvent } from './define.ts'
-import { createExactReader } from '../exact.ts'
+import { createExactReader } from '../base/exact.ts'
 
 /**
  * The event as a handler sees it: the parsed envelope with `raw` and `exact` beside it. Those two are not enumerable, so that

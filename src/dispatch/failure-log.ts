@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Outcome, RunError } from '../inbox/port.ts'
-import { createLogLimit } from '../log-limit.ts'
-import { safeText, type Logger } from '../log.ts'
+import { createLogLimit } from '../base/log-limit.ts'
+import { safeText, type Logger } from '../base/log.ts'
 
 /** An attempt, as log lines name it. */
 export interface AttemptName {

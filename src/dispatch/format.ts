@@ -9,7 +9,7 @@ import {
   formatUsd,
   shortAddress,
   type NumberStyle,
-} from './format-values.ts'
+} from '../base/format-values.ts'
 
 export { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAddress }
 export type { NumberStyle }

@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts'
-import { safeText, type Logger } from '../log.ts'
+import { messageOf } from '../base/errors.ts'
+import { safeText, type Logger } from '../base/log.ts'
 
 /** When a sink that fails is left alone. */
 export interface BreakerOptions {

@@ -1,4 +1,4 @@
-import { messageOf, TerminalError } from '../errors.ts'
+import { messageOf, TerminalError } from '../base/errors.ts'
 
 /** A value as JSON text of limited length; `what` names it where it is none. Throws TerminalError. */
 export function toJson(value: unknown, what: string, longest: number): string {

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../clock.ts'
-import { TokenBucket } from '../token-bucket.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 import { Backlog } from './backlog.ts'
 import type { ResolvedHandler } from './define.ts'
 import type { Gate } from './gate.ts'

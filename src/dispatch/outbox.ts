@@ -1,4 +1,4 @@
-import { TerminalError } from '../errors.ts'
+import { TerminalError } from '../base/errors.ts'
 import type { Lease, NewItem } from '../inbox/port.ts'
 import { toJson } from './json-text.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { addDurations, durationQuantile, noDurations, type DurationCounts } from '../durations.ts'
+import type { Clock } from '../base/clock.ts'
+import { addDurations, durationQuantile, noDurations, type DurationCounts } from '../base/durations.ts'
 import type { SettledCount } from './runner-protocol.ts'
 
 /** How attempts of a handler went lately, in this process. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { RunContext } from './context.ts'
 import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import type { ResolvedHandler } from './define.ts'
 import { parseDefinition } from './parse-definition.ts'
 

@@ -2,14 +2,14 @@ import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { siblingModule } from '../sibling-module.ts'
+import { siblingModule } from '../base/sibling-module.ts'
 
 /** The package's public names, and the modules of this very program behind them. */
 const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox': siblingModule(import.meta.url, '../index'),
   'onchain-inbox/schema': siblingModule(import.meta.url, '../../schema/index'),
   'onchain-inbox/format': siblingModule(import.meta.url, './format'),
-  'onchain-inbox/testing': siblingModule(import.meta.url, '../testing/index'),
+  'onchain-inbox/testing': siblingModule(import.meta.url, '../app/testing/index'),
   'onchain-inbox/client': siblingModule(import.meta.url, '../client/index'),
 }
 

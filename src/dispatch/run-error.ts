@@ -1,4 +1,4 @@
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import type { RunError } from '../inbox/port.ts'
 
 const maxName = 200

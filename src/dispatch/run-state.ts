@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { TerminalError } from '../errors.ts'
+import type { Clock } from '../base/clock.ts'
+import { TerminalError } from '../base/errors.ts'
 import type { StateEntry, StateRead, StateWrite } from '../inbox/port.ts'
 import { afterKey, compareKeys, isStateKey, isStatePrefix, longestStateKey } from '../inbox/state-keys.ts'
 import { parseJson, toJson } from './json-text.ts'

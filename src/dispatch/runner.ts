@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { toRoute } from './define.ts'
 import type { Shut } from './gate.ts'

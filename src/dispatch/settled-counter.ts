@@ -1,4 +1,4 @@
-import { countDuration, noDurations } from '../durations.ts'
+import { countDuration, noDurations } from '../base/durations.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { SettledCount } from './runner-protocol.ts'
 

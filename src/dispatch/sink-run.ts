@@ -1,4 +1,4 @@
-import { TerminalError } from '../errors.ts'
+import { TerminalError } from '../base/errors.ts'
 import type { RunContext } from './context.ts'
 import type { SinkContext, SinkDefinition, SinkItem } from './define-sink.ts'
 import { Gate } from './gate.ts'

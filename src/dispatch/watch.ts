@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import { findHandlerFiles } from './registry.ts'
 import { stampOf } from './stamp.ts'
 

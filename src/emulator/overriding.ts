@@ -1,5 +1,5 @@
-import { InboxError } from '../errors.ts'
-import { safeText } from '../log.ts'
+import { InboxError } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 
 /** An event as it is told, whatever its members are. */
 export interface PlainEvent {

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../clock.ts'
-import { messageOf } from '../errors.ts'
-import type { Logger } from '../log.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 
 export interface PaceOptions {
   readonly clock: Clock

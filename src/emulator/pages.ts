@@ -1,4 +1,4 @@
-import { builtFolder, createPages as createPagesOf, type Pages } from '../page-files.ts'
+import { builtFolder, createPages as createPagesOf, type Pages } from '../base/http/page-files.ts'
 
 const notBuilt = `<!doctype html>
 <html lang="en">
@@ -12,7 +12,7 @@ const notBuilt = `<!doctype html>
 
 /** Where the build puts the dashboard, seen from a source as from a built file. */
 export function builtDashboard(): string {
-  return builtFolder('emulator/dashboard')
+  return builtFolder('dashboard')
 }
 
 /** The dashboard as static files of a folder; where that is not there, `/` says how to build it. Rejects if it cannot be read. */

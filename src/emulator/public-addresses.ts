@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { withoutBrackets } from '../loopback.ts'
+import { withoutBrackets } from '../base/loopback.ts'
 
 /** What belongs to this machine or its network: nobody outside may have requests sent there. */
 const privateNetworks =

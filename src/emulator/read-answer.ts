@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import type { Clock } from '../clock.ts'
-import { safeText } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { safeText } from '../base/log.ts'
 
 const excerptBytes = 1_024
 /** How long the beginning of the body is waited for. */

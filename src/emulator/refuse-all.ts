@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { planLimits } from './accounts/port.ts'
 import { quotaHeaders, RateLimits } from './rest/rate-limits.ts'
 

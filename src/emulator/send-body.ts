@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Wire } from './faults/port.ts'
 
 /** More chunks than that would only show how long they take. */

@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts'
-import type { Logger } from '../log.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 import type { Accounts } from './accounts/port.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
 import { recipientsOf } from './deliveries/recipients.ts'

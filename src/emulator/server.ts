@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { InboxError, messageOf } from '../errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { connectCode } from './rest/refuse-unread.ts'
 import type { TlsPair } from './tls.ts'
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { InboxError, messageOf } from '../errors.ts'
-import { makeFolder } from '../files.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
+import { makeFolder } from '../base/files.ts'
 
 /** A certificate and its key, as PEM. */
 export interface TlsPair {

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { InboxError } from '../errors.ts'
+import type { Clock } from '../base/clock.ts'
+import { InboxError } from '../base/errors.ts'
 import { createDueHeap } from './heap.ts'
 
 export const clockModes = ['real', 'scaled', 'manual'] as const

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { LoggedWorld } from './logged-world.ts'
 
 /** How much happens at a stretch before anything else gets its turn: about 10 ms of work. */

@@ -1,5 +1,5 @@
 import type { GapRecord } from '../inbox/port.ts'
-import { ladderMs, retryDelaysMs } from '../ladder.ts'
+import { ladderMs, retryDelaysMs } from '../base/ladder.ts'
 import { countText, lengthText, listText, timeText } from './words.ts'
 
 /** The sender waits 5 s for an answer and counts from the failure: by the last attempt that is half a minute at most. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { AcceptResult } from '../inbox/port.ts'
 import { ackQuantile } from './ack-histogram.ts'
 import { AckRing, type AckSum } from './ack-ring.ts'

@@ -1,6 +1,6 @@
 import { ownTypePrefix } from '../inbox/port.ts'
 import type { Cadence } from '../inbox/index-port.ts'
-import type { Span } from '../ladder.ts'
+import type { Span } from '../base/ladder.ts'
 import type { Silence } from './port.ts'
 
 const secondMs = 1_000

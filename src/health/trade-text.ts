@@ -1,5 +1,5 @@
 import type { Trade } from '../client/index.ts'
-import { formatAmount, formatText, formatUsd } from '../dispatch/format-values.ts'
+import { formatAmount, formatText, formatUsd } from '../base/format-values.ts'
 
 const longestType = 16
 const longestSymbol = 24

@@ -1,4 +1,4 @@
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 
 /** Makes the opaque cursor of a page that ended at a place: one or more integers from 0. */
 export function encodeCursor(...place: readonly number[]): string {

@@ -1,5 +1,5 @@
-import { addToCadence, type CadenceCounts } from '../insight/cadence.ts'
-import type { DriftFinding } from '../insight/drift.ts'
+import { addToCadence, type CadenceCounts } from './insight/cadence.ts'
+import type { DriftFinding } from './insight/drift.ts'
 import { mostKinds, otherKinds } from './index-limits.ts'
 import type { DriftRecord, KnownWallet, SecretUse } from './index-port.ts'
 import { ownLabel } from './port.ts'

@@ -1,4 +1,4 @@
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { ActivityQuery } from './index-port.ts'
 
 // What every index keeps at most.

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../clock.ts'
-import { TokenBucket } from '../token-bucket.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 
 /** What one step of a replay or a backfill did. */
 export interface StepResult {

@@ -1,4 +1,4 @@
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { mostReplayIds, type EventStatus, type ReplayFilter } from './port.ts'
 
 /** A stored event as a filter looks at it; its status is derived only if it is asked for. */

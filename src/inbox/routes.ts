@@ -1,4 +1,4 @@
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { ownTypePrefix, type HandlerRoute } from './port.ts'
 
 /** Gives the routes that match an event type, in the order they were registered; none matches twice. */

@@ -1,5 +1,5 @@
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads'
-import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../errors.ts'
+import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
 
 /** Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. */
 type Endpoint = Pick<MessagePort | Worker, 'postMessage'>

@@ -1,4 +1,4 @@
-import { errorCatalogue, type ErrorCode } from '../errors.ts'
+import { errorCatalogue, type ErrorCode } from '../base/errors.ts'
 
 /** What a sender is told. The body is constant JSON: no stack, no echo of what came. */
 export interface Answer {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { AcceptPort, AcceptResult, Arrival } from '../inbox/port.ts'
 
 export interface GroupCommitOptions {

@@ -1,4 +1,4 @@
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 
 /**
  * Reads names and values in turn, as Node has them in `rawHeaders`. Gives the stored ones as a JSON object of at most 2,000

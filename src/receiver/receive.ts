@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { parseTraceparent, type Tracer } from '../tracing.ts'
+import { parseTraceparent, type Tracer } from '../base/tracing.ts'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
 import { bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 import { explain } from '../signature/explain.ts'
 import { readHeader } from '../signature/header-forms.ts'
 import type { Secret } from '../signature/keys.ts'

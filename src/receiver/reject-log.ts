@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock } from '../clock.ts'
-import { createLogLimit } from '../log-limit.ts'
-import type { Logger } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { createLogLimit } from '../base/log-limit.ts'
+import type { Logger } from '../base/log.ts'
 import type { Rejects } from './rejects.ts'
 import { createSourceOf } from './source.ts'
 

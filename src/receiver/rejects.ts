@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Secret } from '../signature/keys.ts'
 import { answerFor, isAnswerCode } from './answer.ts'
 import { explainSample, redactorOf, type RejectExplanation } from './reject-explanation.ts'
 import { describePath, type RefusedRequest } from './reject-log.ts'
 import { createSourceOf } from './source.ts'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 
 export type { RejectExplanation } from './reject-explanation.ts'
 

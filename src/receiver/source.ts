@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { safeText } from '../log.ts'
+import { safeText } from '../base/log.ts'
 
 /** What of a request says where it came from. */
 export interface Sourced {

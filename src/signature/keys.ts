@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import { InboxError } from '../errors.ts'
+import { InboxError } from '../base/errors.ts'
 
 /** A webhook secret. Its text is only inside `key`, where neither a log, `inspect` nor JSON shows it. */
 export interface Secret {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import getRawBody from 'raw-body'
-import { bareExpress } from '../../src/bare-express.ts'
+import { bareExpress } from '../../src/base/http/bare-express.ts'
 
 /** The ceiling: the same Express app that reads the raw body, verifies the HMAC, parses, and answers without storing. */
 const secret = process.env['BENCH_SECRET'] ?? ''

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openDatabase } from '../../src/emulator/data/open-database.ts'
 import { createDeliveryStore, createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import { createPoster } from '../../src/emulator/post.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 
 const endpoint = { id: 'wh_bench', secret: 'a secret of the bench' }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Clock, type TestClock, createTestClock } from '../../src/clock.ts'
+import { type Clock, type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type {
   Arrival,
   ClaimRequest,

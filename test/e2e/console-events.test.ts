@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import type { EventSummaryJson } from '../../src/console/contract.ts'
+import type { EventSummaryJson } from '../../src/web/console/contract.ts'
 import { hasBrowser } from '../support/browser.ts'
 import {
   expectAsText,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatBytes } from '../../src/ui/format.ts'
-import { formatMs, formatRate, formatShare } from '../../src/console/parts/overview-format.ts'
-import { shortText } from '../../src/ui/long-text.tsx'
-import { namedSeries, plotSeries, summarize, withOthers } from '../../src/ui/series-data.ts'
+import { formatBytes } from '../../src/web/ui/format.ts'
+import { formatMs, formatRate, formatShare } from '../../src/web/console/parts/overview-format.ts'
+import { shortText } from '../../src/web/ui/long-text.tsx'
+import { namedSeries, plotSeries, summarize, withOthers } from '../../src/web/ui/series-data.ts'
 
 // What the pages of the console count with, without a page around it.
 

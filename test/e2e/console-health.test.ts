@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toField, toMoment } from '../../src/console/parts/health-reconcile-form.tsx'
+import { toField, toMoment } from '../../src/web/console/parts/health-reconcile-form.tsx'
 import { hasBrowser } from '../support/browser.ts'
 import {
   asViewer,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { quarantineReasons } from '../../src/console/parts/quarantine-reasons.ts'
+import { quarantineReasons } from '../../src/web/console/parts/quarantine-reasons.ts'
 import type { Unusable } from '../../src/receiver/envelope.ts'
 import { hasBrowser } from '../support/browser.ts'
 import {

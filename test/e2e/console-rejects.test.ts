@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { diffLines, foldRows } from '../../src/console/parts/conflicts-diff.ts'
+import { diffLines, foldRows } from '../../src/web/console/parts/conflicts-diff.ts'
 import { hasBrowser } from '../support/browser.ts'
 import { expectAsText, expectForEverybody, hostile, setUpConsolePages, withTexts } from '../support/console-pages.ts'
 import { conflict, conflictDetail, explanation, samples } from '../support/console-samples/c.ts'

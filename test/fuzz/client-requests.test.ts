@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseApiUrl } from '../../src/api-url.ts'
+import { parseApiUrl } from '../../src/base/api-url.ts'
 import { createClient } from '../../src/client/index.ts'
 import { parseQuery } from '../../src/emulator/rest/query.ts'
 import { counts } from '../counts.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createExactReader } from '../../src/exact.ts'
+import { createExactReader } from '../../src/base/exact.ts'
 
 const integer = fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9][0-9]{0,40}$/))
 const fraction = fc.option(fc.stringMatching(/^\.[0-9]{1,30}$/), { nil: '' })

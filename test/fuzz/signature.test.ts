@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { explain } from '../../src/signature/explain.ts'
 import { parseSecrets, parseSecretsFile } from '../../src/signature/keys.ts'
 import { verify } from '../../src/signature/verify.ts'

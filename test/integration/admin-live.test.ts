@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { version } from '../../src/version.ts'
+import { version } from '../../src/base/version.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { eventBytes } from '../support/signed.ts'
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createConsolePages } from '../../src/admin/pages.ts'
-import { builtFolder } from '../../src/page-files.ts'
+import { builtFolder } from '../../src/base/http/page-files.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { startAdmin } from './admin-server.ts'
 
@@ -94,5 +94,5 @@ test('where the console was not built, its page says how to build it', async () 
 })
 
 test('run from its sources the console is that of the build, never the sources themselves', () => {
-  expect(builtFolder('console')).toBe(join(import.meta.dirname, '../../dist/src/console'))
+  expect(builtFolder('console')).toBe(join(import.meta.dirname, '../../dist/src/web/console'))
 })

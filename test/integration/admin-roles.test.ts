@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routes } from '../../src/admin/routes.ts'
-import type { Pages } from '../../src/page-files.ts'
+import type { Pages } from '../../src/base/http/page-files.ts'
 import { adminToken, viewerToken } from './admin-app.ts'
 import { sessionValue, startAdmin } from './admin-server.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Tokens } from '../../src/admin/roles.ts'
 import { createSessions } from '../../src/admin/sessions.ts'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { recordingLog } from '../support/recording-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { InboxError, type ErrorCode } from '../../src/errors.ts'
+import { InboxError, type ErrorCode } from '../../src/base/errors.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
 import { createGate, startTestReceiver } from '../support/receiver.ts'

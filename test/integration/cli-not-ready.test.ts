@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { createControlClient } from '../../src/cli/control-client.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createEarlyRefusal } from '../../src/emulator/refuse-all.ts'
 import { runCli } from '../support/cli.ts'
 

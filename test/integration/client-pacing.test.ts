@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient, type ApiError } from '../../src/client/index.ts'
-import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { busiestWallet, createRestStage, type RestStage } from './emulator-rest-stage.ts'
 
 let stage: RestStage

@@ -1,6 +1,6 @@
 import { createClient, type ApiClient } from '../../src/client/index.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import type { EmulatorOptions, SeedInput } from '../../src/emulator/emulator.ts'
 import { apiKey, startStage, testSeed, type Stage } from './emulator-stage.ts'
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/doctor/disk.ts'
+import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/cli/doctor/disk.ts'
 import {
   examineClock,
   examineVersions,
@@ -9,7 +9,7 @@ import {
   judgeLimits,
   openFilesLimit,
   skewOf,
-} from '../../src/doctor/machine.ts'
+} from '../../src/cli/doctor/machine.ts'
 import { readdirSync } from 'node:fs'
 import { createTempDir } from '../support/temp-dir.ts'
 

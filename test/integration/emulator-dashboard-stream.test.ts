@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { listen, login, startDashboard, withToken, type DashboardStage } from './emulator-dashboard-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { ask, controlToken } from './emulator-stage.ts'

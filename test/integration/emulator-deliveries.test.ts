@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/clock.ts'
+import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
 import { toTarget } from '../../src/emulator/deliveries/target.ts'
-import { retryDelaysMs } from '../../src/ladder.ts'
+import { retryDelaysMs } from '../../src/base/ladder.ts'
 import {
   always,
   createDeliveryStage,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
 import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'

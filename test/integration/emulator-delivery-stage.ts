@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
-import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/clock.ts'
+import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
 import { createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import type { AttemptReport, DeliveryStore, Endpoint, OutgoingEvent } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import type { AttemptPlan, Faults } from '../../src/emulator/faults/port.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 
 export const stageSecret = 'whsec_0123456789abcdef'
 

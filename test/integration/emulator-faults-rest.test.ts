@@ -8,7 +8,7 @@ import type { Faults } from '../../src/emulator/faults/port.ts'
 import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
 import { createRestApp, type RestAppOptions } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings } from '../../src/emulator/rest/settings.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { busiestWallet, createRestStage, type RestStage, type StageOptions } from './emulator-rest-stage.ts'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { demoCredentials } from '../../src/demo-credentials.ts'
+import { demoCredentials } from '../../src/base/demo-credentials.ts'
 import { startCli } from '../support/cli.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'

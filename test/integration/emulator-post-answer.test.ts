@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock, type Clock } from '../../src/clock.ts'
+import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
 import { createPoster } from '../../src/emulator/post.ts'
 import { createRawReceiver, type RawConnectionSeen } from './emulator-post-stage.ts'
 

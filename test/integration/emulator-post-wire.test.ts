@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock, type Clock } from '../../src/clock.ts'
+import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Wire } from '../../src/emulator/faults/port.ts'
 import { createPoster } from '../../src/emulator/post.ts'
 import { tlsPair } from '../fixtures/tls.ts'

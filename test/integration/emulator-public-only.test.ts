@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import { createPoster } from '../../src/emulator/post.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'

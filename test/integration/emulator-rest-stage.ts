@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames, type Scope } from '../../schema/rest/scopes.ts'
 import type { Plan } from '../../src/emulator/accounts/port.ts'
@@ -11,7 +11,7 @@ import { createRestApp } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/settings.ts'
 import type { World } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
-import { silentLogger, type Logger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 
 /** Whatever JSON holds. */
 type Json = ReturnType<typeof JSON.parse>

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { eventTypes, parseEvent } from '../../schema/index.ts'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type PlainEvent } from '../../src/emulator/emulator.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { systemClock, type Clock } from '../../src/clock.ts'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { counts } from '../counts.ts'
 import { has } from '../support/tools.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { rawRequest } from '../support/raw-http.ts'

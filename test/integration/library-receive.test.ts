@@ -11,10 +11,10 @@ import {
   type EmbeddedInboxOptions,
 } from 'onchain-inbox'
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { embedInbox } from '../../src/library/create-inbox.ts'
-import { parseOptions } from '../../src/library/options.ts'
+import { embedInbox } from '../../src/app/library/create-inbox.ts'
+import { parseOptions } from '../../src/app/library/options.ts'
 import { testSecret } from '../support/app.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { delivery, eventBytes } from '../support/signed.ts'

@@ -1,4 +1,4 @@
-import { type TestClock, createTestClock } from '../../src/clock.ts'
+import { type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
 import { type Accept, createAccept } from '../../src/inbox/postgres/accept.ts'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import type { AcceptResult, Arrival } from '../../src/inbox/port.ts'
 import { acceptStatement, acceptValues } from '../../src/inbox/postgres/accept-values.ts'
 import { createWork } from '../../src/inbox/postgres/work.ts'

@@ -1,4 +1,4 @@
-import { type TestClock, createTestClock } from '../../src/clock.ts'
+import { type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type { OperatorActs } from '../../src/inbox/acts.ts'
 import type { HandlerRoute, NewEvent } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
 import { measureSize } from '../../src/inbox/postgres/size.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'

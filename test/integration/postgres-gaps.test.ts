@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { beginShift, shiftSome } from '../../src/inbox/postgres/clock-shift.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { migrateSchema, migrations, type NumberedMigration, openSchema } from '../../src/inbox/postgres/migrate.ts'
 import { anEvent } from '../conformance/stage.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import type { ClaimRequest, HandlerRoute, Lease } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'

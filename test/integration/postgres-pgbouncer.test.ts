@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock } from '../../src/clock.ts'
+import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { runStates, type HandlerRoute } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
 import type { EventFinder, Reach } from '../../src/inbox/postgres/index/finder.ts'
 import { toStored } from '../../src/inbox/postgres/text.ts'

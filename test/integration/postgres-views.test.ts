@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
 import { createKept } from '../../src/inbox/postgres/views/kept.ts'
 import { createRunCounts } from '../../src/inbox/postgres/views/run-counts.ts'

@@ -1,4 +1,4 @@
-import { type Clock, createTestClock, type TestClock } from '../../src/clock.ts'
+import { type Clock, createTestClock, type TestClock } from '../../src/base/clock.ts'
 import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'

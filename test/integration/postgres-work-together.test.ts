@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestClock, systemClock, type Clock } from '../../src/clock.ts'
+import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
 import type { HandlerRoute, Lease, NewItem, Outcome } from '../../src/inbox/port.ts'
 import { anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'

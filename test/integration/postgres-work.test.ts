@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { maxCrashes } from '../../src/inbox/port.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
 import { anEvent, boom, idsOf, ordered } from '../conformance/stage.ts'

@@ -3,7 +3,7 @@ import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkHandlers } from '../../src/dispatch/check-handlers.ts'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
 /** A folder of handlers far from this package, with these files. */

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import {
   botToken,

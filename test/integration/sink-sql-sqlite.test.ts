@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
-import { sampleData } from '../../src/testing/sample-data.ts'
+import { sampleData } from '../../src/app/testing/sample-data.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 

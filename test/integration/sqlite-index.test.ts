@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, openSync, closeSync, rmSync, statSync, writeF
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock, systemClock } from '../../src/clock.ts'
+import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import type { EventQuery, EventSummary } from '../../src/inbox/port.ts'
 import { restoreDatabase, backupDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { openReaderConnection } from '../../src/inbox/sqlite/connection.ts'

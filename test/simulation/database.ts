@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openMemoryStore } from '../../src/inbox/sqlite/open.ts'
 
 type Statement = ReturnType<Database['prepare']>

@@ -1,7 +1,7 @@
 import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
 import { Sending } from '../../src/dispatch/sink-run.ts'
-import { RetryableError, TerminalError } from '../../src/errors.ts'
+import { RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Chronicle, Visit } from './chronicle.ts'
 import type { Faults } from './faults.ts'
 import type { Life } from './life.ts'

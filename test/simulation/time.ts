@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/clock.ts'
+import type { Clock, Timer } from '../../src/base/clock.ts'
 import { createDueHeap } from '../../src/emulator/heap.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'

@@ -1,10 +1,10 @@
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
-import { systemClock } from '../../src/clock.ts'
-import { startHttpServer } from '../../src/http-server.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { startHttpServer } from '../../src/base/http/server.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 
 const token = 'admin-token-of-the-stage'

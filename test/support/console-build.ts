@@ -4,5 +4,5 @@ export type BuiltConsole = BuiltPage
 
 /** Builds the console. */
 export function buildConsole(): Promise<BuiltConsole> {
-  return buildPage('src/console/vite.config.ts')
+  return buildPage('src/web/console/vite.config.ts')
 }

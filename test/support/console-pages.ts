@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { toVisible } from '../../src/ui/plain-text.tsx'
+import { toVisible } from '../../src/web/ui/plain-text.tsx'
 import { launchBrowser } from './browser.ts'
 import { buildConsole, type BuiltConsole } from './console-build.ts'
 import { nasty } from './console-samples/nasty.ts'

@@ -4,5 +4,5 @@ export type BuiltDashboard = BuiltPage
 
 /** Builds the emulator's dashboard. */
 export function buildDashboard(): Promise<BuiltDashboard> {
-  return buildPage('src/emulator/dashboard/vite.config.ts')
+  return buildPage('src/web/dashboard/vite.config.ts')
 }

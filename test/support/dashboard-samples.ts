@@ -1,4 +1,4 @@
-import type { Attempt, DeliveryDetail, WorldEvent } from '../../src/emulator/dashboard/contract.ts'
+import type { Attempt, DeliveryDetail, WorldEvent } from '../../src/web/dashboard/contract.ts'
 import { exampleIds, examples } from '../../schema/rest/examples.ts'
 
 /** What a scammer may call a token: markup, and marks that turn the direction of what follows. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Pages } from '../../src/page-files.ts'
+import type { Pages } from '../../src/base/http/page-files.ts'
 
 /** What a request is answered with. */
 export interface FakeAnswer {

@@ -1,4 +1,4 @@
-import { createTestClock, type TestClock } from '../../src/clock.ts'
+import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute, Lease, NewEvent } from '../../src/inbox/port.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'

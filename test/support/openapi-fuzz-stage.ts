@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
 import { counts } from '../counts.ts'
 import { apiKey, testSeed } from '../integration/emulator-stage.ts'

@@ -36,7 +36,7 @@ export async function buildPage(configFile: string): Promise<BuiltPage> {
 
 /** Of everything that a page may be built of. */
 function digestOf(page: string): string {
-  const files = globSync([`${page}/**/*`, 'src/ui/**/*', 'schema/**/*.ts', 'package-lock.json'], { cwd: root })
+  const files = globSync([`${page}/**/*`, 'src/web/ui/**/*', 'schema/**/*.ts', 'package-lock.json'], { cwd: root })
   const hash = createHash('sha256').update(page)
   for (const file of files.toSorted()) {
     if (/\.\w+$/.test(file)) hash.update(file).update(readFileSync(join(root, file)))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { openSchema } from '../../src/inbox/postgres/migrate.ts'

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { messageOf } from '../../src/errors.ts'
+import { messageOf } from '../../src/base/errors.ts'
 
 /** One line of JSON that a process logged. */
 export interface LogLine {

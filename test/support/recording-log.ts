@@ -1,4 +1,4 @@
-import { silentLogger, type Logger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 
 export interface RecordedLine {
   readonly level: string

@@ -1,9 +1,9 @@
-import { createTestClock, type Clock } from '../../src/clock.ts'
+import { createTestClock, type Clock } from '../../src/base/clock.ts'
 import { RunContext } from '../../src/dispatch/context.ts'
 import type { KnownSinks } from '../../src/dispatch/outbox.ts'
 import { StateCache, type ReadState } from '../../src/dispatch/state-cache.ts'
 import type { Lease } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 import { eventBytes } from './signed.ts'
 
 /** A lease of event `evt_1` for the handler `h`, but for what is given. */

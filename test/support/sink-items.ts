@@ -1,6 +1,6 @@
 import type { SinkContext, SinkDefinition, SinkItem } from '../../src/index.ts'
 import { toHandlerEvent } from '../../src/dispatch/event.ts'
-import { silentLogger, type Logger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { eventBytes, type EventParts } from './signed.ts'
 
 /** An item as a sink gets it: an event, given as bytes or by its parts, or with `payload` what a handler enqueued. */

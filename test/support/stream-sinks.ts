@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 import { toHandlerEvent } from '../../src/dispatch/event.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 

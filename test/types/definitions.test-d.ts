@@ -1,6 +1,6 @@
 // Checked by `tsc -p tsconfig.json`; nothing here runs.
 import { createInbox, defineHandler, defineSink } from '../../src/index.ts'
-import { createEvent, createTestInbox } from '../../src/testing/index.ts'
+import { createEvent, createTestInbox } from '../../src/app/testing/index.ts'
 
 const handlers = [
   defineHandler({ name: 'a', type: 'wallet.large_trade', match: (event) => event.data.amount_usd > 1, run() {} }),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { startAttempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext, type ResolvedHandler } from '../../src/dispatch/define.ts'
-import { type InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
+import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
 import type { TestHandler } from './dispatcher-stage.ts'

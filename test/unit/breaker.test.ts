@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RetryableError, TerminalError } from '../../src/errors.ts'
+import { RetryableError, TerminalError } from '../../src/base/errors.ts'
 import { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from '../../src/dispatch/define-sink.ts'
 import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { anEvent } from '../conformance/stage.ts'

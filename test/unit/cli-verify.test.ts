@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vit
 import { addCheckCommand } from '../../src/cli/check.ts'
 import { readSecretArgument } from '../../src/cli/secret-argument.ts'
 import { addVerifyCommand } from '../../src/cli/verify.ts'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { forPeople } from '../support/cli.ts'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { apiPathOf, filtersOf, noFilters, placeOf } from '../../src/console/parts/event-filters.ts'
-import { begun, continued, isOf, refreshed, shown, told } from '../../src/console/parts/event-rows.ts'
-import { toCsv } from '../../src/ui/csv.ts'
-import { exactDigits, parseExact } from '../../src/ui/exact-json.ts'
-import { explorerLink } from '../../src/ui/explorers.ts'
-import { toHexLines } from '../../src/ui/hex-view.tsx'
+import { apiPathOf, filtersOf, noFilters, placeOf } from '../../src/web/console/parts/event-filters.ts'
+import { begun, continued, isOf, refreshed, shown, told } from '../../src/web/console/parts/event-rows.ts'
+import { toCsv } from '../../src/web/ui/csv.ts'
+import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
+import { explorerLink } from '../../src/web/ui/explorers.ts'
+import { toHexLines } from '../../src/web/ui/hex-view.tsx'
 import { summaryOf } from '../support/console-samples/a.ts'
 
 const evmAddress = `0x${'aB'.repeat(20)}`

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineHandler, handlerDefaults } from '../../src/dispatch/define.ts'
 import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import { aContext } from '../support/run-context.ts'
 
 const run = () => {}

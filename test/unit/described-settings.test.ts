@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { describeConfig, loadConfig } from '../../src/config.ts'
+import { describeConfig, loadConfig } from '../../src/config/config.ts'
 import { describeSettings, settingsOfRow } from '../../src/config/described.ts'
 
 let dir: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HandlerContext } from '../../src/dispatch/define.ts'
-import { TerminalError } from '../../src/errors.ts'
+import { TerminalError } from '../../src/base/errors.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 const graceMs = 10_000

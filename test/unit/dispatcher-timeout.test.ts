@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InboxError } from '../../src/errors.ts'
+import type { InboxError } from '../../src/base/errors.ts'
 import { gatedHandler, stageDispatcher } from './dispatcher-stage.ts'
 
 const ignoreSignal = () => new Promise<never>(() => {})

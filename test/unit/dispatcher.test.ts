@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InboxError, RetryableError, TerminalError } from '../../src/errors.ts'
+import { InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 

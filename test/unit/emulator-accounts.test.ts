@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
 import { KeyTaken, LimitReached } from '../../src/emulator/accounts/port.ts'

@@ -3,7 +3,7 @@ import { createFaults } from '../../src/emulator/faults/faults.ts'
 import type { Faults, FaultTarget } from '../../src/emulator/faults/port.ts'
 import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
 import { serialize } from '../../src/emulator/serialize.ts'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 
 const body = serialize(createEvent('wallet.large_trade'))
 

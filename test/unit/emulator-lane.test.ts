@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock, type Clock } from '../../src/clock.ts'
+import { createTestClock, type Clock } from '../../src/base/clock.ts'
 import { createLane, type Lane } from '../../src/emulator/deliveries/lane.ts'
 import type { StoredDelivery } from '../../src/emulator/deliveries/port.ts'
 import { createDueHeap } from '../../src/emulator/heap.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pathProblem, valueProblem, withOverrides } from '../../src/emulator/overriding.ts'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 
 const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })
 

@@ -151,5 +151,5 @@ test('a folder that cannot be read is an error', async () => {
 
 test('run from its sources the dashboard is that of the build, never the sources themselves', () => {
   const root = join(import.meta.dirname, '../..')
-  expect(builtDashboard()).toBe(join(root, 'dist/src/emulator/dashboard'))
+  expect(builtDashboard()).toBe(join(root, 'dist/src/web/dashboard'))
 })

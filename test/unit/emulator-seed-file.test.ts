@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { demoCredentials } from '../../src/demo-credentials.ts'
+import { demoCredentials } from '../../src/base/demo-credentials.ts'
 import { builtInSeed } from '../../src/emulator/seed/built-in.ts'
 import { parseSeedFile, readSeedFile } from '../../src/emulator/seed/parse-seed-file.ts'
 import { createTempDir } from '../support/temp-dir.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
 import { serialize, serializerProfiles } from '../../src/emulator/serialize.ts'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
 test('R73 the bytes are never what JSON.stringify makes of them, yet mean the same', () => {

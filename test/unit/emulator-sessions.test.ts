@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import { readCookies, toCookie } from '../../src/session/cookie.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { readCookies, toCookie } from '../../src/base/http/session/cookie.ts'
 import { createSessions, type Sessions } from '../../src/emulator/session/sessions.ts'
-import { silentLogger } from '../../src/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
 
 const login = { user: 'ada', password: 'the-password-of-the-test' }
 const wrong = { ...login, password: 'another-password' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createWorldClock, type ClockMode, type WorldClock } from '../../src/emulator/world-clock.ts'
 
 const startAt = Date.UTC(2030, 0, 1)

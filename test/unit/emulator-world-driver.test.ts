@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createWorldClock } from '../../src/emulator/world-clock.ts'
 import { createWorldDriver } from '../../src/emulator/world-driver.ts'
 

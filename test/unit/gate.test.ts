@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../../src/dispatch/gate.ts'
-import { silentLogger, type Logger } from '../../src/log.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 
 describe('a gate', () => {
   const stageGate = () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import type { AcceptResult, Arrival } from '../../src/inbox/port.ts'
 import { createGroupCommit } from '../../src/receiver/group-commit.ts'
 import { createPressure, type Pressure } from '../../src/receiver/pressure.ts'

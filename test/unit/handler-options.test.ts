@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import { RetryableError } from '../../src/errors.ts'
-import { TokenBucket } from '../../src/token-bucket.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { RetryableError } from '../../src/base/errors.ts'
+import { TokenBucket } from '../../src/base/token-bucket.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 const nothing = () => {}

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { describeGap, ladderText } from '../../src/health/gap-report.ts'
 import { lengthText } from '../../src/health/words.ts'
 import type { GapRecord } from '../../src/inbox/port.ts'
-import { outlookAfter } from '../../src/ladder.ts'
+import { outlookAfter } from '../../src/base/ladder.ts'
 
 const minute = 60_000
 const hour = 60 * minute

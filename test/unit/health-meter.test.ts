@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { ackBucketOf, ackBuckets, ackQuantile } from '../../src/health/ack-histogram.ts'
 import { createMeter } from '../../src/health/meter.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { findSilences, inServiceMs } from '../../src/health/silence.ts'
 import type { Cadence } from '../../src/inbox/index-port.ts'
 

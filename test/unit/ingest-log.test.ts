@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import type { Logger } from '../../src/log.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/log.ts'
 import { createIngest } from '../../src/receiver/ingest.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'

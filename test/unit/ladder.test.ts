@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ladderMs, outlookAfter, retryDelaysMs, type Span } from '../../src/ladder.ts'
+import { ladderMs, outlookAfter, retryDelaysMs, type Span } from '../../src/base/ladder.ts'
 
 const minute = 60_000
 const hour = 60 * minute

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import type { SettledCount } from '../../src/dispatch/runner-protocol.ts'
 import { createSettledCounter } from '../../src/dispatch/settled-counter.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createPaces } from '../../src/dispatch/pace.ts'
 import { createSettledCounter } from '../../src/dispatch/settled-counter.ts'
-import { countDuration, durationBucket, durationEdgesMs, durationQuantile, noDurations } from '../../src/durations.ts'
+import {
+  countDuration,
+  durationBucket,
+  durationEdgesMs,
+  durationQuantile,
+  noDurations,
+} from '../../src/base/durations.ts'
 
 function report(attempts: readonly (readonly [kind: 'done' | 'retry' | 'unmatched', ms: number])[]) {
   const counter = createSettledCounter()

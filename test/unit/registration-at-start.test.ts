@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
-import { createLogger } from '../../src/log.ts'
-import { createReceiverRegistration } from '../../src/registration/at-start.ts'
-import type { WebhookClient } from '../../src/registration/register.ts'
+import { createLogger } from '../../src/base/log.ts'
+import { createReceiverRegistration } from '../../src/client/registration/at-start.ts'
+import type { WebhookClient } from '../../src/client/registration/register.ts'
 
 const secret = 'the-secret-of-the-test'
 const wanted = { url: 'https://example.com/hook?token=in-the-query', events: ['*'], secretLabel: 'main' }

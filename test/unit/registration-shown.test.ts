@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { callOperation, operations } from '../../src/admin/routes.ts'
 import { judgeRegistration } from '../../src/cli/doctor-health.ts'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { digestOf } from '../../src/registration/wanted.ts'
+import { digestOf } from '../../src/client/registration/wanted.ts'
 
 const url = 'https://example.com/hook?token=in-the-query'
 const subscribe = { url, events: ['*'], secret: 'main' }

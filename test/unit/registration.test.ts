@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
-import { describeRegistration } from '../../src/registration/describe.ts'
-import { confirmRegistered, register, type Registration, type WebhookClient } from '../../src/registration/register.ts'
-import { digestOf } from '../../src/registration/wanted.ts'
+import { describeRegistration } from '../../src/client/registration/describe.ts'
+import {
+  confirmRegistered,
+  register,
+  type Registration,
+  type WebhookClient,
+} from '../../src/client/registration/register.ts'
+import { digestOf } from '../../src/client/registration/wanted.ts'
 
 const secret = 'the-secret-of-the-test'
 const wanted = { url: 'https://example.com/hook', events: ['token.new_listing'], secretLabel: 'main' }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import type { Logger } from '../../src/log.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/log.ts'
 import { createRejectLog } from '../../src/receiver/reject-log.ts'
 
 const asked = { method: 'POST', path: '/webhooks' }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createRejects, kept } from '../../src/receiver/rejects.ts'
 import type { RefusedRequest } from '../../src/receiver/reject-log.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds } from '../../src/emulator/rest/rate-limits.ts'
 
 const setUp = (capacity = 100) => {

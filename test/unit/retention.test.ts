@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import { startRetention } from '../../src/retention.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { startRetention } from '../../src/health/retention.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
 const minute = 60_000

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import type { AnyEvent } from '../../schema/index.ts'
 import { route, toRouteFilter, type RouteFilter } from '../../src/config/sinks/routes.ts'
 import { toMatch, typesOf } from '../../src/dispatch/route-match.ts'
-import { createEvent } from '../../src/testing/create-event.ts'
+import { createEvent } from '../../src/app/testing/create-event.ts'
 
 function parse(value: object): RouteFilter {
   const { to: _to, ...filter } = route.parse({ ...value, to: 'desk' })

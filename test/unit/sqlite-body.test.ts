@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openMemoryStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent, bytes, idsOf, ordered } from '../conformance/stage.ts'

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'

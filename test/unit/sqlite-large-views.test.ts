@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { mostDeadIds, type Lease } from '../../src/inbox/port.ts'
 import { collectDeadIds } from '../../src/inbox/sqlite/dead-views.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'

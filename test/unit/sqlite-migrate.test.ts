@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdir
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openReaderConnection, openWriterConnection, readSynchronous } from '../../src/inbox/sqlite/connection.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'

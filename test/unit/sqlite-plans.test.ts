@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { hiddenParameter, statementTexts } from '../../src/inbox/sqlite/statements.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { InboxError } from '../../src/errors.ts'
+import { InboxError } from '../../src/base/errors.ts'
 import type { AcceptResult, Arrival, Effects, Lease, Outcome, WorkPort } from '../../src/inbox/port.ts'
 import { connectWork, openWorkPort } from '../../src/inbox/remote-work.ts'
 import { answerCalls, Caller, fromWireError, toWireError, type Packed } from '../../src/inbox/rpc.ts'

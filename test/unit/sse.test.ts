@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../src/clock.ts'
-import { startHttpServer } from '../../src/http-server.ts'
-import { createStream } from '../../src/sse.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { startHttpServer } from '../../src/base/http/server.ts'
+import { createStream } from '../../src/base/http/sse.ts'
 
 const streamKinds = ['event', 'attempt', 'clock'] as const
 type StreamKind = (typeof streamKinds)[number]

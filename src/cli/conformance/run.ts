@@ -1,4 +1,4 @@
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { Case, Check, Need } from './cases.ts'
 import { createContext, type Context, type ContextOptions, type Delivery } from './context.ts'
 import { isAccepted, isHere, judge, notChecked, refused, summarize, type Outcome } from './judge.ts'

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
-import { messageOf } from '../../errors.ts'
-import { safeText } from '../../log.ts'
+import { messageOf } from '../../base/errors.ts'
+import { safeText } from '../../base/log.ts'
 
 export interface OutgoingRequest {
   readonly method?: 'POST' | 'GET'

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 import type { SinkKind } from '../../../handlers/sinks/common/kind.ts'
-import { siblingModule } from '../../sibling-module.ts'
+import { siblingModule } from '../../base/sibling-module.ts'
 
 /** The kinds of bundled sinks. Each is the file `handlers/sinks/<kind>.ts`. */
 export const sinkKinds = [
@@ -28,7 +28,7 @@ export function isSinkKind(name: string): name is SinkKindName {
 const folder = new URL('../../../handlers/sinks/', import.meta.url).href
 /** Public names that kinds import, and the modules behind them. Of the package itself only its errors: all of it takes 10 MB. */
 const publicNames: Readonly<Record<string, URL>> = {
-  'onchain-inbox': siblingModule(import.meta.url, '../../errors'),
+  'onchain-inbox': siblingModule(import.meta.url, '../../base/errors'),
   'onchain-inbox/format': siblingModule(import.meta.url, '../../dispatch/format'),
   'onchain-inbox/schema': siblingModule(import.meta.url, '../../../schema/index'),
 }

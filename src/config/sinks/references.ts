@@ -1,5 +1,5 @@
-import { messageOf } from '../../errors.ts'
-import { readSecretFile } from '../../secret-file.ts'
+import { messageOf } from '../../base/errors.ts'
+import { readSecretFile } from '../../base/secret-file.ts'
 
 export interface ReferenceSources {
   readonly env: NodeJS.ProcessEnv

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { drawId, drawSecret, type RandomBytes } from './ids.ts'
 import {
   KeyTaken,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import { KeyTaken, LimitReached } from '../accounts/port.ts'
 import { FaultRefused } from '../faults/port.ts'
 import { RestError, type Problem } from '../rest/error.ts'

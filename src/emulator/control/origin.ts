@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isLoopback, withoutBrackets } from '../../loopback.ts'
+import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
 
 /** Whether a request comes from this machine. */
 export function isFromThisMachine({ socket }: IncomingMessage): boolean {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readCookies, toCookie } from '../../session/cookie.ts'
+import { readCookies, toCookie } from '../../base/http/session/cookie.ts'
 import { sessionHours } from '../session/sessions.ts'
 
 const name = 'emulator_session'

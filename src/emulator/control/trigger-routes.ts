@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { eventTypes } from '../../../schema/index.ts'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import { pathProblem } from '../overriding.ts'
 import type { TriggerRequest, Triggered, Triggering } from '../triggering.ts'
 import { ControlError } from './answers.ts'

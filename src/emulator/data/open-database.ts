@@ -2,7 +2,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { deliveryTables } from './delivery-tables.ts'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 
 /** Version of the tables, and of the rules of the world in them. */
 const format = 2

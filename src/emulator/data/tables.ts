@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { AccountsChange, AccountsState } from '../accounts/state.ts'
 import type { Chunk, SavedState } from './archive.ts'
 

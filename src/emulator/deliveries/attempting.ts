@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { AttemptPlan } from '../faults/port.ts'
 import type { Poster, PostResult } from '../post.ts'
 import type { Endpoint, OutgoingEvent } from './port.ts'

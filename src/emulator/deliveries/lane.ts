@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { StoredDelivery } from './port.ts'
 
 /** How many deliveries of an endpoint are held in memory until their turn comes; the others wait in the store. */

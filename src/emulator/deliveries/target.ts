@@ -1,4 +1,4 @@
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 
 /** Where an endpoint is. Throws `usage`, without the URL, for one that is not http or has a user name or password. */
 export function toTarget(url: string): URL {

@@ -1,6 +1,6 @@
-import type { Timer, Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
-import type { Logger } from '../../log.ts'
+import type { Timer, Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Logger } from '../../base/log.ts'
 import type { Attempt, DeliveryStore, StoredDelivery, StoredEvent } from './port.ts'
 
 /** How long something waits, at most, to be written down with others: what a kill can take back was told to nobody. */

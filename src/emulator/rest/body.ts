@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
-import { sendContinue } from '../../expect-continue.ts'
-import { safeText } from '../../log.ts'
+import { sendContinue } from '../../base/http/expect-continue.ts'
+import { safeText } from '../../base/log.ts'
 import { RestError } from './error.ts'
 
 const limitBytes = 64 * 1024

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
 import type { AnswerPlan } from '../faults/port.ts'
 import { readBearer, type Presented } from './bearer.ts'

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { World } from '../world/port.ts'
 import { RestError } from './error.ts'
 import type { RestSettings } from './settings.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { safeText } from '../../log.ts'
+import { safeText } from '../../base/log.ts'
 import { invalidRequest, type Problem, type RestError } from './error.ts'
 import { isSecretMember } from './secrets.ts'
 

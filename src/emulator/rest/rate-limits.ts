@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** What a response says about the quota of who asked (R117–R119). */
 export interface Quota {

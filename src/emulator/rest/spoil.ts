@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { AnswerPlan, Faults } from '../faults/port.ts'
 import { RestError } from './error.ts'
 import type { Exchange } from './exchange.ts'

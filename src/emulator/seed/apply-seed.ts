@@ -1,5 +1,5 @@
 import { networkIds } from '../../../schema/index.ts'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { Accounts } from '../accounts/port.ts'
 import { WorldRefusal, type World, type WorldAct } from '../world/port.ts'
 import type { Seed } from './schema.ts'

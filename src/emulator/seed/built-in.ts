@@ -1,4 +1,4 @@
-import { demoCredentials } from '../../demo-credentials.ts'
+import { demoCredentials } from '../../base/demo-credentials.ts'
 import { parseSeed } from './parse-seed.ts'
 import type { Seed } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { checkSeed } from './problems.ts'
 import type { Seed } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import { checkSeed } from './problems.ts'
 import type { Seed, SeedInput } from './schema.ts'
 

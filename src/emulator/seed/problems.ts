@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { editDistance } from '../../edit-distance.ts'
+import { editDistance } from '../../base/edit-distance.ts'
 import { seedSchema, type Seed } from './schema.ts'
 
 /** What is wrong at one place of a seed; never with the value that is there. */

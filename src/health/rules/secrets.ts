@@ -1,5 +1,5 @@
 import { ownLabel } from '../../inbox/port.ts'
-import { ladderMs } from '../../ladder.ts'
+import { ladderMs } from '../../base/ladder.ts'
 import type { Before, Found, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './authentic.ts'

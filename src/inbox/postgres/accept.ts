@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { InboxError } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { AcceptResult, Arrival, HandlerRoute, NewEvent } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
 import { acceptStatement, acceptValues, type AcceptedRow } from './accept-values.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { batchSize, mostNotedRuns, type Noting, type OperatorActs } from '../acts.ts'
 import type { AcceptResult, AuditRecord, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'

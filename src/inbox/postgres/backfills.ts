@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
 import { createMatcher } from '../routes.ts'

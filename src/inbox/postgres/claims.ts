@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { ClaimRequest, Lease } from '../port.ts'
 import type { Rows } from './database.ts'
 import type { Heed } from './heed-clock.ts'

@@ -1,6 +1,6 @@
 import { Socket, connect } from 'node:net'
 import pg from 'pg'
-import { parseDatabaseUrl } from '../../database-url.ts'
+import { parseDatabaseUrl } from '../../base/database-url.ts'
 
 export interface ConnectionOptions {
   readonly url: string

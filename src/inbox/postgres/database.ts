@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import { actLock } from './locks.ts'
 import {
   type ConnectionOptions,

@@ -1,4 +1,4 @@
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 
 /**
  * What a failed statement means.

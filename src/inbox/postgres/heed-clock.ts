@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { beginShift, noteSeen, shiftSome, shiftsNoted, type ShiftsNoted } from './clock-shift.ts'
 import type { Database } from './database.ts'
 

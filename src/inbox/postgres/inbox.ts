@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { InboxError, messageOf } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
 import { Jobs } from '../jobs.ts'
 import type { HandlerRoute, Inbox } from '../port.ts'

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { connectionConfig, createSockets, hasSession } from './connection.ts'
 
 export interface ListenOptions {

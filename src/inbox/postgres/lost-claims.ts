@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { bigintArray, textArray } from './arrays.ts'
 import type { Rows } from './database.ts'
 import type { KnownClaim } from './leases.ts'

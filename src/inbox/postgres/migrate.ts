@@ -1,12 +1,12 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { connectionConfig, createPool } from './connection.ts'
 import { toStartError } from './failure.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
-import { describeDatabase } from '../../database-url.ts'
+import { describeDatabase } from '../../base/database-url.ts'
 
 /** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
 export interface NumberedMigration {

@@ -1,4 +1,4 @@
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { Rows } from './database.ts'
 
 /** The rows of `inbox.meta` that say which SQLite file is copied into a database: which move it is, when it began, when it was over. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { AuditRecord } from '../port.ts'
 import type { Rows } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { StepDone } from '../acts.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { setImmediate as turn } from 'node:timers/promises'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { createSockets } from './connection.ts'
 import { codeOf } from './failure.ts'
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
-import { safeText } from '../../log.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import { safeText } from '../../base/log.ts'
 import type { Rows } from './database.ts'
 
 export interface ReaperOptions {

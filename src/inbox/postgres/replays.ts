@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
 import type { HandlerRoute, NewReplay, ReplayFilter, ReplayRecord } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'

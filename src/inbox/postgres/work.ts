@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Lease, ReapResult, RunError, WorkPort } from '../port.ts'
 import { bigintArray } from './arrays.ts'
 import { createClaims, ownerIn } from './claims.ts'

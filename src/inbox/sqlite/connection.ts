@@ -1,8 +1,8 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { InboxError } from '../../errors.ts'
-import { fsyncPath } from '../../files.ts'
+import { InboxError } from '../../base/errors.ts'
+import { fsyncPath } from '../../base/files.ts'
 import { claimLinked } from './lock.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 

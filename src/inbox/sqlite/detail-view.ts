@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { runStates, type AttemptRecord, type EventDetail, type EventSummary, type RunRecord } from '../port.ts'
 import { attemptsText, toError, type AttemptRow } from './attempts.ts'
 import { createStateKeys } from './state-keys-of-runs.ts'

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import { isFoundBy } from '../../insight/event-text.ts'
-import { wordsAsked } from '../../insight/words.ts'
+import { isFoundBy } from '../insight/event-text.ts'
+import { wordsAsked } from '../insight/words.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { eventStatuses, type EventPage, type EventQuery, type EventStatus, type EventSummary } from '../port.ts'
 import { partsOfKey } from '../replay-filter.ts'

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 
 /**
  * What a failed transaction means.

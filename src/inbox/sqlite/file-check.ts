@@ -1,5 +1,5 @@
 import { statSync, type Stats } from 'node:fs'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 
 /** A path that no longer leads to the file that was opened there. */
 export interface FileChange {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { ladderMs, outlookAfter, type Span } from '../../ladder.ts'
+import type { Clock } from '../../base/clock.ts'
+import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
 import type { Acknowledged, GapRecord } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'

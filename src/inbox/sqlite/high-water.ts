@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '../../files.ts'
+import { makeFolder } from '../../base/files.ts'
 
 /**
  * The highest committed accept-sequence number, kept in a small file beside the database. A damaged WAL can lose its last

@@ -1,6 +1,6 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
-import { InboxError, messageOf } from '../../errors.ts'
-import { siblingModule } from '../../sibling-module.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
+import { siblingModule } from '../../base/sibling-module.ts'
 import type { AcceptResult, CrashedRun, Inbox } from '../port.ts'
 import { callWork } from '../remote-work.ts'
 import { Caller, fromWireError, plain, remote, type Packed, type Remote } from '../rpc.ts'

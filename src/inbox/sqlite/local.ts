@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { InboxError } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { InboxError } from '../../base/errors.ts'
 import type { Inbox } from '../port.ts'
 import { Jobs } from '../jobs.ts'
 import type { Remote } from '../rpc.ts'

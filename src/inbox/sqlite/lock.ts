@@ -2,8 +2,8 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { InboxError, messageOf } from '../../errors.ts'
-import { makeFolder } from '../../files.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
+import { makeFolder } from '../../base/files.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 
 export interface DatabaseLock {

@@ -1,7 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { openReaderConnection, openWriterConnection } from './connection.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'

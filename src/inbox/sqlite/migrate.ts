@@ -1,6 +1,6 @@
 import type { Migration } from 'kysely/migration'
 import type { Database } from 'better-sqlite3'
-import { InboxError, messageOf } from '../../errors.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { classifyFailure } from './failure.ts'
 
 /**

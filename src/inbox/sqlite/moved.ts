@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { InboxError } from '../../errors.ts'
+import { InboxError } from '../../base/errors.ts'
 
 /** What a file says of its move to PostgreSQL, in its table `meta`. */
 export interface MoveMarks {

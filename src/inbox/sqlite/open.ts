@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../clock.ts'
-import { InboxError, messageOf } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
 import { createFileCheck, type FileChange } from './file-check.ts'

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'

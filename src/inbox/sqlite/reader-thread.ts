@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { openReaderConnection } from './connection.ts'
 import { indexFileOf } from './index/file.ts'
 import { openIndexHandle } from './index/handle.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import {

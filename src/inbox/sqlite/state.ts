@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { afterKey, prefixEnd } from '../state-keys.ts'
 import type { StateEntry, StateQuery, StateRead, StateWrite } from '../port.ts'
 import type { Statements } from './statements.ts'

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { createRouteKeys } from '../route-key.ts'
 import type {
   AcceptResult,

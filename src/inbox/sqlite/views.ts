@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import type { IndexPort } from '../index-port.ts'
 import {

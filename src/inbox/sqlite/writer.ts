@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../clock.ts'
-import { InboxError, messageOf } from '../../errors.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClaimRequest, Lease, ReapResult, StateEntry, StateQuery } from '../port.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import type { SqliteStore, WaitingClaim } from './store.ts'

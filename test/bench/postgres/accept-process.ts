@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { createPostgresInbox } from '../../../src/inbox/postgres/inbox.ts'
 import { makeEvent } from '../fill.ts'
 

@@ -1,5 +1,5 @@
 import { parseExactJson } from '../../../src/admin/exact-json.ts'
-import type { EventDetailJson, EventSummaryJson, OverviewJson } from '../../../src/console/contract.ts'
+import type { EventDetailJson, EventSummaryJson, OverviewJson } from '../../../src/web/console/contract.ts'
 
 const base = Date.UTC(2026, 0, 31, 14, 0, 0)
 const at = (ms: number) => new Date(base + ms).toISOString()

@@ -12,7 +12,7 @@ import type {
   SenderMeterJson,
   SettingsJson,
   WarningJson,
-} from '../../../src/console/contract.ts'
+} from '../../../src/web/console/contract.ts'
 import { overview as emptyOverview, tx, wallet } from './a.ts'
 
 const base = Date.UTC(2026, 0, 31, 14, 0, 0)

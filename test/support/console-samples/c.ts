@@ -13,7 +13,7 @@ import type {
   RejectGroupJson,
   RejectListJson,
   ReplayJson,
-} from '../../../src/console/contract.ts'
+} from '../../../src/web/console/contract.ts'
 import { nasty } from './nasty.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 14, minute)).toISOString()

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../clock.ts'
-import { InboxError, messageOf } from '../../../errors.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { InboxError, messageOf } from '../../../base/errors.ts'
 import type { IndexPort } from '../../index-port.ts'
 import { indexOff } from '../../index-status.ts'
 import type { Rows } from '../database.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { readForIndex } from '../../../insight/read.ts'
+import { readForIndex } from '../../insight/read.ts'
 import {
   createCounting,
   type Counted,

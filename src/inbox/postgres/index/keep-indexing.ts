@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../../clock.ts'
-import { messageOf } from '../../../errors.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { createPace } from '../../index-pace.ts'
 import type { Indexer } from './indexer.ts'
 

@@ -1,4 +1,4 @@
-import { wordsAsked } from '../../../insight/words.ts'
+import { wordsAsked } from '../../insight/words.ts'
 import { exactTerms, type ExactFields } from '../../index-terms.ts'
 import type { Asked } from './finder.ts'
 import { partPrefix } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { runStates, type AttemptRecord, type EventDetail, type RunRecord } from '../../port.ts'
 import type { Rows } from '../database.ts'
 import { state } from '../progress.ts'

@@ -1,5 +1,5 @@
-import { isFoundBy } from '../../../insight/event-text.ts'
-import { wordsAsked } from '../../../insight/words.ts'
+import { isFoundBy } from '../../insight/event-text.ts'
+import { wordsAsked } from '../../insight/words.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { EventPage, EventQuery, EventSummary } from '../../port.ts'
 import type { Rows } from '../database.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { decodeCursor } from '../../cursor.ts'
 import type { AuditRecord, ViewPort } from '../../port.ts'
 import type { Rows } from '../database.ts'

@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync, realpathSync, rmSync } from 'node:fs'
-import { messageOf } from '../../../errors.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { classifyFailure } from '../failure.ts'
 import { indexTables, indexVersion } from './schema.ts'
 

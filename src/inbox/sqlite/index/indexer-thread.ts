@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { parentPort, workerData } from 'node:worker_threads'
-import { systemClock } from '../../../clock.ts'
+import { systemClock } from '../../../base/clock.ts'
 import { answerCalls, type Packed } from '../../rpc.ts'
 import { openReaderConnection } from '../connection.ts'
 import { openIndex, throwAwayIndex } from './file.ts'

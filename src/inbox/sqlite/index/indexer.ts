@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { readForIndex } from '../../../insight/read.ts'
+import { readForIndex } from '../../insight/read.ts'
 import type { CountedEvent, EventToIndex } from '../../index-counting.ts'
 import type { Progress } from '../../index-status.ts'
 import { partsOfKey } from '../../replay-filter.ts'

@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import type { Clock, Timer } from '../../../clock.ts'
-import { messageOf } from '../../../errors.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
+import { messageOf } from '../../../base/errors.ts'
 import type { IndexStatus } from '../../index-port.ts'
 import { classifyFailure } from '../failure.ts'
 import { createIndexer, type Indexer } from './indexer.ts'

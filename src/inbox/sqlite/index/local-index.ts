@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { IndexStatus } from '../../index-port.ts'
 import { openMemoryIndex } from './file.ts'
 import { localIndexHandle, type IndexHandle } from './handle.ts'

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { InboxError, messageOf } from '../../../errors.ts'
-import { siblingModule } from '../../../sibling-module.ts'
+import { InboxError, messageOf } from '../../../base/errors.ts'
+import { siblingModule } from '../../../base/sibling-module.ts'
 import type { IndexStatus } from '../../index-port.ts'
 import { Caller, plain } from '../../rpc.ts'
 import { indexFileOf } from './file.ts'

@@ -1,4 +1,4 @@
-import { wordsAsked } from '../../../insight/words.ts'
+import { wordsAsked } from '../../insight/words.ts'
 import { exactTerms, type ExactFields } from '../../index-terms.ts'
 import type { EventQuery } from '../../port.ts'
 

@@ -1,0 +1,278 @@
+import type { Readable } from 'node:stream'
+import { createMetrics } from '../admin/metrics.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Config } from '../config/config.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import { findHandlerFiles } from '../dispatch/registry.ts'
+import { startRunner } from '../dispatch/runner.ts'
+import { createPaces } from '../dispatch/pace.ts'
+import { sourcesOf } from '../dispatch/sources.ts'
+import { freeBytesOf } from '../health/free-bytes.ts'
+import { createMeter } from '../health/meter.ts'
+import { observeWith } from '../health/observer.ts'
+import { followCluster } from '../inbox/follow-cluster.ts'
+import { createReconciler } from '../health/reconcile.ts'
+import { createHealthWatch } from '../health/watch.ts'
+import { startHttpServer } from '../base/http/server.ts'
+import type { Inbox } from '../inbox/port.ts'
+import type { Logger } from '../base/log.ts'
+import { createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
+import { startRetention } from '../health/retention.ts'
+import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
+import { createGroupCommit } from '../receiver/group-commit.ts'
+import { createIngest } from '../receiver/ingest.ts'
+import { createHeaderReader } from '../receiver/kept-headers.ts'
+import { createPressure } from '../receiver/pressure.ts'
+import { createRejectLog } from '../receiver/reject-log.ts'
+import { createRejects } from '../receiver/rejects.ts'
+import { createReceiverApp } from '../receiver/server.ts'
+import { createSecretsSource } from '../config/secrets.ts'
+import { reconcileClientOf, registrationOf } from './service-access.ts'
+import { startAdmin } from './start-admin.ts'
+import { createTracer } from '../base/tracing.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  /** Log lines of the handlers' thread for people instead of JSON. */
+  readonly prettyLog: boolean
+  /** Whether edited handlers take the place of the old ones while it runs. */
+  readonly watch?: boolean
+  /** Whether the sender is in this process, so that it sends nothing while that does not run: then there are no times out of service. */
+  readonly hasSender?: boolean
+  /** URLs of modules of this program, each with a handler that runs beside those of the folder. */
+  readonly bundledHandlers?: readonly string[]
+  /** Called each time they have, with those there are now, and the files that had changed. */
+  readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
+  /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
+  readonly onOutput?: (output: Readable) => void
+  /** Called once when only a new process helps: the store failed for good, or too many handler threads are stuck. */
+  readonly onFailure: (error: Error) => void
+}
+
+export interface App {
+  /** Where the sender delivers to, path included. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly adminToken: string
+  readonly handlers: readonly HandlerInfo[]
+  readonly inbox: Inbox
+  /** The handlers that have runs in flight. */
+  readonly inFlight: readonly string[]
+  /** Reads the secrets file again. */
+  reloadSecrets(): Promise<void>
+  /**
+   * Stops in order: not ready, no new connections, commits finished, runs finished or given back, files closed. Idempotent.
+   */
+  stop(): Promise<void>
+}
+
+/** How the time for a stop is shared out between requests in flight, a registration in flight and runs in flight. */
+const requestShare = 0.25
+const registrationShare = 0.2
+const runShare = 0.5
+
+/** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
+export async function startApp(options: AppOptions): Promise<App> {
+  await using opened = new AsyncDisposableStack()
+  const app = await start(options, opened)
+  const running = opened.move()
+  let stopping: Promise<void> | undefined
+  return Object.assign(app, { stop: () => (stopping ??= running.disposeAsync()) })
+}
+
+/** What is opened is deferred to `opened`, which closes it in the opposite order. */
+async function start(options: AppOptions, opened: AsyncDisposableStack): Promise<Omit<App, 'stop'>> {
+  const { config, log, clock } = options
+  const storeHealth = () => (disk.isLow() ? nearlyFull : inbox.health())
+  let isListening = false
+  // The admin side answers before the webhook port does.
+  const starting = { ok: false, reason: 'the webhook port does not listen yet' } as const
+  const state = { stopping: false, health: () => (isListening ? storeHealth() : starting) }
+
+  // Before a database is made: a mistyped folder is to leave nothing behind.
+  if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
+  const { inbox, workPort, cluster } = await openInbox({
+    database: config.database,
+    migrate: config.migrate,
+    clock,
+    log,
+  })
+  opened.defer(() => inbox.close())
+  // After a failure a stop waits for nothing: results can't be stored, or handlers are stuck.
+  let hasFailed = false
+  const graceMs = (share: number) => (hasFailed ? 0 : config.shutdownMs * share)
+  const fail = (error: Error) => {
+    if (hasFailed) return
+    hasFailed = true
+    options.onFailure(error)
+  }
+  inbox.onFailure(fail)
+
+  const isLeader = () => cluster?.isLeader() ?? true
+  const { database, diskReserveBytes: reserveBytes } = config
+  const disk = await createDiskGuard({ database, reserveBytes, clock, log })
+  opened.defer(() => disk.close())
+  const retention = startRetention({
+    inbox,
+    days: config.retention.days,
+    maxBytes: config.retention.maxBytes,
+    isLeader,
+    clock,
+    log,
+  })
+  opened.defer(() => retention.close())
+  const meter = createMeter(clock, config.unusableStatus)
+  const secretLabels = () => secrets.current().map(({ label }) => label)
+  const metrics = createMetrics({
+    inbox,
+    clock,
+    handlers: () => runner.handlers,
+    shut: () => runner.shut,
+    health: { watch: () => watch, totals: () => meter.totals(), index: inbox, secretLabels },
+  })
+  const observer = observeWith(metrics, meter)
+  const paces = createPaces(clock)
+  const secrets = createSecretsSource(config.secretsSource, log)
+  opened.defer(() => secrets.close())
+  const runner = await startRunner({
+    inbox,
+    openWorkPort: workPort,
+    sources: { ...sourcesOf(config), bundled: options.bundledHandlers ?? [] },
+    ...(config.sinks.length > 0 && { secrets: () => secrets.current() }),
+    api: config.api,
+    concurrency: config.concurrency,
+    logLevel: config.logLevel,
+    prettyLog: options.prettyLog,
+    onOutput: options.onOutput,
+    clock,
+    log,
+    watch: options.watch ?? false,
+    onReloaded(handlers, changed) {
+      options.onReloaded?.(handlers, changed)
+      reportWaiting(inbox, handlers, log).catch(() => {})
+    },
+    onSettled(counts) {
+      metrics.attemptsSettled(counts)
+      paces.add(counts)
+    },
+    onReplaced: () => metrics.runnerReplaced(),
+    onFailure: fail,
+  })
+  opened.defer(() => runner.stop(graceMs(runShare)))
+  secrets.onChange(() => runner.refreshSecrets())
+  if (cluster !== undefined) followCluster(cluster, runner)
+  // Not waited for: it counts the backlog.
+  reportWaiting(inbox, runner.handlers, log).catch(() => {})
+
+  const commits = createGroupCommit({
+    async accept(batch) {
+      disk.check()
+      return inbox.accept(batch)
+    },
+    clock,
+    ackTimeoutMs: config.ackTimeoutMs,
+    onBatch: (size) => metrics.committed(size),
+  })
+  const pressure = createPressure(commits.pending, config.bodyLimitBytes)
+  opened.defer(() => pressure.close())
+
+  const watch = createHealthWatch({
+    inbox,
+    meter,
+    clock,
+    log,
+    storeHealth,
+    freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
+    reserveBytes,
+    handlers: () => runner.handlers.map(({ name }) => name),
+    shut: () => runner.shut,
+    secretLabels,
+    consoleUrl: config.consoleUrl ?? null,
+    // Where the sender counts what it sent, nothing else is to be stored.
+    storesEvents: options.hasSender !== true,
+    cluster: cluster && {
+      replicaId: cluster.replicaId,
+      isLeader,
+      living: async () => (await cluster.replicas()).filter(({ isAlive }) => isAlive).map(({ id }) => id),
+    },
+  })
+  opened.defer(() => watch.close())
+  const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
+  opened.defer(() => reconciler.close())
+
+  const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
+  const admin = await startAdmin(opened, config, {
+    inbox,
+    metrics,
+    state,
+    log,
+    clock,
+    handlers: () => runner.handlers,
+    shut: () => runner.shut,
+    onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
+    onRecall: (handler) => runner.recall(handler),
+    meter,
+    watch,
+    reconciler,
+    rejects,
+    secretLabels,
+    paces: () => paces.current(),
+    startedAt: clock.now(),
+    cluster,
+  })
+
+  const registration = registrationOf(options, inbox, secrets)
+  opened.defer(() => registration?.close(graceMs(registrationShare)))
+
+  if (options.hasSender !== true) await startServing(inbox, clock, log)
+  const receiver = await startHttpServer({
+    host: config.host,
+    port: config.port,
+    portSetting: 'INBOX_PORT',
+    maxConnections: config.maxConnections,
+    keepAliveMs: config.keepAliveMs,
+    ...(config.tls && { tls: config.tls }),
+    handler: createReceiverApp({
+      path: config.path,
+      signatureHeader: config.signatureHeader,
+      readHeaders: createHeaderReader(config),
+      bodyLimitBytes: config.bodyLimitBytes,
+      ingest: createIngest({
+        commits,
+        secrets: () => secrets.current(),
+        clock,
+        log,
+        observer,
+        unusableStatus: config.unusableStatus,
+      }),
+      pressure,
+      observer,
+      log,
+      logReject: createRejectLog({ ...config, log, clock, rejects }),
+      state,
+      tracer: createTracer(),
+    }),
+  })
+  isListening = true
+  opened.defer(() => receiver.close(graceMs(requestShare)))
+  registration?.start()
+  watch.start()
+  // The first step of a stop: readiness goes, every reply closes its connection.
+  opened.defer(() => {
+    state.stopping = true
+  })
+
+  return {
+    url: `${receiver.url}${config.path}`,
+    adminUrl: admin.url,
+    adminToken: admin.token,
+    handlers: runner.handlers,
+    inbox,
+    get inFlight() {
+      return runner.inFlight
+    },
+    reloadSecrets: () => secrets.reload(),
+  }
+}

@@ -1,0 +1,198 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../../base/clock.ts'
+import { createDiskGuard, nearlyFull } from '../../health/disk-guard.ts'
+import { createApiSource } from '../../dispatch/api.ts'
+import { startInProcess } from '../../dispatch/in-process.ts'
+import { InboxError } from '../../base/errors.ts'
+import type { Inbox, WorkPort } from '../../inbox/port.ts'
+import { createLogLimit } from '../../base/log-limit.ts'
+import type { Logger } from '../../base/log.ts'
+import { reportWaiting, startServing } from '../../inbox/open.ts'
+import { createGroupCommit } from '../../receiver/group-commit.ts'
+import { createIngest } from '../../receiver/ingest.ts'
+import { createHeaderReader } from '../../receiver/kept-headers.ts'
+import { createPressure } from '../../receiver/pressure.ts'
+import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
+import { receive, type ReceiverObserver } from '../../receiver/receive.ts'
+import { createRejectLog, type RejectLog } from '../../receiver/reject-log.ts'
+import { startRetention } from '../../health/retention.ts'
+import { createSecretsSource } from '../../config/secrets.ts'
+import { createTracer } from '../../base/tracing.ts'
+import { tellEnded, tellStored, type Telling } from './events.ts'
+import type { EmbeddedInboxSettings } from './options.ts'
+
+/** How the time for a stop is shared out between requests in flight and runs in flight. */
+const requestShare = 0.25
+const runShare = 0.5
+
+export interface RunInboxOptions {
+  readonly settings: EmbeddedInboxSettings
+  readonly open: () => Promise<Inbox>
+  readonly telling: Telling
+}
+
+export interface RunningInbox {
+  readonly deliver: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly receive: (request: DeliveryRequest) => Promise<DeliveryResponse>
+  readonly health: Inbox['health']
+  stop(): Promise<void>
+}
+
+/** Opens and starts everything in order; what is opened is closed in the opposite order. */
+export async function runInbox({ settings, open, telling }: RunInboxOptions): Promise<RunningInbox> {
+  const { log, clock, shutdownMs } = settings
+  await using opened = new AsyncDisposableStack()
+  const state = { stopping: false, health: () => (disk.isLow() ? nearlyFull : inbox.health()) }
+  const inFlight = new Set<Promise<unknown>>()
+  let failure: Error | undefined
+  // Once the store has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
+  const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
+
+  const secrets = createSecretsSource(await settings.secrets(), log, clock)
+  opened.defer(() => secrets.close())
+  const inbox = await open()
+  opened.defer(() => inbox.close())
+
+  const { database, diskReserveBytes: reserveBytes } = settings
+  const disk = await createDiskGuard({ database, reserveBytes, clock, log })
+  opened.defer(() => disk.close())
+  const { retentionDays: days, retentionBytes: maxBytes } = settings
+  const retention = startRetention({ inbox, days, maxBytes, clock, log })
+  opened.defer(() => retention.close())
+  const runner = await startInProcess({
+    work: untilFailure(inbox, () => failure !== undefined),
+    handlers: settings.handlers,
+    api: createApiSource(settings.api, clock, log),
+    concurrency: settings.concurrency,
+    clock,
+    log,
+    observer: {
+      settled(_handler, result, durationMs, ended) {
+        if (result !== 'conflict') tellEnded(telling, ended, durationMs)
+      },
+      stuck(handler) {
+        log.error({ handler }, 'a handler goes on after its timeout; it keeps its place until it ends')
+        telling.tell('stuck', { handler })
+      },
+    },
+  })
+  opened.defer(() => runner.stop(graceMs(runShare)))
+  inbox.onFailure((error) => {
+    failure = error
+    log.fatal({ error: error.message }, 'the store failed: every delivery is answered 503 until a new inbox is started')
+    telling.tell('failed', { error })
+    // A stop of the inbox rejects with what keeps this from ending.
+    runner.stop(0).catch(() => {})
+  })
+  // Not waited for: it counts the backlog.
+  reportWaiting(inbox, settings.handlers, log).catch(() => {})
+
+  const commits = createGroupCommit({
+    async accept(batch) {
+      disk.check()
+      const results = await inbox.accept(batch)
+      batch.forEach((arrival, index) => tellStored(telling, arrival, results[index]))
+      return results
+    },
+    clock,
+    ackTimeoutMs: settings.ackTimeoutMs,
+    onBatch() {},
+  })
+  const pressure = createPressure(commits.pending, settings.bodyLimitBytes)
+  opened.defer(() => pressure.close())
+  const observer = observeRequests(telling)
+  const receiveOptions = {
+    signatureHeader: settings.signatureHeader,
+    readHeaders: createHeaderReader(settings),
+    bodyLimitBytes: settings.bodyLimitBytes,
+    ingest: createIngest({
+      commits,
+      secrets: () => secrets.current(),
+      clock,
+      log,
+      observer,
+      unusableStatus: settings.unusableStatus,
+    }),
+    pressure,
+    observer,
+    logReject: explainRejects(createRejectLog(settings), log, clock),
+    state,
+    tracer: createTracer(),
+  }
+  opened.defer(async () => {
+    state.stopping = true
+    const late = Promise.withResolvers<void>()
+    const timer = clock.after(graceMs(requestShare), late.resolve)
+    await Promise.race([Promise.all(inFlight), late.promise])
+    timer.cancel()
+    // What came last goes to the store on the next turn.
+    await nextTurn()
+  })
+
+  /** A stop waits for it. */
+  async function underWay<T>(work: Promise<T>): Promise<T> {
+    inFlight.add(work)
+    try {
+      return await work
+    } finally {
+      inFlight.delete(work)
+    }
+  }
+
+  await startServing(inbox, clock, log)
+  const parts = opened.move()
+  return {
+    health: state.health,
+    deliver: (request, response) => underWay(receive(receiveOptions, request, response)),
+    receive: (request) => underWay(receiveBytes(receiveOptions, request)),
+    stop: () => parts.disposeAsync(),
+  }
+}
+
+/**
+ * The work side of a store that may fail while the process goes on: from then on there is no work, and no verdict can be stored,
+ * as if it were closed.
+ */
+function untilFailure(work: WorkPort, hasFailed: () => boolean): WorkPort {
+  return {
+    register: (routes) => work.register(routes),
+    claim: async (request) => (hasFailed() ? [] : work.claim(request)),
+    readState: (handler, query) => work.readState(handler, query),
+    async settle(outcomes) {
+      if (hasFailed()) throw new InboxError('shutting_down', 'the store has failed')
+      return work.settle(outcomes)
+    },
+    retire: async (owner) => (hasFailed() ? undefined : work.retire(owner)),
+    release: async (leases) => (hasFailed() ? undefined : work.release(leases)),
+    reap: (owner) => work.reap(owner),
+  }
+}
+
+function observeRequests(telling: Telling): ReceiverObserver {
+  return {
+    stored() {},
+    committed() {},
+    acknowledged() {},
+    rejected: (reason) => telling.tell('rejected', { reason }),
+    refused: (code) => telling.tell('refused', { code }),
+  }
+}
+
+const bodyLost = new InboxError(
+  'body_already_read',
+  'a body parser ran before the inbox, so that the bytes that were signed are gone; mount the router first: ' +
+    "app.use('/webhooks', inbox.router) before app.use(express.json()). If the parser has to come first, let it keep the " +
+    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } }). inbox.receive() takes the bytes themselves, ' +
+    'as a Uint8Array, before anything made text or JSON of them',
+)
+
+/** The one mistake that is not the sender's gets a line of its own. */
+function explainRejects(logReject: RejectLog, log: Logger, clock: Clock): RejectLog {
+  const limit = createLogLimit(clock)
+  return (request, reason) => {
+    if (reason !== bodyLost.code) return logReject(request, reason)
+    const line = limit()
+    if (line !== null) log.error({ code: bodyLost.code, ...line }, bodyLost.message)
+  }
+}

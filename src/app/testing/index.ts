@@ -1,0 +1,10 @@
+export { createTestClock, type TestClock } from '../../base/clock.ts'
+export { createEvent, type EventOverrides } from './create-event.ts'
+export { signedRequest, type SignedRequest, type SignedRequestOptions } from './signed-request.ts'
+export {
+  createTestInbox,
+  type DeliveryAnswer,
+  type TestInbox,
+  type TestInboxOptions,
+  type TestRun,
+} from './test-inbox.ts'

@@ -1,0 +1,170 @@
+import type { ApiClient } from '../../client/api.ts'
+import { createTestClock, type TestClock } from '../../base/clock.ts'
+import type { SinkItem } from '../../dispatch/define-sink.ts'
+import { parseDefinitions, type Definition } from '../../dispatch/definitions.ts'
+import { startInProcess, type InProcessRunner } from '../../dispatch/in-process.ts'
+import { InboxError } from '../../base/errors.ts'
+import { createMemoryInbox } from '../../inbox/sqlite/local.ts'
+import type { DeadLetter, Inbox, RunRecord } from '../../inbox/port.ts'
+import { silentLogger, type Logger } from '../../base/log.ts'
+import { createGroupCommit } from '../../receiver/group-commit.ts'
+import { createIngest, type IngestObserver } from '../../receiver/ingest.ts'
+import { parseSecrets } from '../../signature/keys.ts'
+import { signedRequest } from './signed-request.ts'
+
+export interface TestInboxOptions {
+  /** What `defineHandler` and `defineSink` give. The default export of a handler file needs a name: `{ name: 'x', ...file }`. */
+  readonly handlers: readonly Definition[]
+  /** Names of sinks that only keep what they are given, for `items`. */
+  readonly sinks?: readonly string[]
+  /** Default: one of its own, which begins at 2026-01-01. */
+  readonly clock?: TestClock
+  /**
+   * What handlers and sinks have as `ctx.api`: a client of an emulator (`createClient` of `onchain-inbox/client`), or an object of
+   * your own. Default: nothing, and asking for it throws TerminalError.
+   */
+  readonly api?: Partial<ApiClient>
+  /** Default: nowhere. */
+  readonly log?: Logger
+}
+
+/** What the sender is answered. */
+export interface DeliveryAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** A run of an event for a handler; `state` tells what became of it: `done`, `dead`, `ready` to be tried again … */
+export type TestRun = Pick<RunRecord, 'handler' | 'state' | 'attempt' | 'runAt' | 'attempts'>
+
+export interface TestInbox extends AsyncDisposable {
+  readonly clock: TestClock
+  /** Delivers an event, or a text that may be none, as the sender would. Resolves with the answer, before handlers have run. */
+  deliver(event: object | string): Promise<DeliveryAnswer>
+  /** Waits until no handler is at work, and none can be before time passes. */
+  idle(): Promise<void>
+  /**
+   * Lets time pass, with everything that is due in between: retries, snoozes, timeouts. Handlers that wait for something outside of
+   * the test clock go on meanwhile; `idle` waits for them.
+   */
+  advance(ms: number): Promise<void>
+  /** The runs of an event, by handler; empty if there is no such event. */
+  runs(eventId: string): Promise<readonly TestRun[]>
+  /** Newest first. */
+  deadLetters(): Promise<readonly DeadLetter[]>
+  /** What a handler keeps by `ctx.state`: its values by their keys. */
+  state(handler: string): Promise<Readonly<Record<string, unknown>>>
+  /** What one of the `sinks` was given, oldest first. */
+  items(sink: string): readonly SinkItem[]
+}
+
+const secret = 'the-secret-of-a-test-inbox'
+const concurrency = 16
+/** More turns of the event loop than lie between the end of a run and the begin of the next. */
+const quietTurns = 20
+const endMs = 1_000
+const unobserved: IngestObserver = { stored() {}, rejected() {}, refused() {} }
+
+/**
+ * An inbox in memory on a test clock, with handlers: deliveries go the whole way, signature and envelope included, and nothing
+ * happens by itself later than now.
+ *
+ * @throws InboxError `handler_invalid` that lists every definition that cannot be used
+ *
+ * @example
+ * await using inbox = await createTestInbox({ handlers: [bigTrades], sinks: ['mail'] })
+ * await inbox.deliver(createEvent('wallet.large_trade', { data: { amount_usd: 250_000 } }))
+ * await inbox.idle()
+ * expect(inbox.items('mail')).toHaveLength(1)
+ */
+export async function createTestInbox(options: TestInboxOptions): Promise<TestInbox> {
+  const { sinks = [], clock = createTestClock(), log = silentLogger } = options
+  const kept = new Map<string, SinkItem[]>(sinks.map((name) => [name, []]))
+  const keepers = [...kept].map(([name, items]) => ({
+    name,
+    send: (given: readonly SinkItem[]) => void items.push(...given),
+  }))
+  const given: unknown = options.handlers
+  const { handlers, problems } = parseDefinitions(Array.isArray(given) ? [...given, ...keepers] : given)
+  if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
+
+  // A test clock is never set back, so long waits need no check in between.
+  const inbox = await createMemoryInbox({ clock, clockCheckMs: Infinity })
+  const observer = { settled() {}, stuck() {} }
+  // What a test does not give is not there: a handler that uses it fails, and says so.
+  const api = options.api && (() => options.api as ApiClient)
+  const runner = await startInProcess({ work: inbox, handlers, concurrency, clock, log, observer, api })
+  const commits = createGroupCommit({
+    accept: (batch) => inbox.accept(batch),
+    clock,
+    ackTimeoutMs: 4_000,
+    onBatch() {},
+  })
+  const secrets = parseSecrets([secret])
+  const ingest = createIngest({
+    commits,
+    secrets: () => secrets,
+    clock,
+    log,
+    observer: unobserved,
+    unusableStatus: 200,
+  })
+
+  return {
+    clock,
+    async deliver(event) {
+      const { headers, body } = signedRequest(event, secret)
+      const answer = await ingest(Buffer.from(body), headers['X-Service-Signature'])
+      return { status: answer.status, body: JSON.parse(answer.body) as unknown }
+    },
+    idle: () => untilIdle(runner, clock),
+    advance: (ms) => pass(clock, ms),
+    async runs(eventId) {
+      const event = await inbox.event(eventId)
+      return (event?.runs ?? []).map(({ handler, state, attempt, runAt, attempts }) => {
+        return { handler, state, attempt, runAt, attempts }
+      })
+    },
+    deadLetters: async () => (await inbox.deadLetters({ limit: Number.MAX_SAFE_INTEGER })).data,
+    state: (handler) => stateOf(inbox, handler),
+    items(sink) {
+      const items = kept.get(sink)
+      if (items === undefined) throw new InboxError('usage', `${sink} is none of the \`sinks\` of this test inbox`)
+      return [...items]
+    },
+    async [Symbol.asyncDispose]() {
+      // A handler that never ends is no reason to fail a test.
+      const stopped = runner.stop(0).catch(() => {})
+      await clock.advance(endMs)
+      await stopped
+      await inbox.close()
+    },
+  }
+}
+
+/** Lets everything happen that needs no time to pass. */
+async function turns(clock: TestClock): Promise<void> {
+  for (let turn = 0; turn < quietTurns; turn++) await clock.advance(0)
+}
+
+async function untilIdle(runner: InProcessRunner, clock: TestClock): Promise<void> {
+  for (let quiet = 0; quiet < quietTurns; quiet++) {
+    await clock.advance(0)
+    if (runner.running > 0) quiet = 0
+  }
+}
+
+async function pass(clock: TestClock, ms: number): Promise<void> {
+  const until = clock.now() + ms
+  await turns(clock)
+  for (let at = clock.nextTimerAt(); at !== null && at <= until; at = clock.nextTimerAt()) {
+    await clock.advance(Math.max(0, at - clock.now()))
+    await turns(clock)
+  }
+  await clock.advance(until - clock.now())
+}
+
+async function stateOf(inbox: Inbox, handler: string): Promise<Record<string, unknown>> {
+  const entries = await inbox.readState(handler, { prefix: '', after: null, limit: Number.MAX_SAFE_INTEGER })
+  return Object.fromEntries(entries.map(({ key, value }) => [key, JSON.parse(value) as unknown]))
+}

@@ -1,0 +1,32 @@
+import { createSecretKey } from 'node:crypto'
+import { InboxError } from './errors.ts'
+import type { Secret } from '../signature/keys.ts'
+
+/**
+ * Published with the program, so of no protection: the demo and the demo seed of the emulator use them, `loadConfig` refuses
+ * them everywhere else.
+ */
+export const demoCredentials = {
+  secret: 'demo-secret-do-not-use-0001',
+  adminToken: 'demo-admin-token-do-not-use',
+  apiKey: 'sk_demo-api-key-do-not-use-0001',
+  controlToken: 'demo-control-token-do-not-use',
+  dashboardPassword: 'demo-password-do-not-use',
+} as const
+
+const values: readonly string[] = Object.values(demoCredentials)
+const secretKeys = values.map((value) => createSecretKey(Buffer.from(value)))
+
+/** @throws InboxError `config_invalid` if one of the secrets is a published one */
+export function refuseDemoSecret(secrets: readonly Secret[]): void {
+  if (secrets.some(({ key }) => secretKeys.some((known) => key.equals(known)))) throw published('secret')
+}
+
+/** @throws InboxError `config_invalid` if the token is a published one */
+export function refuseDemoToken(token: string | undefined): void {
+  if (token !== undefined && values.includes(token)) throw published('token')
+}
+
+function published(what: string): InboxError {
+  return new InboxError('config_invalid', `this ${what} is the published one of the demo, which anyone knows`)
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.ts'
+
+/** How many sign-ins of one address may be wrong within a minute. */
+const mostFailures = 10
+/** And of all addresses together: whoever has many of them does not guess on. */
+const mostOfAll = 100
+const windowMs = 60_000
+const mostAddresses = 1_000
+
+interface Window {
+  readonly startAt: number
+  count: number
+}
+
+export interface FailureLimit {
+  /** Whole seconds until this address may try again; 0 = now. */
+  waitS(address: string): number
+  /** Counts a failure. */
+  note(address: string): void
+}
+
+/** Counts failures in windows of 60 s of the wall clock, each from its first failure on. */
+export function createFailureLimit(wall: Pick<Clock, 'now'>): FailureLimit {
+  const byAddress = new Map<string, Window>()
+  let ofAll: Window = { startAt: -Infinity, count: 0 }
+
+  // A clock that was set back ends a window: else it could last for ever.
+  const isCurrent = ({ startAt }: Window, now: number) => now >= startAt && now < startAt + windowMs
+  const waitMs = (window: Window | undefined, most: number, now: number) =>
+    window !== undefined && isCurrent(window, now) && window.count >= most ? window.startAt + windowMs - now : 0
+  const counted = (window: Window | undefined, now: number): Window =>
+    window !== undefined && isCurrent(window, now)
+      ? { startAt: window.startAt, count: window.count + 1 }
+      : { startAt: now, count: 1 }
+
+  return {
+    waitS(address) {
+      const now = wall.now()
+      const ms = Math.max(waitMs(byAddress.get(address), mostFailures, now), waitMs(ofAll, mostOfAll, now))
+      return Math.ceil(ms / 1_000)
+    },
+    note(address) {
+      const now = wall.now()
+      const window = counted(byAddress.get(address), now)
+      byAddress.delete(address)
+      byAddress.set(address, window)
+      ofAll = counted(ofAll, now)
+      const [oldest] = byAddress.keys()
+      if (byAddress.size > mostAddresses && oldest !== undefined) byAddress.delete(oldest)
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import type { DriftKind } from '../index-port.ts'
+import { documented, type Expectation, type ObjectExpectation } from './expectations.ts'
+
+/** One way in which an event differs from what is documented of its type. */
+export interface DriftFinding {
+  readonly kind: DriftKind
+  /** Of the envelope, such as `data.amount_usd` or `data.items[]`, at most 200 characters; empty for an unknown type. */
+  readonly path: string
+  readonly expected: string
+  /** What came, at most 200 characters, controls escaped. */
+  readonly example: string
+}
+
+const mostFindings = 20
+const longestText = 200
+/** Of a list so many are looked at. */
+const mostItems = 100
+
+/** What differs in a parsed envelope, each place once; at most 20 of them. */
+export function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
+  const expected = documented.get(type)
+  if (expected === undefined) {
+    const known = `one of the ${documented.size} documented types`
+    return [{ kind: 'unknown_type', path: '', expected: known, example: shown(type) }]
+  }
+  const found = new Map<string, DriftFinding>()
+  inspect(expected, envelope, '', (kind, path, text, value) => {
+    const shortPath = safe(path)
+    const key = `${kind} ${shortPath}`
+    if (found.size >= mostFindings || found.has(key)) return
+    found.set(key, { kind, path: shortPath, expected: text, example: value === undefined ? 'nothing' : shown(value) })
+  })
+  return [...found.values()]
+}
+
+type Tell = (kind: DriftKind, path: string, expected: string, value: unknown) => void
+
+function inspect(expected: Expectation, value: unknown, path: string, tell: Tell): void {
+  if (!isOfKind(expected, value)) {
+    tell('wrong_type', path, describe(expected), value)
+    return
+  }
+  if (expected.kind === 'object') inspectFields(expected, value as Readonly<Record<string, unknown>>, path, tell)
+  else if (expected.kind === 'array') inspectItems(expected.items, value as readonly unknown[], path, tell)
+  else if (!isInRange(expected, value)) tell('out_of_range', path, describe(expected), value)
+}
+
+function inspectFields(
+  { fields, required }: ObjectExpectation,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  tell: Tell,
+): void {
+  const below = (name: string) => (path === '' ? name : `${path}.${name}`)
+  for (const name of required) {
+    const field = fields.get(name)
+    if (!Object.hasOwn(value, name)) {
+      tell('missing_field', below(name), field === undefined ? 'a value' : describe(field), undefined)
+    }
+  }
+  for (const [name, item] of Object.entries(value)) {
+    const field = fields.get(name)
+    if (field === undefined) tell('new_field', below(name), 'no such field', item)
+    else inspect(field, item, below(name), tell)
+  }
+}
+
+function inspectItems(expected: Expectation | null, items: readonly unknown[], path: string, tell: Tell): void {
+  if (expected === null) return
+  for (const item of items.slice(0, mostItems)) inspect(expected, item, `${path}[]`, tell)
+}
+
+function isOfKind(expected: Expectation, value: unknown): boolean {
+  switch (expected.kind) {
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'text':
+      return typeof value === 'string'
+    case 'number':
+      return typeof value === 'number' && (!expected.isWhole || Number.isInteger(value) || !Number.isFinite(value))
+    case 'boolean':
+      return typeof value === 'boolean'
+  }
+}
+
+function isInRange(expected: Expectation, value: unknown): boolean {
+  if (expected.kind === 'number') return Number(value) >= expected.least && Number(value) <= expected.most
+  if (expected.kind !== 'text' || typeof value !== 'string') return true
+  const { shortest, longest, pattern, oneOf } = expected
+  if (value.length < shortest || value.length > longest) return false
+  return (pattern === null || pattern.test(value)) && (oneOf === null || oneOf.includes(value))
+}
+
+function describe(expected: Expectation): string {
+  switch (expected.kind) {
+    case 'object':
+      return 'an object'
+    case 'array':
+      return 'a list'
+    case 'text':
+      return expected.meaning
+    case 'number':
+      return expected.isWhole ? 'a whole number' : 'a number'
+    case 'boolean':
+      return 'true or false'
+  }
+}
+
+/** Text as itself, all else as JSON. What is nested deeper than JSON.stringify can follow was not parsed either. */
+function shown(value: unknown): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number too large to be told'
+  return safe(typeof value === 'string' ? value : startOfJson(value))
+}
+
+/** As much of it as is shown: values may be large. */
+function startOfJson(value: unknown): string {
+  let room = longestText
+  return JSON.stringify(value, (_, item: unknown) => {
+    room -= 1
+    if (room < 0) return undefined
+    return typeof item === 'string' ? item.slice(0, longestText) : item
+  })
+}
+
+// Controls, marks of direction, invisible ones and lone surrogates.
+const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Without anything that a terminal or a page could take for more than text. */
+function safe(text: string): string {
+  const start = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text
+  const escaped = start.replace(unsafe, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+  return escaped.length > longestText ? `${escaped.slice(0, longestText - 1).toWellFormed()}…` : escaped
+}

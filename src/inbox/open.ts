@@ -1,0 +1,144 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
+import type { DatabaseSetting } from '../config/values.ts'
+import { describeDatabase } from '../base/database-url.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
+import type { ClusterPort } from './cluster-port.ts'
+import { createMemoryInbox } from './sqlite/local.ts'
+import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
+import type { MigrateSetting } from './postgres/migrate.ts'
+import { openWorkPort } from './remote-work.ts'
+import { createSqliteInbox, type SqliteInbox } from './sqlite/inbox.ts'
+import { createLogLimit } from '../base/log-limit.ts'
+import { safeText, type Logger } from '../base/log.ts'
+
+/** Runs of a handler that was renamed, removed or paused wait for ever, unless somebody is told. */
+export async function reportWaiting(
+  inbox: Pick<Inbox, 'stats'>,
+  handlers: readonly { readonly name: string }[],
+  log: Logger,
+): Promise<void> {
+  const loaded = new Set(handlers.map(({ name }) => name))
+  const stats = await inbox.stats()
+  const gone = leftBehind(stats.handlers, handlers)
+  if (gone.length > 0) log.warn({ handlers: gone }, 'open runs belong to handlers that are not loaded')
+  const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
+  if (stats.paused || paused.length > 0) {
+    const waiting = { all: stats.paused, handlers: paused }
+    log.warn(waiting, 'handlers are paused: their runs wait until somebody resumes them')
+  }
+}
+
+export interface OpenInboxOptions {
+  readonly database: DatabaseSetting
+  /** Of PostgreSQL; default `refuse`. */
+  readonly migrate?: MigrateSetting
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface OpenedInbox {
+  readonly inbox: Inbox
+  /** A port for `connectWork`, to hand to another thread. */
+  readonly workPort: () => Promise<MessagePort>
+  /** Where several processes share the inbox. */
+  readonly cluster?: ClusterPort
+}
+
+/** Opens the inbox that a setting names, and says aloud what was found in it. */
+export async function openInbox({ database, migrate, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
+  switch (database.kind) {
+    case 'memory': {
+      const inbox = await createMemoryInbox({ clock })
+      return { inbox, workPort: async () => openWorkPort(inbox) }
+    }
+    case 'postgres': {
+      const { url } = database
+      // Loaded by those who use it only.
+      const { createPostgresInbox } = await import('./postgres/inbox.ts')
+      const inbox = await createPostgresInbox({
+        url,
+        clock,
+        ...(migrate !== undefined && { migrate }),
+        onWarning: (text) => log.warn(text),
+      })
+      log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')
+      return { inbox, workPort: async () => openWorkPort(inbox), cluster: inbox }
+    }
+    case 'sqlite': {
+      const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text) })
+      reportEvidence(inbox, database.file, log)
+      reportDead(inbox.deadAtStart, clock, log)
+      return { inbox, workPort: () => inbox.workPort() }
+    }
+  }
+}
+
+/** So long a stop is worth a warning: the sender may have tried in vain. */
+const longGapMs = 60_000
+
+/**
+ * To be called when deliveries are going to be taken: says for how long they were not, and what the sender makes of that; and, at each
+ * start until somebody has acknowledged it, what it does not try again.
+ */
+export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
+  await inbox.startServing()
+  const gaps = await inbox.gaps()
+  for (const gap of gaps.toReversed()) {
+    if (needsReplay(gap)) log.error(fieldsOf(gap), gap.kind === 'restored' ? wasRestored : wasOutTooLong)
+  }
+  const [last] = gaps
+  if (last === undefined || needsReplay(last) || clock.now() - last.to > longGapMs) return
+  const level = last.to - last.from > longGapMs ? 'warn' : 'info'
+  log[level](fieldsOf(last), 'out of service; the sender tries again what it could not deliver')
+}
+
+const wasOutTooLong = 'out of service for so long that the sender gave events up: replay them by hand'
+const wasRestored = 'restored from a backup: what was accepted after that was made is gone: replay it by hand'
+
+function needsReplay({ lost, acknowledgedAt }: GapRecord): boolean {
+  return lost !== null && acknowledgedAt === null
+}
+
+function fieldsOf({ from, to, retriedUntil, lost }: GapRecord) {
+  const time = (ms: number) => new Date(ms).toISOString()
+  return {
+    from: time(from),
+    to: time(to),
+    ...(retriedUntil !== null && { retriedUntil: time(retriedUntil) }),
+    ...(lost && { lostFrom: time(lost.from), lostTo: time(lost.to) }),
+  }
+}
+
+/** As of those that become dead letters later; there are as many as were in flight. */
+function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): void {
+  const limit = createLogLimit(clock)
+  for (const { handler, eventId, attempt, error } of dead) {
+    const line = limit()
+    const fields = { handler, eventId: safeText(eventId), attempt, error: safeText(`${error.name}: ${error.message}`) }
+    if (line !== null) log.error({ ...fields, ...line }, 'a run is a dead letter')
+  }
+}
+
+/** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
+function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
+  const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.evidence
+  log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
+  if (missingSeqs > 0) {
+    log.error(
+      { file, missingSeqs },
+      'accepted events are missing from the database: it was damaged, or replaced by an older copy; restore a backup, or ' +
+        'have the sender replay',
+    )
+  }
+  if (!checkDue) return
+  inbox.quickCheck().then(
+    (result) => {
+      if (result !== 'ok') log.error({ file, result }, 'the database is damaged: restore a backup')
+    },
+    (error: unknown) => {
+      if (error instanceof InboxError && error.code === 'shutting_down') return // The next start checks it.
+      log.warn({ file, error: messageOf(error) }, 'the database could not be checked')
+    },
+  )
+}
