@@ -63,7 +63,7 @@ async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): P
   const rows = config && describeConfig(config)
   const warnings = [
     ...(config?.warnings ?? []),
-    ...(handlers === null ? [] : findOddities(found?.handlersDir ?? null, handlers)),
+    ...(handlers === null ? [] : findConfigWarnings(found?.handlersDir ?? null, handlers)),
   ]
   if (rows !== null || handlers !== null) {
     printResult({ config: rows && Object.fromEntries(rows), handlers, warnings }, flags, () =>
@@ -143,7 +143,7 @@ function renderHandlers(handlers: readonly CheckedHandler[]): string {
 }
 
 /** What is allowed, but looks like a mistake. */
-function findOddities(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
+function findConfigWarnings(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
   if (handlers.length === 0)
     return [
       `there are no handlers${dir === null ? '' : ` in ${dir}`}: events are stored, and nothing is done with them`,

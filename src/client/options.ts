@@ -2,8 +2,20 @@ import { parseApiUrl } from '../base/api-url.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
-import type { TransportOptions } from './transport.ts'
 import { waitingClock } from './wait.ts'
+
+export interface TransportOptions {
+  /** With the prefix of the version and without a slash at its end. */
+  readonly baseUrl: string
+  readonly apiKey: () => string | Promise<string>
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signal: AbortSignal | undefined
+  readonly log: Logger
+}
 
 export interface ClientOptions {
   /**

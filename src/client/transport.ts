@@ -5,23 +5,10 @@ import { version } from '../base/version.ts'
 import { toAnswer, type Received } from './answer.ts'
 import type { ApiAnswer, CallOptions } from './api.ts'
 import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError } from './errors.ts'
-import { parseTimeout } from './options.ts'
+import { parseTimeout, type TransportOptions } from './options.ts'
 import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
 import { anyOf, orAborted, pause } from './wait.ts'
-
-export interface TransportOptions {
-  /** With the prefix of the version and without a slash at its end. */
-  readonly baseUrl: string
-  readonly apiKey: () => string | Promise<string>
-  readonly timeoutMs: number
-  readonly retries: number
-  readonly fetch: typeof fetch
-  readonly clock: Clock
-  readonly random: () => number
-  readonly signal: AbortSignal | undefined
-  readonly log: Logger
-}
 
 /** The state of a call. */
 interface Call {

@@ -119,7 +119,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
 
   const warnings = [
     ...given.warnings,
-    ...findOddities(values, apiKey !== undefined),
+    ...findConfigWarnings(values, apiKey !== undefined),
     ...findUnknownTypes(values),
     ...checked.warnings,
   ]
@@ -221,19 +221,19 @@ function findConflicts(values: SettingValues, given: GivenSettings['values']): s
   return problems
 }
 
-function findOddities(values: SettingValues, hasApiKey: boolean): string[] {
+function findConfigWarnings(values: SettingValues, hasApiKey: boolean): string[] {
   const { INBOX_ACK_TIMEOUT_MS: ackTimeoutMs, INBOX_API_URL: apiUrl } = values
-  const oddities: string[] = []
+  const warnings: string[] = []
   if (ackTimeoutMs >= senderTimeoutMs) {
-    oddities.push(
+    warnings.push(
       `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: keep it below that`,
     )
   }
   if ((apiUrl !== undefined) !== hasApiKey) {
     const [set, unset] = hasApiKey ? ['the API key', 'INBOX_API_URL'] : ['INBOX_API_URL', 'INBOX_API_KEY']
-    oddities.push(`${set} is set, but not ${unset}: ctx.api and calls of the service need both`)
+    warnings.push(`${set} is set, but not ${unset}: ctx.api and calls of the service need both`)
   }
-  return oddities
+  return warnings
 }
 
 function findUnknownTypes({ INBOX_SUBSCRIBE: subscribe }: SettingValues): string[] {

@@ -2,10 +2,11 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf, RetryableError, TerminalError } from '../base/errors.ts'
 import type { Effects, Outcome, RunError } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
-import { handlerDefaults, type ResolvedHandler } from './define.ts'
+import { handlerDefaults } from './define.ts'
 import type { Tracer } from '../base/tracing.ts'
 import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** Why an attempt is being stopped: its time is over, the dispatcher stops, or its sink may send nothing for now. */
 export type StopReason = 'timeout' | 'shutdown' | 'held'

@@ -4,10 +4,10 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import type { Secret } from '../signature/keys.ts'
 import { sign } from '../signature/sign.ts'
-import type { ResolvedHandler } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { toMatch, typesOf } from './route-match.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** The sinks of the settings, and what they are lent. Plain data: it goes from thread to thread. */
 export interface BundledSinks extends Pick<SinkTools, 'signatureHeader' | 'baseDir'> {

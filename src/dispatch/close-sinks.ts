@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import type { ResolvedHandler } from './define.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** Lets sinks close what they hold open, for `limitMs` at most. Never throws: what cannot be closed ends with the process. */
 export async function closeSinks(

@@ -1,9 +1,6 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
 import type { ApiClient } from '../client/api.ts'
-import type { HandlerRoute } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
-import type { RunContext } from './context.ts'
-import type { Gate } from './gate.ts'
 import type { EnqueueOptions } from './outbox.ts'
 import type { HandlerState } from './run-state.ts'
 
@@ -127,44 +124,6 @@ export interface HandlerDefinition<P extends EventSelector> {
   readonly maxAgeMs?: number
   /** Its file gets a thread of its own: whatever it does to that, runs of other handlers go on. Default false. */
   readonly isolate?: boolean
-}
-
-/** A handler that was checked, or a sink as the handler it is, with nothing left out. */
-export interface ResolvedHandler {
-  readonly kind: 'handler' | 'sink'
-  readonly name: string
-  readonly types: readonly string[]
-  readonly order: 'key' | 'none'
-  readonly keyPaths?: readonly string[] | undefined
-  readonly concurrency: number
-  /** How many runs go together: the items of one `send`. */
-  readonly batch: number
-  readonly rate?: number | undefined
-  readonly priority: number
-  readonly timeoutMs: number
-  readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
-  readonly onDead: 'skip' | 'hold'
-  readonly latestOnly: boolean
-  /** Milliseconds since 1970 where it is a time. */
-  readonly from: 'now' | 'beginning' | number
-  readonly maxAgeMs?: number | undefined
-  readonly isolate: boolean
-  readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
-  readonly run: (ctx: RunContext) => void | Promise<void>
-  /** Told how many of it may be at work at once, where somebody has changed that. */
-  readonly onConcurrency?: ((concurrency: number) => void) | undefined
-  /** Of a sink: whether it may be given items now. */
-  readonly gate?: Gate | undefined
-  /** Of a sink: called when nothing more is sent. */
-  readonly close?: (() => void | Promise<void>) | undefined
-  /** Where it was defined. */
-  readonly file: string
-}
-
-/** What the store has to know of a handler. */
-export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): HandlerRoute {
-  const { name, types, order, keyPaths, latestOnly, onDead, from } = handler
-  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
 /** What a handler has where it says nothing else. */

@@ -1,7 +1,8 @@
 import { InboxError } from '../base/errors.ts'
-import type { EventSelector, HandlerContext, HandlerDefinition, ResolvedHandler } from './define.ts'
+import type { EventSelector, HandlerContext, HandlerDefinition } from './define.ts'
 import type { SinkContext, SinkDefinition } from './define-sink.ts'
 import { parseDefinition } from './parse-definition.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** What `defineHandler` or `defineSink` gives, for whatever events. It needs a `name`: there is no file that could lend it one. */
 export type Definition = AnyHandler | AnySink

@@ -8,11 +8,11 @@ import type { Tracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
 import { startAttempt, type Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
-import type { ResolvedHandler } from './define.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import { createLane, roomOf, targetOf, type Lane } from './lane.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
 export type AttemptResult = Outcome['kind'] | 'conflict'

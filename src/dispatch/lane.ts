@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { Backlog } from './backlog.ts'
-import type { ResolvedHandler } from './define.ts'
 import type { Gate } from './gate.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** One handler, or in a dispatcher for suspects all of them. */
 export interface Lane {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import type { RunContext } from './context.ts'
-import { handlerDefaults, type HandlerDefinition, type ResolvedHandler, type RetryPolicy } from './define.ts'
+import { handlerDefaults, type HandlerDefinition, type RetryPolicy } from './define.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { breakerDefaults, Gate } from './gate.ts'
 import { Sending } from './sink-run.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 const longestTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InboxError, messageOf } from '../base/errors.ts'
-import type { ResolvedHandler } from './define.ts'
 import { parseDefinition } from './parse-definition.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /**
  * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.

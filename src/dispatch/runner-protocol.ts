@@ -2,12 +2,13 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
-import type { ResolvedHandler, RetryOptions } from './define.ts'
+import type { RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './failure-log.ts'
 import type { Shut } from './gate.ts'
 import type { SinkInfo } from './outbox.ts'
 import type { HandlerSources, Selection } from './sources.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** How long things may take, in milliseconds. */
 export const runnerTiming = Object.freeze({

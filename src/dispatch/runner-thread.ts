@@ -9,7 +9,6 @@ import { createTracer } from '../base/tracing.ts'
 import { createApiSource } from './api.ts'
 import { AtWork } from './at-work.ts'
 import { closeSinks } from './close-sinks.ts'
-import type { ResolvedHandler } from './define.ts'
 import { Dispatcher, type Leftover } from './dispatcher.ts'
 import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
@@ -25,6 +24,7 @@ import {
 import { createSettledCounter } from './settled-counter.ts'
 import { loadSources } from './sources.ts'
 import { stampOfSync } from './stamp.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /**
  * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the

@@ -1,7 +1,6 @@
 import { relative } from 'node:path'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
-import { toRoute } from './define.ts'
 import type { Shut } from './gate.ts'
 import { sinksOf } from './outbox.ts'
 import { refuseSameName } from './registry.ts'
@@ -9,6 +8,7 @@ import { runnerTiming, type HandlerInfo, type RunnerTiming, type StartOrders } f
 import { everything, type Selection } from './sources.ts'
 import { maxDraining, ThreadGroup, type ThreadOptions } from './thread-group.ts'
 import { SourceWatch } from './watch.ts'
+import { toRoute } from './resolved-handler.ts'
 
 export interface RunnerOptions extends ThreadOptions {
   readonly inbox: ThreadOptions['inbox'] & Pick<Inbox, 'register'>

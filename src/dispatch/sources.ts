@@ -4,9 +4,9 @@ import type { Config } from '../config/config.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Secret } from '../signature/keys.ts'
 import { loadBundledSink, type BundledSinks } from './bundled-sinks.ts'
-import type { ResolvedHandler } from './define.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { loadHandlers, refuseSameName } from './registry.ts'
+import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** Where handlers and sinks come from. */
 export interface HandlerSources {

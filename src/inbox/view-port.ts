@@ -1,5 +1,5 @@
 import type { IndexPort } from './index-port.ts'
-import type { AcceptResult, Item, NewEvent, RunError } from './port.ts'
+import type { AcceptResult, Item, NewEvent, RunError } from './types.ts'
 
 export const eventStatuses = [
   'pending',

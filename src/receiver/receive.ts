@@ -5,7 +5,7 @@ import { bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
 import type { HeaderReader } from './kept-headers.ts'
 import type { Pressure } from './pressure.ts'
-import type { RejectLog } from './reject-log.ts'
+import type { RejectLog } from './rejects.ts'
 import { send } from './send.ts'
 
 export interface ReceiveOptions {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../base/clock.ts'
+import { createLogLimit } from '../base/log-limit.ts'
 import type { Secret } from '../signature/keys.ts'
 import { answerFor, isAnswerCode } from './answer.ts'
 import { explainSample, redactorOf, type RejectExplanation } from './reject-explanation.ts'
-import { describePath, type RefusedRequest } from './reject-log.ts'
 import { createSourceOf } from './source.ts'
-import { safeText } from '../base/log.ts'
+import { safeText, type Logger } from '../base/log.ts'
 
 export type { RejectExplanation } from './reject-explanation.ts'
 
@@ -178,4 +179,47 @@ function isSigned(reason: string): boolean {
 
 function idOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16)
+}
+
+export interface RejectLogOptions {
+  readonly log: Logger
+  readonly clock: Clock
+  /** Addresses or CIDR ranges whose X-Forwarded-For names the client's address. */
+  readonly trustedProxies: readonly string[]
+  /** The path of the webhook; without it no path is logged. */
+  readonly path?: string
+  /** Keeps rejected requests for the console. */
+  readonly rejects?: Pick<Rejects, 'add'>
+}
+
+/** The parts of a request that are logged. */
+export interface RefusedRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/** Logs a rejected request with its source and a reason code, never its body or signature. `raw`: its body, where it was read. */
+export type RejectLog = (request: RefusedRequest, reason: string, raw?: Uint8Array) => void
+
+export function createRejectLog(options: RejectLogOptions): RejectLog {
+  const { log, rejects } = options
+  const limit = createLogLimit(options.clock)
+  const sourceOf = createSourceOf(options.trustedProxies)
+
+  return (request, reason, raw) => {
+    rejects?.add(request, reason, raw)
+    const line = limit()
+    if (line === null) return
+    const { method } = request
+    const path = options.path === undefined ? {} : { path: describePath(request, options.path) }
+    log.warn({ source: sourceOf(request), method, ...path, reason, ...line }, 'a request was refused')
+  }
+}
+
+/** The path of the webhook. Any other path may hold a secret, so only its length is shown. */
+function describePath({ url = '' }: RefusedRequest, path: string): string {
+  const [sent = ''] = url.split('?', 1)
+  return sent === path ? path : `other (${sent.length} characters)`
 }

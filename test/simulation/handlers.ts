@@ -1,4 +1,4 @@
-import { handlerDefaults, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import { handlerDefaults } from '../../src/dispatch/define.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
 import { Sending } from '../../src/dispatch/sink-run.ts'
 import { RetryableError, TerminalError } from '../../src/base/errors.ts'
@@ -8,6 +8,7 @@ import type { Life } from './life.ts'
 import { hashOf, type Random } from './random.ts'
 import { accountOf, itemsOf, retry, roles, sinkName, sinkOptions, type Role } from './roles.ts'
 import type { VirtualTime } from './time.ts'
+import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
 
 export interface HandlerWorld {
   readonly random: Random

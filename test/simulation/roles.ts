@@ -1,5 +1,5 @@
-import type { ResolvedHandler } from '../../src/dispatch/define.ts'
 import { hashOf } from './random.ts'
+import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
 
 type Options = Partial<Omit<ResolvedHandler, 'run' | 'kind' | 'name' | 'file'>>
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { startAttempt } from '../../src/dispatch/attempt.ts'
-import { handlerDefaults, type HandlerContext, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import { handlerDefaults, type HandlerContext } from '../../src/dispatch/define.ts'
 import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
 import type { TestHandler } from './dispatcher-stage.ts'
 import { aContext } from '../support/run-context.ts'
+import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
 
 const timeoutMs = 1_000
 const overrunGraceMs = 5_000

@@ -71,6 +71,23 @@ test('every file imports only what the rules let its room import', () => {
   expect(files.flatMap((file) => violationsOf(file, read(file)))).toEqual([])
 })
 
+test('no file imports itself by way of others, not even types', () => {
+  const state = new Map<string, 'open' | 'done'>()
+  const circles: string[] = []
+  function visit(file: string, path: readonly string[]): void {
+    if (state.get(file) === 'open') circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    if (state.has(file)) return
+    state.set(file, 'open')
+    for (const { specifier } of importsOf(read(file))) {
+      const target = normalize(join(dirname(file), specifier))
+      if (specifier.startsWith('.') && files.includes(target)) visit(target, [...path, file])
+    }
+    state.set(file, 'done')
+  }
+  for (const file of files) visit(file, [])
+  expect(circles).toEqual([])
+})
+
 test('every import statement of every file was read', () => {
   for (const file of files) {
     const begun =

@@ -1,12 +1,13 @@
 import { createTestClock } from '../../src/base/clock.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
-import { handlerDefaults, type HandlerEvent, type ResolvedHandler } from '../../src/dispatch/define.ts'
+import { handlerDefaults, type HandlerEvent } from '../../src/dispatch/define.ts'
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
+import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
 
 export interface TestHandler extends Partial<Omit<ResolvedHandler, 'run'>> {
   readonly run: (event: HandlerEvent<'*'>, ctx: RunContext) => void | Promise<void>

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
-import { createRejectLog } from '../../src/receiver/reject-log.ts'
+import { createRejectLog } from '../../src/receiver/rejects.ts'
 
 const asked = { method: 'POST', path: '/webhooks' }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createRejects, kept } from '../../src/receiver/rejects.ts'
-import type { RefusedRequest } from '../../src/receiver/reject-log.ts'
+import type { RefusedRequest } from '../../src/receiver/rejects.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { counts } from '../counts.ts'
 

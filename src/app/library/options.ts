@@ -6,12 +6,12 @@ import { mistakeIn } from '../../config/parse.ts'
 import { settings, type SettingName, type SettingValues } from '../../config/settings.ts'
 import type { DatabaseSetting } from '../../config/values.ts'
 import { refuseDemoSecret } from '../../base/demo-credentials.ts'
-import type { ResolvedHandler } from '../../dispatch/define.ts'
 import type { ApiAccess } from '../../dispatch/api.ts'
 import { parseDefinitions, type Definition } from '../../dispatch/definitions.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { createLogger, silentLogger, type Logger } from '../../base/log.ts'
 import type { Secret } from '../../signature/keys.ts'
+import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
   /**

@@ -3,7 +3,7 @@ import { nearest } from '../nearest.ts'
 import { commonExamples, commonNames, commonOptions, type CommonOptions } from './common.ts'
 import { isSinkKind, loadSinkKind, sinkKinds, type SinkKindName } from './kinds.ts'
 import { ownEvents, problemsOfNotify } from './notify.ts'
-import { findOddities } from './oddities.ts'
+import { findConfigWarnings } from './config-warnings.ts'
 import { isSameFile } from './own-database.ts'
 import { problemsOf } from './problems.ts'
 import { resolveReferences, type ReferenceSources } from './references.ts'
@@ -72,7 +72,7 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
       const to = target === '' ? '' : ` to ${target}`
       return { ...sink, routes: own, description: `${sink.kind}${to}, gets ${describeRoutes(own)}` }
     })
-  return { sinks: complete, problems, warnings: complete.flatMap(findOddities) }
+  return { sinks: complete, problems, warnings: complete.flatMap(findConfigWarnings) }
 }
 
 function entriesOf({ sinks = {}, forwardUrl }: SinkSettings, problems: string[]): (readonly [string, unknown])[] {

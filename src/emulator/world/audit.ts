@@ -1,9 +1,9 @@
 import { coinsToMicro } from './numbers.ts'
 import { networkFacts } from './networks.ts'
-import type { TokenState } from './state.ts'
+import type { AuditCheck, TokenState } from './state.ts'
 
 /** What the audit looks for, and how much each finding adds to the score (0 to 100, higher is worse). */
-const weights = {
+const weights: Readonly<Record<AuditCheck, number>> = {
   owner_not_renounced: 10,
   mintable: 10,
   proxy: 8,
@@ -19,9 +19,7 @@ const weights = {
   mint_authority_live: 15,
   freeze_authority_live: 15,
   transfer_fee: 10,
-} as const
-
-export type AuditCheck = keyof typeof weights
+}
 
 const baseScore = 5
 const lowLiquidityMicro = 10_000_000_000n

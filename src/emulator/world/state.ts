@@ -1,6 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { Due } from './agenda.ts'
-import type { AuditCheck } from './audit.ts'
 import type { Stream } from './chance.ts'
 import type { Curve } from './curve.ts'
 import type { Coin } from './networks.ts'
@@ -9,6 +8,24 @@ import type { Pool } from './pool.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Archetype, Audience, HoneypotType } from './port.ts'
+
+/** What the audit finds in a contract. */
+export type AuditCheck =
+  | 'owner_not_renounced'
+  | 'mintable'
+  | 'proxy'
+  | 'hidden_owner'
+  | 'blacklist'
+  | 'transfer_pausable'
+  | 'high_sell_tax'
+  | 'cannot_sell'
+  | 'low_liquidity'
+  | 'lp_unlocked'
+  | 'top10_concentration'
+  | 'liquidity_removed'
+  | 'mint_authority_live'
+  | 'freeze_authority_live'
+  | 'transfer_fee'
 
 // Everything that is in the world, as plain data: a snapshot is this and the trades. Entities name each other by their
 // place in the lists, which never changes.

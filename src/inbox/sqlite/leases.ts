@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../port.ts'
+import type { ClaimRequest, Lease, StoredEvent } from '../port.ts'
 
 /** Where a run stands in line: of one place at most one is worked on, unless it has no key. */
 export interface Place {
@@ -18,6 +18,13 @@ export interface LeaseEntry extends Place {
   readonly crashed: number
   /** False only if it is known that no run waits behind this one. */
   mayHaveFollowers: boolean
+}
+
+/** A claim without work yet. Fresh runs are given to it in the transaction that creates them. */
+export interface WaitingClaim extends ClaimRequest {
+  readonly leases: Lease[]
+  /** Sum of their bodies. */
+  bytes: number
 }
 
 /**

@@ -20,7 +20,7 @@ import type { LeaseEntry, Leases, Place } from './leases.ts'
 import type { Memo } from './memo.ts'
 import type { StateTable } from './state.ts'
 import { state, type ClaimRow, type Statements } from './statements.ts'
-import type { WaitingClaim } from './store.ts'
+import type { WaitingClaim } from './leases.ts'
 
 export interface RunsOptions {
   readonly sql: Statements

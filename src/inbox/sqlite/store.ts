@@ -8,7 +8,6 @@ import type {
   AuditRecord,
   ClaimRequest,
   HandlerRoute,
-  Lease,
   NewEvent,
   NewQuarantined,
   StateEntry,
@@ -17,7 +16,7 @@ import type {
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
 import { createHeaderSets } from './header-sets.ts'
-import { Leases } from './leases.ts'
+import { Leases, type WaitingClaim } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
 import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
@@ -25,13 +24,6 @@ import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
 import { prepareStatements, state } from './statements.ts'
 import { createSubscriptions } from './subscriptions.ts'
-
-/** A claim that waits for work. While it waits, fresh runs are given to it in the transaction that creates them. */
-export interface WaitingClaim extends ClaimRequest {
-  readonly leases: Lease[]
-  /** Of their bodies. */
-  bytes: number
-}
 
 /** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
 const setBackMs = 1_000

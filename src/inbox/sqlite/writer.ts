@@ -2,7 +2,8 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClaimRequest, Lease, ReapResult, StateEntry, StateQuery } from '../port.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
-import type { SqliteStore, WaitingClaim } from './store.ts'
+import type { SqliteStore } from './store.ts'
+import type { WaitingClaim } from './leases.ts'
 
 interface Work {
   readonly run: () => unknown

@@ -3,11 +3,16 @@ import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
 import { ownEventSchemas } from '../../../schema/own.ts'
 import { nearest } from '../nearest.ts'
-import type { ConfiguredSink } from './load.ts'
 import type { RouteFilter } from './routes.ts'
 
-/** What a sink of the settings asks for that no documented event has: allowed, but it looks like a mistake. */
-export function findOddities({ name, routes, options }: Pick<ConfiguredSink, 'name' | 'routes' | 'options'>): string[] {
+interface Sink {
+  readonly name: string
+  readonly routes: readonly RouteFilter[]
+  readonly options: unknown
+}
+
+/** Types, networks and fields in the settings of a sink that no documented event has: allowed, but probably a mistake. */
+export function findConfigWarnings({ name, routes, options }: Sink): string[] {
   const { templates = {} } = options as { readonly templates?: Templates }
   return [
     ...routes.flatMap(oddInRoute).map((odd) => `sinks.${name}: a route asks for ${odd}`),

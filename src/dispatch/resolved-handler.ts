@@ -1,0 +1,42 @@
+import type { HandlerRoute } from '../inbox/port.ts'
+import type { RunContext } from './context.ts'
+import type { HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
+import type { Gate } from './gate.ts'
+
+/** A valid handler with its defaults, or a sink in the form of one. */
+export interface ResolvedHandler {
+  readonly kind: 'handler' | 'sink'
+  readonly name: string
+  readonly types: readonly string[]
+  readonly order: 'key' | 'none'
+  readonly keyPaths?: readonly string[] | undefined
+  readonly concurrency: number
+  /** How many runs go together: the items of one `send`. */
+  readonly batch: number
+  readonly rate?: number | undefined
+  readonly priority: number
+  readonly timeoutMs: number
+  readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
+  readonly onDead: 'skip' | 'hold'
+  readonly latestOnly: boolean
+  /** Milliseconds since 1970 where it is a time. */
+  readonly from: 'now' | 'beginning' | number
+  readonly maxAgeMs?: number | undefined
+  readonly isolate: boolean
+  readonly match?: ((event: HandlerEvent<'*'>) => boolean) | undefined
+  readonly run: (ctx: RunContext) => void | Promise<void>
+  /** Called when an operator changes the concurrency. */
+  readonly onConcurrency?: ((concurrency: number) => void) | undefined
+  /** Of a sink: decides whether items may be sent now. */
+  readonly gate?: Gate | undefined
+  /** Of a sink: called when nothing more is sent. */
+  readonly close?: (() => void | Promise<void>) | undefined
+  /** Where it was defined. */
+  readonly file: string
+}
+
+/** The part of a handler that the store needs. */
+export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): HandlerRoute {
+  const { name, types, order, keyPaths, latestOnly, onDead, from } = handler
+  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
+}
