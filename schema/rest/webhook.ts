@@ -12,7 +12,10 @@ const wildcardProblem = 'expected the wildcard "*" alone, without type names'
 const url = endpointUrl.describe(
   'URL that gets the POSTs, reachable from the service: https, or http to this machine. It is kept as it came.',
 )
-const secret = assumed(text('a secret', 16, 256), 'A30', 'A69').describe(
+/** A receiver trims its secrets, so one that begins or ends with white space would never verify. */
+const trimmed = /^\S[\s\S]*\S$/
+const trimProblem = 'expected a secret that neither begins nor ends with white space'
+const secret = assumed(text('a secret', 16, 256).regex(trimmed, trimProblem), 'A30', 'A69').describe(
   'Secret that deliveries are signed with: its UTF-8 bytes as they are, never decoded.',
 )
 const events = assumed(

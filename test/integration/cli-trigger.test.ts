@@ -170,7 +170,7 @@ test('what cannot be triggered or set is refused before anything is asked for: e
     [['wallet.large_trade', '--set', 'data.x=[{"a":-1e999}]'], /data\.x: expected numbers that JSON can hold/],
     [
       ['wallet.large_trade', '--emulator', 'emulator.test:8090', '--token', 'env:NONE'],
-      /^usage: --emulator: expected a URL that begins with http:\/\/ or https:\/\/, received "emulator\.test:8090"/,
+      /^usage: --emulator: expected a URL that begins with http:\/\/ or https:\/\//,
     ],
     [['wallet.large_trade', '--emulator', 'https://emulator.test'], /expected the control token of the emulator/],
   ]

@@ -47,7 +47,9 @@ function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   if (value === null) return 'got null'
   if (typeof value === 'object') return 'got an object'
   if (path.some((name) => isSecretMember(String(name), value))) {
-    return typeof value === 'string' ? `got ${Array.from(value).length} characters` : `got a ${typeof value}`
+    if (typeof value !== 'string') return `got a ${typeof value}`
+    const { length } = Array.from(value)
+    return length === 1 ? 'got 1 character' : `got ${length} characters`
   }
   // JSON would write null for a number that is none.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)

@@ -7,6 +7,7 @@ import { toUsd } from './numbers.ts'
 import type { Archetype } from './port.ts'
 import { changePct, marketsOf, worth } from './prices.ts'
 import type { WalletState } from './state.ts'
+import { tradeAtOnce } from './rules.ts'
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
@@ -78,6 +79,12 @@ export function wake(core: Core, wallet: number): void {
   if (archetype === null) return
   const { wakeMs } = habits[archetype]
   if (wakeMs !== null) plan(core, { kind: 'wake', wallet }, wakeMs * (0.05 + core.chance.exponential(stream)))
+  tradeAtOnce(core, () => trade(core, wallet, archetype))
+}
+
+function trade(core: Core, wallet: number, archetype: Archetype): void {
+  const owner = walletAt(core, wallet)
+  const { stream } = owner
   for (const index of owner.open) considerSale(core, wallet, owner, archetype, holdingAt(core, index).token)
   const token = chooseToken(core, owner, archetype)
   if (token === null || core.chance.uniform(stream) < 0.3) return

@@ -19,6 +19,8 @@ export interface Core {
   readonly trades: TradeLog
   readonly directory: Directory
   readonly listeners: Set<(event: WorldEvent) => void>
+  /** Wallets whose milestones are judged once their trades of this moment are over; null: each trade is judged at once. */
+  unjudged: Set<number> | null
 }
 
 /** What alerts watch for. */

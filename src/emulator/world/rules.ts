@@ -15,7 +15,8 @@ export function noticeTrade(core: Core, traded: Traded, wasWhale: boolean): void
   const alertIds = meetTradeAlerts(core, traded, wasWhale)
   if (isTracked) noticeNewPosition(core, traded)
   noticeLargeTrade(core, traded, isTracked, alertIds)
-  if (traded.isRealized) noticeMilestones(core, traded)
+  if (traded.isRealized && core.unjudged === null) noticeMilestones(core, traded.wallet)
+  else if (traded.isRealized) core.unjudged?.add(traded.wallet)
   for (const token of traded.tokens) {
     noticePrice(core, token, traded.seq)
     noticeVolume(core, token, traded.seq)
@@ -57,8 +58,21 @@ function noticeLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertI
   emit(core, 'wallet.large_trade', data, seq, alertIds, isTold ? 'all' : 'alerts')
 }
 
+/** Several trades at one moment: milestones are judged after the last of them, so that REST gives the same figures then (R105). */
+export function tradeAtOnce(core: Core, trade: () => void): void {
+  if (core.unjudged !== null) return trade()
+  const wallets = (core.unjudged = new Set<number>())
+  try {
+    trade()
+  } finally {
+    core.unjudged = null
+  }
+  for (const wallet of wallets) noticeMilestones(core, wallet)
+}
+
 /** Judges milestones when a position closes, at the rate of that moment: one event per wallet and sign (R98, A35). */
-function noticeMilestones(core: Core, { wallet, seq }: Traded): void {
+function noticeMilestones(core: Core, wallet: number): void {
+  const { seq } = core.state
   const owner = walletAt(core, wallet)
   const { network, address, milestones, isTracked } = owner
   const beforeUsd = toUsd(owner.judged)

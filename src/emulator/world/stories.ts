@@ -11,6 +11,7 @@ import { atRaisedPrice, canMovePrice, largestFirst } from './moving.ts'
 import { freshName } from './names.ts'
 import { honeypotTypes } from './port.ts'
 import { marketsOf } from './prices.ts'
+import { tradeAtOnce } from './rules.ts'
 import type { DailyStory } from './state.ts'
 
 const minuteMs = 60_000
@@ -160,9 +161,11 @@ export function makeBagHolder(core: Core, network: NetworkId): number | null {
   const gain = planGain(core, winner, 6000, 1500)
   if (gain === null) return null
   const wallet = openTracked(core, network, 'bag-holder')
-  earn(core, wallet, gain)
-  fund(core, wallet, coinsForUsd(core, network, 5000))
-  atRaisedPrice(core, loser, bagRise, () => void dealBuyUsd(core, wallet, loser, 5000))
+  tradeAtOnce(core, () => {
+    earn(core, wallet, gain)
+    fund(core, wallet, coinsForUsd(core, network, 5000))
+    atRaisedPrice(core, loser, bagRise, () => void dealBuyUsd(core, wallet, loser, 5000))
+  })
   return wallet
 }
 

@@ -20,6 +20,7 @@ import { markToMarket, poolRatio } from './exchange.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { transfer } from './positions.ts'
+import { noticePrice } from './price-alerts.ts'
 import { top10Of } from './rules.ts'
 import type { ContractState, TokenState } from './state.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
@@ -153,6 +154,7 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
   auditFirst(core, token)
   core.state.openedMarkets.push(token)
   core.directory.markets[listed.network].push(token)
+  noticePrice(core, token, seq)
   plan(core, { kind: 'market', token }, core.chance.between(listed.stream, 20_000, 80_000))
   plan(core, { kind: 'audit', token }, core.chance.between(listed.stream, 300_000, 3_600_000))
   if (!listed.isEstablished) {

@@ -36,6 +36,7 @@ export function createWorld(options: WorldOptions): World {
     state: emptyState(full.startAt, readActivity(full.activity)),
     trades: new TradeLog(),
     directory: emptyDirectory(),
+    unjudged: null,
     listeners: new Set(),
   }
   populate(core)
