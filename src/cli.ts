@@ -6,6 +6,9 @@ process.on('SIGUSR1', () => {})
 // A signal that came before this line has opened the debugger, or is about to. `--inspect` still opens it.
 if (![...process.execArgv, process.env['NODE_OPTIONS']].join(' ').includes('--inspect')) {
   inspector.close()
+  // Node handles the signal in the event loop, which loading the program would block.
+  await new Promise((resolve) => setImmediate(resolve))
+  inspector.close()
   setTimeout(() => inspector.close(), 1_000).unref()
 }
 

@@ -9,6 +9,7 @@ import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
 import { InboxError } from '../base/errors.ts'
 import { typesFileOf, writeTypesFile } from './check-types.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { prepareEnd } from './process-end.ts'
 
 /** A handler as the check lists it. */
 export interface CheckedHandler {
@@ -41,11 +42,13 @@ export function addCheckCommand(program: Command, options: CheckCommandOptions):
     .option('--force', 'with --types: also in the place of a tsconfig.json of your own')
     .addHelpText('after', '\nExamples:\n  $ onchain-inbox check\n  $ onchain-inbox check --types')
   withOutputOptions(check, 'print one JSON object').action(async (flags: CheckFlags) => {
+    const end = prepareEnd()
     try {
       await (flags.types === true ? writeTypes(flags) : run(flags, options))
     } catch (error) {
       process.exitCode = printError(error, flags)
     }
+    await end.ifStuck()
   })
 }
 

@@ -14,6 +14,7 @@ import { asEventCommand, withEvents, type EventCommandOptions } from './event-co
 import { openEvents } from './open-events.ts'
 import { printError, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
+import { prepareEnd } from './process-end.ts'
 
 interface DoctorOptions extends EventCommandOptions {
   readonly acknowledge?: boolean
@@ -42,6 +43,7 @@ export function addDoctorCommand(program: Command): void {
       return
     }
     process.umask(0o077)
+    const end = prepareEnd()
     try {
       const report = await (options.adminUrl === undefined ? examine(options) : examineFromAfar(options))
       printResult(report, options, render)
@@ -49,6 +51,7 @@ export function addDoctorCommand(program: Command): void {
     } catch (error) {
       process.exitCode = printError(error, options)
     }
+    await end.ifStuck()
   })
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { startApp, type App } from '../app/app.ts'
@@ -7,6 +6,7 @@ import { loadConfig, processEnvironment } from '../config/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { printError, type OutputOptions } from './output.ts'
+import { prepareEnd, type ProcessEnd } from './process-end.ts'
 
 interface ServeOptions extends OutputOptions {
   readonly watch?: boolean
@@ -16,8 +16,6 @@ interface ServeOptions extends OutputOptions {
 const exitTryAgain = 75
 /** Longest time for a stop after a failure. */
 const failedStopMs = 1_000
-/** Longest time to write the last log lines. */
-const flushMs = 200
 
 /** `onchain-inbox serve`: the sidecar itself, until SIGINT or SIGTERM, or until its terminal is closed. */
 export function addServeCommand(program: Command): void {
@@ -34,14 +32,14 @@ export function addServeCommand(program: Command): void {
     .action(async (options: ServeOptions) => {
       const end = prepareEnd()
       try {
-        await serve(options, end)
+        await serve(options, (code) => end.now(code))
       } catch (error) {
-        await end(printError(error, { json: options.json ?? !process.stderr.isTTY }))
+        await end.now(printError(error, { json: options.json ?? !process.stderr.isTTY }))
       }
     })
 }
 
-async function serve(options: ServeOptions, end: (code: number) => Promise<void>): Promise<void> {
+async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<void> {
   // What it writes, events above all, is for its own user only.
   process.umask(0o077)
   const config = await loadConfig({
@@ -108,23 +106,4 @@ async function serve(options: ServeOptions, end: (code: number) => Promise<void>
   app = started
   const { url, adminUrl, handlers } = started
   log.info({ url, adminUrl, handlers: handlers.map(({ name }) => name) }, 'listening')
-}
-
-/** Returns a function that writes the last log lines, then ends the process with an exit code. Call it before a thread starts. */
-function prepareEnd(): (code: number) => Promise<void> {
-  let threads = 0
-  process.on('worker', (worker) => {
-    threads++
-    worker.once('exit', () => threads--)
-  })
-  return async (code) => {
-    await Promise.race([new Promise((resolve) => process.stdout.write('', resolve)), wait(flushMs)])
-    // `process.exit` joins all threads, so a thread stuck in a native call blocks it. SIGKILL doesn't end PID 1 of a container.
-    const isAllowed = process.permission?.has('child') ?? true
-    if (threads > 0 && process.execve !== undefined && isAllowed) {
-      const env = { ...process.env, NODE_OPTIONS: '' }
-      process.execve(process.execPath, [process.execPath, '-e', `process.exit(${code})`], env)
-    }
-    process.exit(code)
-  }
 }

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { fromWireError } from '../inbox/rpc.ts'
@@ -17,7 +17,12 @@ export async function checkHandlers(
   sources: HandlerSources,
   limitMs: number = checkMs,
 ): Promise<readonly HandlerInfo[]> {
-  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), { workerData: sources })
+  // Not `parentPort`, which handler code can post to.
+  const { port1, port2: port } = new MessageChannel()
+  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), {
+    workerData: { ...sources, port },
+    transferList: [port],
+  })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
   let lastRead: string | undefined
   function refuse(problem: string): void {
@@ -26,7 +31,7 @@ export async function checkHandlers(
       new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}${place}`),
     )
   }
-  worker.on('message', (message: CheckMessage) => {
+  port1.on('message', (message: CheckMessage) => {
     if ('importing' in message) lastRead = message.importing
     else if ('handlers' in message) checked.resolve(message.handlers)
     else checked.reject(fromWireError(message.error))
@@ -38,6 +43,7 @@ export async function checkHandlers(
     return await checked.promise
   } finally {
     late.cancel()
+    port1.close()
     // Not awaited: a thread inside a native call ends only when that returns.
     void worker.terminate()
   }

@@ -2,7 +2,7 @@ import { parse } from 'node:path'
 import type { Readable } from 'node:stream'
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
 import type { Clock } from '../base/clock.ts'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../base/log.ts'
@@ -105,7 +105,7 @@ export class HandlerThread {
     this.#worker.on('message', () => this.#ignore())
     this.#worker.on('error', (error) => {
       this.#failure = messageOf(error)
-      const stack = error instanceof Error ? error.stack : undefined
+      const stack = error instanceof Error ? withoutUserinfo(error.stack ?? '') : undefined
       options.log.error({ error: this.#failure, stack }, 'the thread of the handlers failed')
     })
     this.#worker.on('exit', (code) => this.#exited(code))

@@ -1,4 +1,4 @@
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import type { RunError } from '../inbox/port.ts'
 
 const maxName = 200
@@ -15,7 +15,7 @@ export function toRunError(thrown: unknown): RunError {
     const message = text(withCauses(thrown), maxMessage) ?? ''
     if (!(thrown instanceof Error)) return { name: 'handler_failed', message }
     const name = text(thrown instanceof InboxError ? thrown.code : thrown.name, maxName) ?? 'Error'
-    const stack = text(thrown.stack, maxStack)
+    const stack = text(typeof thrown.stack === 'string' ? withoutUserinfo(thrown.stack) : undefined, maxStack)
     return stack === undefined ? { name, message } : { name, message, stack }
   } catch {
     return { name: 'handler_failed', message: 'something was thrown that cannot be read' }

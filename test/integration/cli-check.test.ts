@@ -19,6 +19,23 @@ export default defineHandler({
 })
 `
 
+test('check ends although a handler file is stuck in a native call, and ignores what handler code posts', async () => {
+  await using dir = await createTempDir()
+  mkdirSync(join(dir.path, 'handlers'))
+  const write = (name: string, text: string) => writeFileSync(join(dir.path, 'handlers', name), text)
+  write(
+    'posts.mjs',
+    "import { parentPort } from 'node:worker_threads'\nparentPort.postMessage(null)\n" +
+      "export default { type: '*', run() {} }\n",
+  )
+  const env = { INBOX_SECRETS: 'main:0123456789abcdef' }
+  const check = () => runCli(['check'], { cwd: dir.path, env })
+  expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('posts') })
+  write('stuck.mjs', "import { execSync } from 'node:child_process'\nexecSync('sleep 60')\n")
+  const { code, errors } = await check()
+  expect([code, errors]).toEqual([1, expect.stringMatching(/takes longer than 10000 ms.*stuck\.mjs/)])
+}, 45_000)
+
 test('check --types writes, beside handlers with no node_modules near, what their types are found by', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'tsconfig.json')

@@ -117,7 +117,7 @@ test('each start says what is to be replayed, and who is paused, until somebody 
   expect(out).toBe(`{"missing_sequence_numbers":3,"gaps":${gaps}}\n`)
   expect(await metric()).toBe('0')
   expect((await cli()).code).toBe(0)
-  await sidecar.log('what is missing or lost was acknowledged by the admin API')
+  await sidecar.log('missing and lost events were acknowledged by the admin API')
   const { data } = (await (await sidecar.admin('audit?limit=1')).json()) as { data: readonly object[] }
   expect(data).toMatchObject([{ action: 'gaps.acknowledge', detail: { missingSeqs: 3, gaps } }])
 })

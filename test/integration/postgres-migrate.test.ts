@@ -74,6 +74,21 @@ test('a newer schema is refused, unless its makers say that this version may ser
   expect(await appliedTo(kind)).toEqual([...all, '9999-next'])
 })
 
+test('sets of headers that the upgrade makes equal leave room for new ones', async () => {
+  const url = await server.createBare()
+  await migrateSchema(url, migrations.slice(0, 1))
+  const many = `INSERT INTO inbox.header_set (headers) SELECT format('{"x-request-id":"%s"}', n) FROM generate_series(1, 1000) n`
+  await ask(url, many)
+  await migrateSchema(url)
+  const inbox = await createPostgresInbox({ url, clock: systemClock })
+  try {
+    await inbox.accept([anEvent('a', { headers: '{"via":"b"}' })])
+    expect((await inbox.event('a'))?.headers).toBe('{"via":"b"}')
+  } finally {
+    await inbox.close()
+  }
+})
+
 test('whole sets of headers of an older schema are reduced to the listed ones, and new events find them', async () => {
   const url = await server.createBare()
   await migrateSchema(url, migrations.slice(0, 1))

@@ -94,8 +94,8 @@ test.each([
   await build(copy)
   if (!who.includes('clone')) await rm(join(copy, 'handlers'), { recursive: true })
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
-  const [program = '', cli = '', ...args] = scripts.start.split(' ')
-  await using demo = await Sidecar.start({ command: [program, join(copy, cli), ...args, '--json'] })
+  const [program = '', flag = '', cli = '', ...args] = scripts.start.split(' ')
+  await using demo = await Sidecar.start({ command: [program, flag, join(copy, cli), ...args, '--json'] })
   const file = join(copy, handler)
   const source = await readFile(file, 'utf8')
   await writeFile(file, `${source}\nconsole.log('edited')\n`)

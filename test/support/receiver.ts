@@ -3,6 +3,7 @@ import { startHttpServer, type HttpServer } from '../../src/base/http/server.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { AcceptPort, Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
+import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
 import { createGroupCommit, type GroupCommit } from '../../src/receiver/group-commit.ts'
 import { createIngest } from '../../src/receiver/ingest.ts'
 import { createPressure } from '../../src/receiver/pressure.ts'
@@ -56,7 +57,10 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     handler: createReceiverApp({
       path: '/webhooks',
       signatureHeader: 'x-service-signature',
-      readHeaders: () => null,
+      readHeaders: createHeaderReader({
+        storedHeaders: ['content-type', 'host', 'user-agent', 'via'],
+        signatureHeader: 'x-service-signature',
+      }),
       bodyLimitBytes: 1024 * 1024,
       ingest: createIngest({
         commits,

@@ -69,6 +69,8 @@ describe('an attempt', () => {
     const deep = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
     const failed = new TypeError('fetch failed', { cause: new Error('no answer', { cause: deep }) })
     expect((await errorOf(fail(failed))).message).toBe('fetch failed: no answer: ECONNREFUSED')
+    const withPassword = await errorOf(fail(new Error('connect postgres://user:hunter2@db.example/x failed')))
+    expect([withPassword.message, withPassword.stack].join()).not.toContain('hunter2')
     const endless = new Error('a')
     endless.cause = endless
     expect((await errorOf(fail(endless))).message).toBe('a')

@@ -1,4 +1,4 @@
-import { statSync, type Stats } from 'node:fs'
+import { statSync, type BigIntStats } from 'node:fs'
 import { messageOf } from '../../base/errors.ts'
 
 /** A path that no longer leads to the file that was opened there. */
@@ -17,17 +17,17 @@ export function createFileCheck(
   paths: readonly [string, ...string[]],
   onLinked: (names: number) => void,
 ): () => FileChange | null {
-  const opened = paths.map((path) => ({ path, stats: statSync(path) }))
+  const opened = paths.map((path) => ({ path, stats: statSync(path, { bigint: true }) }))
   let isLinked = false
 
-  function changeOf(path: string, stats: Stats): FileChange | null {
+  function changeOf(path: string, stats: BigIntStats): FileChange | null {
     try {
-      const now = statSync(path, { throwIfNoEntry: false })
+      const now = statSync(path, { bigint: true, throwIfNoEntry: false })
       if (now === undefined) return { path, what: 'was deleted or moved' }
       if (now.ino !== stats.ino || now.dev !== stats.dev) return { path, what: 'was replaced by another file' }
-      if (!isLinked && now.nlink > 1 && path === paths[0]) {
+      if (!isLinked && now.nlink > 1n && path === paths[0]) {
         isLinked = true
-        onLinked(now.nlink)
+        onLinked(Number(now.nlink))
       }
       return null
     } catch (error) {

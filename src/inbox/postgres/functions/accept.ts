@@ -103,7 +103,7 @@ BEGIN
     WHERE seqs[n] IS NOT NULL AND new_headers[n] IS NOT NULL GROUP BY new_headers[n]
   ) u
   WHERE NOT EXISTS (SELECT FROM inbox.header_set h WHERE md5(h.headers) = md5(u.headers)) ORDER BY u.place
-  LIMIT greatest(0, ${mostHeaderSets} - (SELECT count(*) FROM inbox.header_set));
+  LIMIT greatest(0, ${mostHeaderSets} - (SELECT count(DISTINCT headers) FROM inbox.header_set));
   RETURN (
     SELECT array_agg(coalesce(known[n], (
       SELECT min(h.id) FROM inbox.header_set h WHERE md5(h.headers) = md5(new_headers[n]) AND h.headers = new_headers[n]

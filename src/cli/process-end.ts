@@ -1,0 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** Ends the process although a thread may be stuck in a native call, which Node's own exit would wait for. */
+export interface ProcessEnd {
+  /** Writes the last output, then ends the process. */
+  now(code: number): Promise<void>
+  /** Ends the process with its exit code if a thread outlives the command by a second; else it returns. */
+  ifStuck(): Promise<void>
+}
+
+const flushMs = 200
+const threadEndMs = 1_000
+
+/** Call it before a thread starts. */
+export function prepareEnd(): ProcessEnd {
+  let threads = 0
+  process.on('worker', (worker) => {
+    threads++
+    worker.once('exit', () => threads--)
+  })
+
+  async function now(code: number): Promise<void> {
+    await Promise.race([new Promise((resolve) => process.stdout.write('', resolve)), wait(flushMs)])
+    // `process.exit` joins all threads, so a thread stuck in a native call blocks it. SIGKILL doesn't end PID 1 of a container.
+    const isAllowed = process.permission?.has('child') ?? true
+    if (threads > 0 && process.execve !== undefined && isAllowed) {
+      const env = { ...process.env, NODE_OPTIONS: '' }
+      process.execve(process.execPath, [process.execPath, '--disable-sigusr1', '-e', `process.exit(${code})`], env)
+    }
+    process.exit(code)
+  }
+
+  return {
+    now,
+    async ifStuck() {
+      for (let waitedMs = 0; threads > 0; waitedMs += 10) {
+        if (waitedMs >= threadEndMs) return now(Number(process.exitCode ?? 0))
+        await wait(10)
+      }
+    },
+  }
+}
