@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import getRawBody from 'raw-body'
 import type { AnswerCode } from './answer.ts'
 import type { Pressure } from './pressure.ts'
 
@@ -12,40 +13,47 @@ export interface BodyOptions {
 // A piece costs some 450 bytes of memory beside its content until the body is complete. A network's pieces are far larger.
 const pieces = { free: 128, bytesEach: 256 }
 
+/** Makes raw-body let go of a body. One for all: under attack the stack of each would cost more than the rest. */
+const stopped = new Error('the body is not read to its end')
+
 /** Reads the exact bytes of a body. Else it gives the code to answer with; null if the client went away before its end. */
-export function readBody(
+export async function readBody(
   request: IncomingMessage,
   { limitBytes, length, pressure }: BodyOptions,
 ): Promise<Buffer | AnswerCode | null> {
-  const { promise, resolve } = Promise.withResolvers<Buffer | AnswerCode | null>()
-  const room = pressure.enterBody(() => finish('overloaded'))
-  const chunks: Buffer[] = []
+  let code: AnswerCode | null = null
+  let count = 0
   let bytes = 0
+  const room = pressure.enterBody(() => stop('overloaded'))
 
+  function stop(why: AnswerCode): void {
+    code = why
+    request.off('data', onData)
+    request.emit('error', stopped)
+  }
   function onData(chunk: Buffer): void {
     bytes += chunk.length
-    chunks.push(chunk)
     room.received(chunk.length)
-    if (bytes > limitBytes) finish('body_too_large')
-    else if (chunks.length > pieces.free + bytes / pieces.bytesEach) finish('bad_request')
+    if (++count > pieces.free + bytes / pieces.bytesEach) stop('bad_request')
   }
-  function onEnd(): void {
-    if (length !== undefined && bytes !== length) finish('bad_request')
-    else finish(chunks.length > 1 ? Buffer.concat(chunks, bytes) : (chunks[0] ?? Buffer.alloc(0)))
-  }
-  const onClose = () => finish(null)
 
-  function finish(result: Buffer | AnswerCode | null): void {
-    request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
+  // raw-body may have let go of the request already: then nobody else would hear an error.
+  request.on('error', () => {}).on('data', onData)
+  try {
+    return await getRawBody(request, { limit: limitBytes, ...(length !== undefined && { length }) })
+  } catch (error) {
+    return code ?? codeOf(error)
+  } finally {
+    request.off('data', onData)
     room.leave()
-    resolve(result)
   }
+}
 
-  // Closed early, it also emits an error, perhaps after `finish`.
-  request.on('error', () => {})
-  if (request.destroyed) onClose()
-  else request.on('data', onData).on('end', onEnd).on('close', onClose)
-  return promise
+/** Null if the client went away. */
+function codeOf(error: unknown): AnswerCode | null {
+  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
+  if (type === 'entity.too.large') return 'body_too_large'
+  return type === 'request.size.invalid' ? 'bad_request' : null
 }
 
 /**

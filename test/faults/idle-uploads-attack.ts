@@ -5,12 +5,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 export interface Attack {
   readonly port: number
   readonly connections: number
-  /** Between the end of a connection and the one that takes its place. */
-  readonly pauseMs: number
 }
 
 let connected = 0
-const { port, connections, pauseMs } = workerData as Attack
+const { port, connections } = workerData as Attack
 
 /** Announces a body of 1 MiB or 64 KiB, and sends nothing or a few bytes of it. */
 function open(index: number): void {
@@ -24,7 +22,7 @@ function open(index: number): void {
     if (++connected === connections) parentPort?.postMessage('connected')
   })
   socket.on('error', () => {})
-  socket.on('close', () => setTimeout(() => open(index), pauseMs))
+  socket.on('close', () => open(index))
 }
 
 for (let index = 0; index < connections; index++) open(index)

@@ -32,7 +32,7 @@ test('P6 2,000 idle uploads keep no delivery out, from their address or another,
   await using sidecar = await Sidecar.start()
   const port = Number(new URL(sidecar.url).port)
   const attack = new Worker(new URL('idle-uploads-attack.ts', import.meta.url), {
-    workerData: { port, connections: 2_000, pauseMs: 500 } satisfies Attack,
+    workerData: { port, connections: 2_000 } satisfies Attack,
   })
   await once(attack, 'message')
 
