@@ -131,7 +131,7 @@ export function rightBody({ members }: DocumentedOperation, networks: readonly s
       webhook_url: url,
       url,
       label: textFrom(1),
-      secret: textFrom(16),
+      secret: textFrom(16).map((text) => `a${text}z`),
     }
     const each = members.map(({ name, schema }) => [name, values[name] ?? oneOfThose(schema)] as const)
     const requiredKeys = members.map(({ name }) => name).filter((name) => !optional.includes(name) || name === 'url')

@@ -92,7 +92,10 @@ BEGIN
   END LOOP;
 END $$`
 
-/** Keeps what is new of the headers of new events, as far as there is room; gives the sets, by place, with these. */
+/**
+ * Stores new sets of headers while there is room, and returns the set of each event by place. Distinct texts count: migration 0002 left
+ * equal sets.
+ */
 export const keepHeadersFunction = `
 CREATE OR REPLACE FUNCTION inbox.keep_headers(seqs bigint[], known integer[], new_headers text[]) RETURNS integer[]
 LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
