@@ -23,7 +23,7 @@ interface MigratedFile extends Upgrade {
   readonly result: 'missing' | 'current' | 'migrated'
 }
 
-interface MigratedServer extends SchemaChange {
+interface MigratedServer extends Omit<SchemaChange, 'isChanged'> {
   /** Without its password. */
   readonly database: string
   readonly result: 'current' | 'migrated'
@@ -52,8 +52,8 @@ export function addMigrateCommand(program: Command): void {
 }
 
 async function migrateServer(url: string): Promise<MigratedServer> {
-  const change = await migrateSchema(url)
-  return { database: describeDatabase(url), result: change.from === change.to ? 'current' : 'migrated', ...change }
+  const { from, to, isChanged } = await migrateSchema(url)
+  return { database: describeDatabase(url), result: isChanged ? 'migrated' : 'current', from, to }
 }
 
 async function migrateFile(file: string): Promise<MigratedFile> {
@@ -82,6 +82,7 @@ async function databaseSetting({ config }: MigrateOptions): Promise<Exclude<Data
 
 function renderServer({ database, result, from, to }: MigratedServer): string {
   if (result === 'current') return `nothing to do: ${database} has the schema ${to}`
+  if (from === to) return `replaced the functions of ${database}, which has the schema ${to}`
   return from === null ? `gave ${database} the schema ${to}` : `migrated ${database} from ${from} to ${to}`
 }
 

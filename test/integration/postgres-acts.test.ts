@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
-import { measureSize } from '../../src/inbox/postgres/size.ts'
+import { measureSize } from '../../src/inbox/postgres/prune.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { describeReplaySteps } from './postgres-acts-replays.ts'

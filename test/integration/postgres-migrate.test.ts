@@ -40,9 +40,9 @@ test('ten replicas that start at once on an empty database give it one schema', 
 
 test('the command says what it did, and does it once', async () => {
   const url = await server.createBare()
-  expect(await migrateSchema(url)).toEqual({ from: null, to: newest })
-  expect(await migrateSchema(url)).toEqual({ from: newest, to: newest })
-  expect(await migrateSchema(url, withNext(1))).toEqual({ from: newest, to: '9999-next' })
+  expect(await migrateSchema(url)).toEqual({ from: null, to: newest, isChanged: true })
+  expect(await migrateSchema(url)).toEqual({ from: newest, to: newest, isChanged: false })
+  expect(await migrateSchema(url, withNext(1))).toEqual({ from: newest, to: '9999-next', isChanged: true })
 })
 
 test('an older schema is refused until somebody says that it may be changed', async () => {
@@ -70,8 +70,29 @@ test('a newer schema is refused, unless its makers say that this version may ser
   const kind = await server.createDatabase()
   await openSchema(kind, 'auto', withNext(1))
   await openSchema(kind, 'refuse')
-  expect(await migrateSchema(kind)).toEqual({ from: '9999-next', to: '9999-next' })
+  expect(await migrateSchema(kind)).toEqual({ from: '9999-next', to: '9999-next', isChanged: false })
   expect(await appliedTo(kind)).toEqual([...all, '9999-next'])
+})
+
+test('the functions of an older version are replaced once somebody says so, and never by those of an older program', async () => {
+  const url = await server.createDatabase()
+  const source = () =>
+    ask(
+      url,
+      `SELECT proname AS name, prosrc AS source FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace ORDER BY 1`,
+    )
+  const current = await source()
+  await ask(
+    url,
+    `DELETE FROM inbox.meta WHERE starts_with(name, 'functions:'); DROP FUNCTION inbox.promote;
+     CREATE FUNCTION inbox.of_old(id integer) RETURNS integer LANGUAGE sql AS 'SELECT id'`,
+  )
+  await expect(openSchema(url, 'refuse')).rejects.toMatchObject({ code: 'database_older' })
+  expect(await migrateSchema(url)).toEqual({ from: newest, to: newest, isChanged: true })
+  expect(await source()).toEqual(current)
+  await ask(url, `CREATE FUNCTION inbox.of_newer(id integer) RETURNS integer LANGUAGE sql AS 'SELECT id'`)
+  await openSchema(url, 'auto')
+  expect(await source()).toHaveLength(current.length + 1)
 })
 
 test('sets of headers that the upgrade makes equal leave room for new ones', async () => {
@@ -97,7 +118,7 @@ test('whole sets of headers of an older schema are reduced to the listed ones, a
     `INSERT INTO inbox.header_set (headers) VALUES ('{"host":"a.example","x-proof":"hunter2"}'),
        ('{"host":"a.example","cookie":"hunter2"}'), ('{"x-proof":"hunter2"}')`,
   )
-  expect(await migrateSchema(url)).toEqual({ from: all[0], to: newest })
+  expect(await migrateSchema(url)).toEqual({ from: all[0], to: newest, isChanged: true })
   const stored = () => ask(url, `SELECT id, headers FROM inbox.header_set ORDER BY id`)
   const reduced = [
     { id: 1, headers: '{"host":"a.example"}' },

@@ -2,7 +2,7 @@ import { type Clock, createTestClock, type TestClock } from '../../src/base/cloc
 import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { createWork, type Work } from '../../src/inbox/postgres/work.ts'
+import { createWork, type Work } from '../../src/inbox/postgres/claims.ts'
 
 export interface WorkRow {
   readonly state: number

@@ -153,7 +153,7 @@ async function empty(client: Client): Promise<void> {
   await client.query(`
     TRUNCATE ${rows[0]?.names} RESTART IDENTITY;
     INSERT INTO inbox.counter VALUES (0, 0);
-    DELETE FROM inbox.meta WHERE name <> 'oldest_program';
+    DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:');
     ALTER SEQUENCE inbox.run_id RESTART`)
 }
 

@@ -100,7 +100,7 @@ export async function openTarget(url: string): Promise<Target> {
     },
     begin: (id, now) =>
       db.alone(async (trx) => {
-        await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program'`)
+        await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:')`)
         await trx.query('INSERT INTO inbox.meta (name, value) VALUES ($1, $2), ($3, $4)', [
           moveMarks.id,
           id,

@@ -1,14 +1,15 @@
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { AcceptResult, Arrival, HandlerRoute, NewEvent } from '../port.ts'
+import type { AcceptResult, Arrival, HandlerRoute, NewEvent, Lease } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
-import { acceptStatement, acceptValues, type AcceptedRow } from './accept-values.ts'
 import type { Database, Rows } from './database.ts'
 import type { Gaps } from './gaps.ts'
-import { givenLeases } from './given-leases.ts'
-import { createHeaderSets } from './header-sets.ts'
 import type { Heed } from './heed-clock.ts'
-import type { MakeOffer } from './offer.ts'
+import { createRouteKeys } from '../route-key.ts'
+import { bigintArray, booleanArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
+import { toStored, toStoredOrNull } from './text.ts'
+import type { KnownClaim } from './leases.ts'
+import { mostHeaderSets } from './functions/accept.ts'
 
 export interface AcceptOptions {
   readonly db: Database
@@ -150,6 +151,232 @@ export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }:
       if (result === undefined)
         throw new InboxError('internal', `nothing was said of the event ${JSON.stringify(event.id)}`)
       return result
+    },
+  }
+}
+
+/** Stores a batch; its one row is an `AcceptedRow`: see the function. */
+export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "givenAt",
+    array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
+  FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::integer[],
+  $8::text[], $9::bytea[], $10::text[], $11::integer[], $12::text[], $13::text[],
+  $14::text[], $15::boolean[], $16::integer[], $17::text[], $18::integer[], $19::integer[],
+  $20::text[], $21::text[], $22::bigint[], $23::integer[], $24::bigint)`
+
+export interface AcceptedRow {
+  /** A letter for each arrival. */
+  readonly results: string
+  readonly lastBefore: number
+  /** Whether there are new runs to claim; null where nothing is new. */
+  readonly areReady: boolean | null
+  readonly givenAt: string | null
+  readonly givenRuns: string | null
+  readonly givenClaims: string | null
+}
+
+/** A run of a new event. */
+export interface PlannedRun {
+  /** The place of its event in the batch, from 1. */
+  readonly at: number
+  readonly handler: string
+  readonly key: string | null
+}
+
+interface Given {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly routesOf: RouteTable
+  readonly headerSets: Pick<HeaderSets, 'knownId' | 'hasRoom'>
+  readonly makeOffer: MakeOffer
+}
+
+/**
+ * The parameters of `acceptStatement` for a batch, which has at least one arrival; whether headers are in it that are not known; its runs,
+ * if all is new, and who they are offered to.
+ */
+export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerSets, makeOffer }: Given) {
+  const seen = new Set<string>()
+  const others: { at: number; id: string; reason: string | null }[] = []
+  const runs = createRunList()
+  const newHeaders: (string | null)[] = []
+  const sets: (number | null)[] = []
+  const ids = batch.map((arrival, index) => {
+    const isEvent = arrival.kind === 'event'
+    const headers = isEvent ? toStoredOrNull(arrival.headers ?? null) : null
+    const set = headerSets.knownId(headers)
+    sets.push(set)
+    newHeaders.push(set === null && headerSets.hasRoom() ? headers : null)
+    const id = toStored(arrival.id)
+    if (!isEvent || seen.has(id)) {
+      others.push({ at: index + 1, id, reason: isEvent ? null : toStored(arrival.reason) })
+      return null
+    }
+    seen.add(id)
+    const keyFor = createRouteKeys({ id: arrival.id, key: arrival.key, raw: () => arrival.raw })
+    for (const route of routesOf(arrival.type)) runs.add(index + 1, route, keyFor(route))
+    return id
+  })
+  const hasNewHeaders = newHeaders.some((headers) => headers !== null)
+  const ofEvents = (text: (event: Arrival & { kind: 'event' }) => string | null) =>
+    textArray(batch.map((arrival) => (arrival.kind === 'event' ? toStoredOrNull(text(arrival)) : null)))
+
+  const stored = [
+    textArray(ids),
+    ofEvents(({ type }) => type),
+    ofEvents(({ createdAt }) => createdAt),
+    bigintArray(batch.map(({ receivedAt }) => receivedAt)),
+    ofEvents(({ id, key }) => (key === id ? null : key)),
+    textArray(batch.map(({ secretLabel }) => toStored(secretLabel))),
+    integerArray(sets),
+    ofEvents(({ trace }) => trace ?? null),
+    byteArray(batch.map(({ raw }) => raw)),
+    hasNewHeaders ? textArray(newHeaders) : null,
+    integerArray(others.map(({ at }) => at)),
+    textArray(others.map(({ id }) => id)),
+    textArray(others.map(({ reason }) => reason)),
+    ...runs.values(),
+  ]
+  // Last: from here on nothing fails that would leave the claims with nobody.
+  const offer = makeOffer(runs.handlers())
+  const claims = offer?.claims ?? []
+  const values = [
+    ...stored,
+    textArray(claims.map(({ handlers }) => toStoredOrNull(handlers[0] ?? null))),
+    textArray(claims.map(({ owner }) => toStored(owner))),
+    bigintArray(claims.map(({ id }) => id)),
+    integerArray(claims.map(({ max }) => max)),
+    now,
+  ]
+  return { values, hasNewHeaders, runs: runs.planned, offer }
+}
+
+/** The runs of a batch. Runs of one handler and key share a slot; so do those of one handler that have none. */
+function createRunList() {
+  const handlers = new Map<HandlerRoute, { readonly place: number; readonly slots: Map<string | null, number> }>()
+  const slotHandlers: number[] = []
+  const slotKeys: (string | null)[] = []
+  const planned: PlannedRun[] = []
+  const runSlots: number[] = []
+
+  function slotOf(route: HandlerRoute, key: string | null): number {
+    let handler = handlers.get(route)
+    if (handler === undefined) {
+      handler = { place: handlers.size + 1, slots: new Map() }
+      handlers.set(route, handler)
+    }
+    const known = handler.slots.get(key)
+    if (known !== undefined) return known
+    slotHandlers.push(handler.place)
+    slotKeys.push(toStoredOrNull(key))
+    handler.slots.set(key, slotHandlers.length)
+    return slotHandlers.length
+  }
+
+  return {
+    add(at: number, route: HandlerRoute, key: string | null): void {
+      runSlots.push(slotOf(route, key))
+      planned.push({ at, handler: route.name, key })
+    },
+    planned: planned as readonly PlannedRun[],
+    handlers: () => [...handlers.keys()].map(({ name }) => name),
+    values: () => [
+      textArray([...handlers.keys()].map(({ name }) => toStored(name))),
+      booleanArray([...handlers.keys()].map(({ latestOnly }) => latestOnly ?? false)),
+      integerArray(slotHandlers),
+      textArray(slotKeys),
+      integerArray(planned.map(({ at }) => at)),
+      integerArray(runSlots),
+    ],
+  }
+}
+
+/**
+ * Claims of this replica that wait, of what there is no backlog of. What is accepted next can be theirs at once: in the transaction that
+ * stores it, and without being read back.
+ */
+export interface Offer {
+  /** Each of one handler. */
+  readonly claims: readonly KnownClaim[]
+  /** What they got, by their ids; those that are not there got nothing, and wait on. */
+  end(given: ReadonlyMap<number, readonly Lease[]>): void
+  /** They may have got something, but nobody knows what. */
+  lose(): void
+}
+
+/** Gives the claims that new runs of these handlers can be offered to; null if there are none. It has to be ended, or lost. */
+export type MakeOffer = (handlers: readonly string[]) => Offer | null
+
+/** The leases that an accept gave to claims, by the ids of the claims: what they carry is what was accepted. */
+function givenLeases(
+  batch: readonly Arrival[],
+  runs: readonly PlannedRun[],
+  row: AcceptedRow,
+): ReadonlyMap<number, readonly Lease[]> {
+  const leases = new Map<number, Lease[]>()
+  const places = numbersIn(row.givenAt)
+  if (places.length === 0) return leases
+  const runIds = numbersIn(row.givenRuns)
+  const claimIds = numbersIn(row.givenClaims)
+  const seqs = seqsOf(row)
+  for (const [index, place] of places.entries()) {
+    const run = runs[place - 1]
+    const event = run && batch[run.at - 1]
+    if (run === undefined || event?.kind !== 'event') continue
+    const claimId = claimIds[index] ?? 0
+    const mine = leases.get(claimId) ?? []
+    mine.push(toLease(run, event, runIds[index] ?? 0, seqs[run.at - 1] ?? 0))
+    leases.set(claimId, mine)
+  }
+  return leases
+}
+
+/** The numbers of what was accepted, by its place in the batch. */
+function seqsOf({ results, lastBefore }: AcceptedRow): (number | null)[] {
+  let last = lastBefore
+  return Array.from(results, (letter) => (letter === 'a' ? ++last : null))
+}
+
+function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, seq: number): Lease {
+  const { id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw, trace = null } = event
+  // Handlers may do with it what they like, and each has its own.
+  const own = Buffer.from(raw)
+  return {
+    runId,
+    token: 1,
+    handler,
+    attempt: 1,
+    failed: 0,
+    crashed: 0,
+    event: { seq, id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw: own, trace },
+    key,
+    replay: null,
+    item: null,
+  }
+}
+
+/** The sets of headers that events came with, as far as they are known here: each is stored once. */
+export interface HeaderSets {
+  /** The id of a set that is known (its text as stored); null if there is none, or it is not. */
+  knownId(headers: string | null): number | null
+  /** Whether a set that is not known may still be kept. */
+  hasRoom(): boolean
+  /** Learns what was added since, by this process or another. */
+  learn(rows: Rows): Promise<void>
+}
+
+function createHeaderSets(): HeaderSets {
+  const ids = new Map<string, number>()
+  let lastId = 0
+  return {
+    knownId: (headers) => (headers === null ? null : (ids.get(headers) ?? null)),
+    hasRoom: () => ids.size < mostHeaderSets,
+    async learn(rows) {
+      const added = await rows.query<{ id: number; headers: string }>(
+        `SELECT id, headers FROM inbox.header_set WHERE id > $1 ORDER BY id`,
+        [lastId],
+      )
+      for (const { id, headers } of added) ids.set(headers, id)
+      lastId = added.at(-1)?.id ?? lastId
     },
   }
 }

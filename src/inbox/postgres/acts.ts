@@ -6,7 +6,7 @@ import { createNotes } from './notes.ts'
 import { createPruning } from './prune.ts'
 import type { Replays } from './replays.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-acts.ts'
-import { createSteps } from './steps.ts'
+import { createSteps } from './notes.ts'
 import { toStored } from './text.ts'
 
 export interface ActsOptions {

@@ -2,7 +2,6 @@ import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
 import { createMatcher } from '../routes.ts'
-import { aheadOf } from './ahead.ts'
 import type { Database, Rows } from './database.ts'
 import {
   beatenWithin,
@@ -13,7 +12,7 @@ import {
   patternsIn,
   variantsOf,
 } from './handler-sets.ts'
-import { planStep, type Plan } from './job-plan.ts'
+import { aheadOf, planStep, type Plan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 
 export interface BackfillsOptions {

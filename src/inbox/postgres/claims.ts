@@ -1,11 +1,103 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { messageOf } from '../../base/errors.ts'
-import type { ClaimRequest, Lease } from '../port.ts'
-import type { Rows } from './database.ts'
+import type { Lease, ReapResult, RunError, WorkPort, ClaimRequest } from '../port.ts'
+import { bigintArray, textArray } from './database.ts'
+import type { Database, Rows } from './database.ts'
+import { registerHandlers } from './handlers.ts'
 import type { Heed } from './heed-clock.ts'
+import type { MakeOffer, Offer } from './accept.ts'
+import { readState } from './leases.ts'
+import { fromStored, toStored } from './text.ts'
+import { settle } from './leases.ts'
+import { messageOf } from '../../base/errors.ts'
 import { takeLeases, type KnownClaim, type Taken } from './leases.ts'
-import { createLostClaims } from './lost-claims.ts'
-import type { Offer } from './offer.ts'
+
+export interface WorkOptions {
+  readonly db: Database
+  readonly clock: Clock
+  /** Of this process, among the replicas. */
+  readonly replicaId: string
+  /** Is told of what goes wrong in the background. */
+  readonly onWarning: (text: string) => void
+  readonly heed: Heed
+}
+
+export interface Work extends WorkPort {
+  /** Something may have become claimable: here, or at another replica. */
+  wake(): void
+  /** For what is accepted here. */
+  readonly offer: MakeOffer
+  /** Waiting claims resolve with none; leases that are held are not touched. Idempotent. */
+  close(): Promise<void>
+}
+
+/** What the dispatcher of one replica needs. All but `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
+export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOptions): Work {
+  const claims = createClaims({ db, clock, replicaId, onWarning, heed })
+
+  async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
+    if (leases.length === 0) return
+    await settle(
+      db,
+      leases.map(({ runId, token }) => ({ runId, token, kind: 'release' })),
+      clock.now(),
+    )
+    claims.wake()
+  }
+
+  return {
+    register: (routes) => registerHandlers(db, routes),
+    claim: (request) => claims.claim(request),
+    readState: (handler, query) => readState(db, handler, query, clock.now()),
+    async settle(outcomes) {
+      if (outcomes.length === 0) return []
+      await heed()
+      const { results, areReady } = await settle(db, outcomes, clock.now())
+      if (areReady) claims.wake()
+      return results
+    },
+    async retire(owner, running) {
+      await claims.retire(owner)
+      if (running === undefined) return
+      const others = await db.query<{ runId: number; token: number }>(
+        `SELECT id AS "runId", token FROM inbox.run WHERE owner = $1 AND state + 0 = 3 AND id <> ALL ($2::bigint[])`,
+        [toStored(ownerIn(replicaId, owner)), bigintArray(running)],
+      )
+      await release(others)
+    },
+    release,
+    async reap(owner) {
+      await claims.refuse(owner)
+      await heed()
+      const result = await reap(db, ownerIn(replicaId, owner), clock.now())
+      claims.wake()
+      return result
+    },
+    wake: () => claims.wake(),
+    offer: (handlers) => claims.offer(handlers),
+    close: () => claims.close(),
+  }
+}
+
+interface ReapedRow {
+  readonly handler: string
+  readonly eventId: string
+  readonly attempt: number
+  readonly name: RunError['name'] | null
+  readonly message: RunError['message'] | null
+}
+
+/** Ends the leases that are in an owner's name. Idempotent. `now` in milliseconds since 1970. */
+async function reap(rows: Rows, owner: string, now: number): Promise<ReapResult> {
+  const reaped = await rows.query<ReapedRow>(
+    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1, $2)`,
+    [toStored(owner), now],
+  )
+  const dead = reaped.flatMap(({ handler, eventId, attempt, name, message }) => {
+    if (name === null || message === null) return []
+    return { handler: fromStored(handler), eventId: fromStored(eventId), attempt, error: { name, message } }
+  })
+  return { runs: reaped.length, dead }
+}
 
 export interface ClaimsOptions {
   readonly db: Rows
@@ -47,11 +139,11 @@ const lostMs = 1_000
 const mostLost = 100
 
 /** Whose name the leases of an owner are in. */
-export function ownerIn(replicaId: string, owner: string): string {
+function ownerIn(replicaId: string, owner: string): string {
   return `${replicaId} ${owner}`
 }
 
-export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions): Claims {
+function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions): Claims {
   const lost = createLostClaims(db, clock)
   const retired = new Set<string>()
   const refused = new Set<string>()
@@ -256,4 +348,63 @@ export function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOp
 /** What two claims that ask for the same have in common. */
 function kindOf({ handlers, suspects }: ClaimRequest): string {
   return `${suspects} ${handlers.join(' ')}`
+}
+
+/**
+ * A backend whose client is gone ends what it was doing, so that what a claim took may show up later: at once as a rule, but after a disk
+ * or a machine stood still for as long as that took.
+ */
+const lateMs = 3_600_000
+const soonMs = 30_000
+/** How often they are looked for: soon after, and later. */
+const lookMs = { soon: 1_000, later: 30_000 } as const
+
+/** Claims whose runs, if they got any, belong to nobody: they are given back, uncharged. */
+export interface LostClaims {
+  /** The answer did not come, so the claim may still be under way in the database. */
+  lose(claims: readonly KnownClaim[]): void
+  /** The answer came, but nobody is there any more to take it. */
+  refuse(claims: readonly KnownClaim[]): void
+  /** How many there are. */
+  readonly count: number
+  /** Gives back what there is, unless that was done just now; whether there was anything. Throws `store_unavailable`. */
+  giveBack(): Promise<boolean>
+}
+
+function createLostClaims(rows: Rows, clock: Clock): LostClaims {
+  const lost = new Map<KnownClaim, number>()
+  /** How many times some were added: what comes while others are given back has to be looked for soon. */
+  let added = 0
+  let nextLookAt = -Infinity
+  let lookedAt = -Infinity
+
+  function add(claims: readonly KnownClaim[], until: number): void {
+    for (const claim of claims) lost.set(claim, until)
+    added++
+    nextLookAt = -Infinity
+  }
+
+  return {
+    lose: (claims) => add(claims, clock.now() + lateMs),
+    refuse: (claims) => add(claims, -Infinity),
+    get count() {
+      return lost.size
+    },
+    async giveBack() {
+      const now = clock.now()
+      // Also where the clock was set back.
+      if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return false
+      const given = [...lost]
+      const addedBefore = added
+      const [row] = await rows.query<{ released: number }>(
+        'SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint) AS released',
+        [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id)), now],
+      )
+      const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
+      lookedAt = now
+      if (added === addedBefore) nextLookAt = now + (isSoon ? lookMs.soon : lookMs.later)
+      for (const [claim, until] of given) if (now >= until) lost.delete(claim)
+      return (row?.released ?? 0) > 0
+    },
+  }
 }

@@ -6,12 +6,10 @@ import type { HandlerRoute, Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
 import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
-import { readClusterState } from './cluster-state.ts'
-import { createDatabase, type Database } from './database.ts'
+import { createDatabase, type Database, limited } from './database.ts'
 import { createGaps } from './gaps.ts'
 import { heedClock } from './heed-clock.ts'
 import { createIndex, type IndexFilling } from './index/index.ts'
-import { limited } from './limited.ts'
 import { listen } from './listen.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
@@ -20,9 +18,9 @@ import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { createUnderWay } from './under-way.ts'
 import { createViews } from './views/views.ts'
-import { createWork } from './work.ts'
+import { createWork } from './claims.ts'
+import { fromStored } from './text.ts'
 
 export interface PostgresInboxOptions {
   readonly url: string
@@ -215,5 +213,62 @@ async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Pr
   } catch (error) {
     await opened.close()
     throw error
+  }
+}
+
+interface Row {
+  readonly name: string
+  readonly paused: boolean
+  readonly concurrency: number | null
+  readonly hasSuspects: boolean
+}
+
+/** Reads what other replicas may have changed; `known` is what this process knows by itself. */
+async function readClusterState(
+  db: Database,
+  known: Pick<ClusterState, 'replicas' | 'wasSilent'>,
+): Promise<ClusterState> {
+  const handlers = await db.query<Row>(
+    `SELECT h.name, h.paused, h.concurrency, coalesce(s.is_there, false) AS "hasSuspects"
+     FROM inbox.handler h LEFT JOIN LATERAL (
+       SELECT true AS is_there FROM inbox.run r WHERE r.state = 2 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id LIMIT 1
+     ) s ON true`,
+  )
+  const [found] = await db.query<{ paused: boolean }>(
+    `SELECT coalesce((SELECT value = 1 FROM inbox.meta WHERE name = 'paused'), false) AS paused`,
+  )
+  const isAllPaused = found?.paused ?? false
+  const suspects = handlers.filter(({ hasSuspects, paused }) => hasSuspects && !paused && !isAllPaused)
+  return {
+    ...known,
+    paused: new Set(handlers.filter(({ paused }) => paused).map(({ name }) => fromStored(name))),
+    isAllPaused,
+    concurrencies: new Map(
+      handlers.flatMap(({ name, concurrency }) => (concurrency === null ? [] : [[fromStored(name), concurrency]])),
+    ),
+    suspects: new Set(suspects.map(({ name }) => fromStored(name))),
+  }
+}
+
+/** What has begun and not ended. */
+export interface UnderWay {
+  /** Gives what `work` gives. */
+  watch<T>(work: Promise<T>): Promise<T>
+  /** Resolves when all that has begun by now has ended, well or not. */
+  ended(): Promise<void>
+}
+
+function createUnderWay(): UnderWay {
+  const going = new Set<Promise<unknown>>()
+  return {
+    async watch(work) {
+      going.add(work)
+      try {
+        return await work
+      } finally {
+        going.delete(work)
+      }
+    },
+    ended: async () => void (await Promise.allSettled(going)),
   }
 }

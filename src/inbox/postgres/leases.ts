@@ -1,8 +1,20 @@
-import type { ClaimRequest, Lease, Outcome, RunError } from '../port.ts'
-import { bigintArray } from './arrays.ts'
+import {
+  type ClaimRequest,
+  type Lease,
+  type Outcome,
+  type RunError,
+  dueAt,
+  versionOf,
+  type Effects,
+  type SettleResult,
+  type StateEntry,
+  type StateQuery,
+} from '../port.ts'
+import { bigintArray, numbersIn, textArray } from './database.ts'
 import type { Rows } from './database.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
-import { settle } from './verdicts.ts'
+import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.ts'
+import { errorGroupOf } from '../error-group.ts'
+import { afterKey, prefixEnd } from '../state-keys.ts'
 
 /** A claim as the database knows it: no other one of its owner has its id. */
 export interface KnownClaim extends ClaimRequest {
@@ -152,4 +164,146 @@ function toLease(run: ClaimedRow, row: WholeRow): Lease {
         ? null
         : { payload: fromStored(row.payload), idempotencyKey: fromStored(row.idempotencyKey) },
   }
+}
+
+/** A lease that is given back unworked. */
+type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
+
+const maxErrorMessage = 2_000
+const maxErrorStack = 8_000
+/** More than one expired value per write of one that will expire, so that there are ever fewer of them. */
+const purgedPerWrite = 4
+
+export interface Settled {
+  /** One per verdict, in order. */
+  readonly results: readonly SettleResult[]
+  /** Whether there may be something to claim that was not before. */
+  readonly areReady: boolean
+}
+
+/** Reports what became of leases. `now` in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
+export async function settle(rows: Rows, verdicts: readonly (Outcome | Release)[], now: number): Promise<Settled> {
+  const results = verdicts.map((): SettleResult => 'stale')
+  if (verdicts.length === 0) return { results, areReady: false }
+  const [row] = await rows.query<{ applied: string; conflicts: string; areReady: boolean }>(
+    `SELECT array_to_string(applied, ' ') AS applied, array_to_string(conflicts, ' ') AS conflicts, are_ready AS "areReady"
+     FROM inbox.settle($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
+       $8::json, $9::json, $10::json, $11::integer, $12::bigint)`,
+    valuesOf(verdicts, now),
+  )
+  for (const place of numbersIn(row?.applied)) results[place - 1] = 'applied'
+  for (const place of numbersIn(row?.conflicts)) results[place - 1] = 'conflict'
+  return { results, areReady: row?.areReady ?? false }
+}
+
+function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknown[] {
+  const numbers = (of: (verdict: Outcome | Release) => number) =>
+    bigintArray(verdicts.map((verdict) => Math.trunc(of(verdict))))
+  const told = verdicts.map((verdict, index) => ({ verdict, place: index + 1 }))
+  return [
+    numbers(({ runId }) => runId),
+    numbers(({ token }) => token),
+    textArray(verdicts.map(({ kind }) => kind)),
+    numbers((verdict) => (verdict.kind === 'retry' || verdict.kind === 'snooze' ? dueAt(verdict, now) : 0)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.startedAt)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt)),
+    textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? toStored(errorGroupOf(verdict.error)) : null))),
+    JSON.stringify(
+      told.flatMap(({ verdict, place }) =>
+        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...errorToStored(verdict.error) } : [],
+      ),
+    ),
+    JSON.stringify(told.flatMap(({ verdict, place }) => stateOf(verdict, place))),
+    JSON.stringify(told.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
+    purgedPerWrite *
+      verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
+        .length,
+    now,
+  ]
+}
+
+/** What is cut off may leave half a character, which is no text that PostgreSQL takes. */
+function errorToStored({ name, message, stack }: RunError): { name: string; message: string; stack: string | null } {
+  return {
+    name: wellFormed(name),
+    message: wellFormed(message.slice(0, maxErrorMessage)),
+    stack: stack === undefined ? null : wellFormed(stack.slice(0, maxErrorStack)),
+  }
+}
+
+function wellFormed(text: string): string {
+  return toStored(text.toWellFormed())
+}
+
+function effectsOf(verdict: Outcome | Release): Effects | undefined {
+  return verdict.kind === 'done' ? verdict.effects : undefined
+}
+
+function stateOf(verdict: Outcome | Release, place: number): object[] {
+  const { reads = [], writes = [] } = effectsOf(verdict) ?? {}
+  if (reads.length + writes.length === 0) return []
+  return [
+    {
+      place,
+      version: versionOf(verdict),
+      reads: reads.map(({ query, found }) => ({
+        ...rangeOf(query),
+        keys: found.map(({ key }) => toStored(key)),
+        versions: found.map(({ version }) => version),
+      })),
+      writes: writes.map(({ key, value, expiresAt }) => ({
+        key: toStored(key),
+        value: toStoredOrNull(value),
+        expiresAt,
+      })),
+    },
+  ]
+}
+
+function itemsOf(verdict: Outcome | Release, place: number): object[] {
+  return (effectsOf(verdict)?.items ?? []).map(({ sink, key, payload, idempotencyKey }) => ({
+    place,
+    sink: toStored(sink),
+    key: key === null ? null : wellFormed(key),
+    payload: wellFormed(payload),
+    idempotencyKey: wellFormed(idempotencyKey),
+  }))
+}
+
+/** A query of state as the database is asked: of the stored keys from `from` on and before `to` the first `most`. */
+export interface StateRange {
+  readonly from: string
+  readonly to: string
+  readonly most: number
+}
+
+/** Pure. No stored key has U+0001 followed by the end, so what a key is followed by comes behind `to` of that key alone. */
+function rangeOf(query: StateQuery): StateRange {
+  if ('key' in query) return { from: toStored(query.key), to: `${toStored(query.key)}\u0001`, most: 1 }
+  const { prefix, after, limit } = query
+  const from = after === null ? prefix : afterKey(after, prefix)
+  return { from: toStored(from), to: toStored(prefixEnd(prefix)), most: limit }
+}
+
+/** What is stored of a handler's state; nothing of a handler that is not known. `now` in milliseconds since 1970. */
+export async function readState(
+  rows: Rows,
+  handler: string,
+  query: StateQuery,
+  now: number,
+): Promise<readonly StateEntry[]> {
+  const { from, to, most } = rangeOf(query)
+  const found = await rows.query<StateEntry>(
+    `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
+     WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
+       AND (s.expires_at IS NULL OR s.expires_at > $4)
+     ORDER BY s.key LIMIT $5`,
+    [toStored(handler), from, to, now, most],
+  )
+  return found.map(({ key, value, version, expiresAt }) => ({
+    key: fromStored(key),
+    value: fromStored(value),
+    version,
+    expiresAt,
+  }))
 }

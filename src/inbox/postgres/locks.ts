@@ -15,3 +15,14 @@ export const actLock = `pg_advisory_xact_lock(${classOfLocks}, 1)`
 export const workLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
 /** Held while the schema is made or changed. */
 export const migrationLock = `pg_advisory_xact_lock(${classOfLocks}, 2)`
+
+/** The lane that a key of a handler's generation falls on. */
+export const laneFunction = `
+CREATE FUNCTION inbox.lane_of(handler integer, replay integer, key text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (hashtextextended(key, handler::bigint * 1000003 + replay) & 65535)::integer $$`
+
+/** Of functions that many call at once: their plans are those of small sets that look things up, whatever the statistics say. */
+export const hotSettings = `SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan`
+/** Of those that are a transaction by themselves: who does not get a lock in time is tried again. */
+export const callSettings = `${hotSettings} SET lock_timeout = '3s'`

@@ -3,12 +3,16 @@ import { Migrator, type Migration } from 'kysely/migration'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { connectionConfig, createPool } from './connection.ts'
 import { toStartError } from './failure.ts'
+import { functionsMark, installFunctions } from './functions/index.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 
-/** Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. */
+/**
+ * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. A migration makes tables
+ * only: the functions are installed after all of them. Functions that an older program can't call come with a migration that shuts it out.
+ */
 export interface NumberedMigration {
   readonly name: string
   readonly oldest: number
@@ -23,10 +27,20 @@ export const migrations: readonly NumberedMigration[] = [
 /** What to do about a database that an older version made: refuse to open it, or bring it up to date. */
 export type MigrateSetting = 'refuse' | 'auto'
 
-/** What became of a schema: `from` is null where there was none. */
 export interface SchemaChange {
+  /** The newest migration that the database had; null: none. */
   readonly from: string | null
   readonly to: string
+  /** False: nothing was to be done. With the same `from` and `to`, only the functions were replaced. */
+  readonly isChanged: boolean
+}
+
+/** What a database has of a schema. */
+interface Present {
+  /** Names of migrations, in order. */
+  readonly applied: readonly string[]
+  /** Whether this program has to run migrations, or to install its functions. */
+  readonly isOlder: boolean
 }
 
 /** Of PostgreSQL, as in `server_version_num`. */
@@ -42,13 +56,12 @@ const lockMs = 120_000
  */
 export async function openSchema(url: string, setting: MigrateSetting, known = migrations): Promise<void> {
   await withConnection(url, async (db, name) => {
-    const applied = await lookAt(db, name, known)
-    const pending = pendingOf(applied, known)
-    if (pending.length === 0) return
+    const { applied, isOlder } = await lookAt(db, name, known)
+    if (!isOlder) return
     if (applied.length > 0 && setting === 'refuse') {
       throw new InboxError(
         'database_older',
-        `${name} was made by an older version: it has the schema ${applied.at(-1)}, this program needs ${known.at(-1)?.name}. ` +
+        `${name} was made by an older version: it has the schema ${applied.at(-1)}, this program needs ${known.at(-1)?.name} and its functions. ` +
           'Run `onchain-inbox migrate`, once for all replicas; or set INBOX_MIGRATE=auto, so that the first one that starts does it.',
       )
     }
@@ -70,19 +83,19 @@ export interface SchemaLook {
   readonly server: number
   /** The name of its newest migration; null: it has none yet. */
   readonly schema: string | null
-  /** Whether this program needs a newer one. */
+  /** Whether this program needs a newer one, or other functions. */
   readonly isOlder: boolean
 }
 
 /** Looks whether a database can be served. Fails as `openSchema` does, but for an older schema. */
 export async function lookAtSchema(url: string, known = migrations): Promise<SchemaLook> {
   return withConnection(url, async (db, name) => {
-    const applied = await lookAt(db, name, known)
+    const { applied, isOlder } = await lookAt(db, name, known)
     const { rows } = await sql<{
       version: number
     }>`SELECT current_setting('server_version_num')::integer AS version`.execute(db)
-    const isOlder = applied.length > 0 && pendingOf(applied, known).length > 0
-    return { server: majorOf(rows[0]?.version ?? 0), schema: applied.at(-1) ?? null, isOlder }
+    const schema = applied.at(-1) ?? null
+    return { server: majorOf(rows[0]?.version ?? 0), schema, isOlder: schema !== null && isOlder }
   })
 }
 
@@ -100,8 +113,8 @@ async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: 
   }
 }
 
-/** The migrations that a database has, once it is clear that it can be served. */
-async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<string[]> {
+/** What a database has, once it is clear that it can be served. */
+async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
   const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean; isolation: string }>`
     SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
       current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS standby, to_regclass('inbox.kysely_migration') IS NOT NULL AS made`.execute(
@@ -128,7 +141,7 @@ async function lookAt(db: Kysely<unknown>, name: string, known: readonly Numbere
   }
   if (server.standby)
     throw new InboxError('store_unavailable', `${name} is a standby, which takes no writes: name the primary`)
-  return server.made ? appliedTo(db, name, known) : []
+  return server.made ? presentIn(db, name, known) : { applied: [], isOlder: true }
 }
 
 function majorOf(version: number): number {
@@ -136,18 +149,23 @@ function majorOf(version: number): number {
 }
 
 /** Throws `database_newer` where a migration is not known and leaves this program no room. */
-async function appliedTo(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<string[]> {
+async function presentIn(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
   const { rows } = await sql<{
     name: string
   }>`SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"`.execute(db)
   const applied = rows.map((row) => row.name)
   const unknown = applied.filter((one) => !known.some((migration) => migration.name === one))
-  if (unknown.length === 0) return applied
   const { rows: marks } = await sql<{
+    name: string
     value: string
-  }>`SELECT value FROM inbox.meta WHERE name = 'oldest_program'`.execute(db)
+  }>`SELECT name, value FROM inbox.meta WHERE name IN ('oldest_program', ${functionsMark})`.execute(db)
+  if (unknown.length === 0) {
+    const isOlder = applied.length < known.length || !marks.some((mark) => mark.name === functionsMark)
+    return { applied, isOlder }
+  }
   // While replicas are replaced one by one, those of the version before serve a schema that its makers say they can.
-  if (Number(marks[0]?.value ?? Infinity) <= known.length) return applied
+  const oldest = marks.find((mark) => mark.name === 'oldest_program')?.value
+  if (Number(oldest ?? Infinity) <= known.length) return { applied, isOlder: false }
   throw new InboxError(
     'database_newer',
     `${name} was changed by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
@@ -155,18 +173,15 @@ async function appliedTo(db: Kysely<unknown>, name: string, known: readonly Numb
   )
 }
 
-function pendingOf(applied: readonly string[], known: readonly NumberedMigration[]): readonly NumberedMigration[] {
-  return known.filter(({ name }) => !applied.includes(name))
-}
-
 /** In one transaction: it is all done, or nothing is. Whoever comes second finds it done. */
 async function bringUp(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<SchemaChange> {
   return db.transaction().execute(async (trx) => {
     await sql.raw(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}`).execute(trx)
     await sql.raw(`SELECT ${migrationLock}`).execute(trx)
-    const applied = await lookAt(trx, name, known)
-    const change = { from: applied.at(-1) ?? null, to: known.at(-1)?.name ?? '' }
-    if (pendingOf(applied, known).length === 0) return { ...change, to: change.from ?? change.to }
+    const { applied, isOlder } = await lookAt(trx, name, known)
+    const from = applied.at(-1) ?? null
+    const newest = known.at(-1)?.name ?? ''
+    if (!isOlder) return { from, to: from ?? newest, isChanged: false }
     // Somebody with more rights may have made it, for a user who may make none.
     const { rows } = await sql<{ made: boolean }>`SELECT to_regnamespace('inbox') IS NOT NULL AS made`.execute(trx)
     if (rows[0]?.made !== true) await sql`CREATE SCHEMA inbox`.execute(trx)
@@ -178,9 +193,10 @@ async function bringUp(db: Kysely<unknown>, name: string, known: readonly Number
     })
     const { error } = await migrator.migrateToLatest()
     if (error !== undefined) throw failed(error, name)
+    await installFunctions(trx)
     await sql`INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', ${Math.max(...known.map((m) => m.oldest))})
       ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`.execute(trx)
-    return change
+    return { from, to: newest, isChanged: true }
   })
 }
 

@@ -3,8 +3,7 @@ import type { StepDone } from '../acts.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './progress.ts'
-import { bodyOverhead, measureSize } from './size.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './notes.ts'
 
 /** A transaction that deletes more would hold up acknowledgements. */
 const mostPruned = 200
@@ -163,3 +162,39 @@ const pruneStatement = `
   ), conflicts AS (UPDATE inbox.conflict SET raw = '' WHERE event_seq = ANY ($1::bigint[])
   )
   DELETE FROM inbox.body WHERE seq = ANY ($1::bigint[]) RETURNING seq`
+
+/** What a body takes of the database for each of its bytes, at the most: those of some lengths leave much of a page empty. */
+const bodyOverhead = 1.4
+
+interface SizeRow {
+  readonly total: number
+  readonly bodyTable: number
+  readonly bodyBytes: number
+  readonly lastSeq: number
+  /** How many bytes came before the oldest body that is there. */
+  readonly bytesBefore: number | null
+  /** How many there are, as autovacuum counted them last; negative: it has not. */
+  readonly bodies: number
+}
+
+/**
+ * How large the inbox is, in bytes: `totalBytes` of its files, and `usedBytes` without the space in the table of bodies that pruned ones
+ * left, which those to come will take. PostgreSQL tells nobody how much that is; so it is estimated from the bodies since the oldest
+ * that is there, or from how many there are.
+ */
+export async function measureSize(rows: Rows): Promise<{ readonly totalBytes: number; readonly usedBytes: number }> {
+  const [row] = await rows.query<SizeRow>(`
+    SELECT c.body_bytes AS "bodyBytes", c.last_seq AS "lastSeq", f.before AS "bytesBefore",
+      pg_total_relation_size('inbox.body') AS "bodyTable",
+      (SELECT t.reltuples FROM pg_class t WHERE t.oid = 'inbox.body'::regclass) AS bodies,
+      (SELECT sum(pg_total_relation_size(t.oid))::bigint FROM pg_class t
+       WHERE t.relnamespace = 'inbox'::regnamespace AND t.relkind = 'r') AS total
+    FROM inbox.counter c
+    LEFT JOIN (SELECT total - length(raw) AS before FROM inbox.body ORDER BY seq LIMIT 1) f ON true`)
+  if (row === undefined) throw new Error('the counter of the inbox is not there: inbox.counter has to have one row')
+  const { total, bodyTable, bodyBytes, lastSeq, bodies, bytesBefore } = row
+  const sinceOldest = bodyBytes - (bytesBefore ?? bodyBytes)
+  const ofAsMany = bodies < 0 || lastSeq === 0 ? Infinity : (bodies * bodyBytes) / lastSeq
+  const kept = Math.min(bodyTable, bodyOverhead * Math.min(sinceOldest, ofAsMany))
+  return { totalBytes: total, usedBytes: total - bodyTable + kept }
+}

@@ -1,18 +1,23 @@
 import type { Clock } from '../../base/clock.ts'
-import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
-import type { HandlerRoute, NewReplay, ReplayFilter, ReplayRecord } from '../port.ts'
+import { roomFor, type Ahead, type JobSource, type StepResult, mostBehind } from '../jobs.ts'
+import {
+  type HandlerRoute,
+  type NewReplay,
+  type ReplayFilter,
+  type ReplayRecord,
+  replayStates,
+  type ReplayState,
+} from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
 import { createMatcher, createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
-import { aheadOf } from './ahead.ts'
 import { createBackfills } from './backfills.ts'
 import type { Database, Rows } from './database.ts'
-import { planStep } from './job-plan.ts'
+import { aheadOf, openCount, planStep, scan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
-import { scan } from './scan.ts'
-import { replayCodes, type ReplayRow, replayColumns, toReplayRecord } from './replay-row.ts'
-import { toStored } from './text.ts'
+import { toStored, fromStored } from './text.ts'
+import { toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replay-row.ts'
 
 export interface ReplaysOptions {
   readonly db: Database
@@ -237,4 +242,24 @@ function createTables(): (routes: readonly HandlerRoute[] | undefined) => RouteT
     table = createRouteTable(routes ?? [])
     return table
   }
+}
+
+/** The numbers that `replay.state` holds. */
+const replayCodes = Object.fromEntries(replayStates.map((name, index) => [name, index])) as Readonly<
+  Record<ReplayState, number>
+>
+
+export type ReplayRow = StoredReplay<boolean>
+
+/** Of `inbox.replay p`: a `ReplayRow`. */
+export const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
+  p.ended_at AS "endedAt", p.next_seq AS "nextSeq", p.last_seq AS "lastSeq", p.events, p.runs, p.skipped`
+
+/** SQL: how many runs of a generation have not ended, dead letters aside. `replayId`: an expression. */
+export function openRunsOf(replayId: string): string {
+  return `(SELECT coalesce(sum(${openCount(replayId, 2 * mostBehind)}), 0)::integer FROM inbox.handler h)`
+}
+
+export function toReplayRecord(row: ReplayRow, openRuns: number): ReplayRecord {
+  return recordOf({ ...row, filter: fromStored(row.filter) }, openRuns)
 }

@@ -1,31 +1,25 @@
-import { acceptFunction, keepHeadersFunction, quarantineFunction } from './accept.ts'
-import { createRunsFunction, supersedeFunction } from './create-runs.ts'
-import { claimFunction, nextDueFunction, readLeasesFunction } from './claim.ts'
-import { createItemsFunction, keepStateFunction, purgeStateFunction } from './effects.ts'
-import { laneFunction } from './lanes.ts'
-import { promoteFunction } from './promote.ts'
-import { reapFunction } from './reap.ts'
-import { releaseClaimsFunction } from './release.ts'
-import { endLeasesFunction, isCancelledFunction, settleFunction } from './settle.ts'
+import { sql, type Kysely } from 'kysely'
+import { createHash } from 'node:crypto'
+import { indexFunctions } from '../index/schema.ts'
+import { laneFunction } from '../locks.ts'
+import { acceptFunctions } from './accept.ts'
+import { claimFunctions } from './claim.ts'
+import { settleFunctions } from './settle.ts'
 
-/** What runs in the database: each a `CREATE OR REPLACE FUNCTION`, in an order in which they can be made. */
-export const functions: readonly string[] = [
-  laneFunction,
-  supersedeFunction,
-  createRunsFunction,
-  keepHeadersFunction,
-  quarantineFunction,
-  acceptFunction,
-  promoteFunction,
-  nextDueFunction,
-  claimFunction,
-  readLeasesFunction,
-  isCancelledFunction,
-  keepStateFunction,
-  purgeStateFunction,
-  createItemsFunction,
-  endLeasesFunction,
-  settleFunction,
-  releaseClaimsFunction,
-  reapFunction,
-]
+const functions = [laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions, ...indexFunctions]
+
+/**
+ * The row of `inbox.meta` that each set of functions leaves when it is installed. A set that has a row is never installed again: if
+ * another one has replaced it, that one is newer.
+ */
+export const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
+
+/** Replaces all functions of the schema. To be called after all migrations, in their transaction. */
+export async function installFunctions(trx: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`.execute(trx)
+  for (const { name } of rows) await sql.raw(`DROP FUNCTION ${name}`).execute(trx)
+  for (const statement of functions) await sql.raw(statement).execute(trx)
+  await sql`INSERT INTO inbox.meta (name, value) VALUES (${functionsMark}, extract(epoch FROM clock_timestamp()) * 1000)
+    ON CONFLICT (name) DO NOTHING`.execute(trx)
+}

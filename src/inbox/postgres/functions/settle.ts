@@ -1,10 +1,39 @@
 import { replayStates } from '../../port.ts'
-import { workLock } from '../locks.ts'
-import { callSettings, hotSettings } from './promote.ts'
+import { callSettings, hotSettings, workLock } from '../locks.ts'
+
+/**
+ * The oldest run that waits for its key takes the place of one that has ended; the caller has the lanes. Gives how many became ready.
+ * While another run of the key is open for work, or is held, none does.
+ */
+const promoteFunction = `
+CREATE FUNCTION inbox.promote(ended bigint[]) RETURNS integer LANGUAGE plpgsql ${hotSettings} AS $$
+DECLARE
+  promoted integer;
+BEGIN
+  UPDATE inbox.run r SET state = 1 FROM (
+    SELECT n.id
+    FROM (
+      SELECT DISTINCT e.handler_id, e.replay_id, e.key FROM unnest(ended) u(id) JOIN inbox.run e ON e.id = u.id
+      WHERE e.key IS NOT NULL AND e.state + 0 >= 5
+    ) p CROSS JOIN LATERAL (
+      SELECT o.id, o.state FROM inbox.run o
+      WHERE o.handler_id = p.handler_id AND o.replay_id = p.replay_id AND o.key = p.key AND o.state < 5
+      ORDER BY o.handler_id, o.replay_id, o.key, o.id LIMIT 1
+    ) n LEFT JOIN LATERAL (
+      -- With a limit it is looked up for each key, also where the statistics are of a time when nothing was open.
+      SELECT true AS is_there FROM inbox.run z
+      WHERE z.handler_id = p.handler_id AND z.replay_id = p.replay_id AND z.key = p.key AND z.state >= 1 AND z.state <= 4 LIMIT 1
+    ) other ON true
+    WHERE n.state = 0 AND other.is_there IS NULL
+  ) next
+  WHERE r.id = next.id AND r.state + 0 = 0;
+  GET DIAGNOSTICS promoted = ROW_COUNT;
+  RETURN promoted;
+END $$`
 
 /** Whether a run of a cancelled replay is not to be tried again. What runs left in the outbox goes on: it belongs to what is done. */
-export const isCancelledFunction = `
-CREATE OR REPLACE FUNCTION inbox.is_cancelled(run bigint, replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
+const isCancelledFunction = `
+CREATE FUNCTION inbox.is_cancelled(run bigint, replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
 BEGIN
   RETURN replay > 0 AND EXISTS (SELECT 1 FROM inbox.replay p WHERE p.id = replay AND p.state = ${replayStates.indexOf('cancelled')})
     AND NOT EXISTS (SELECT 1 FROM inbox.item i WHERE i.run_id = run);
@@ -20,8 +49,8 @@ END $$`
  * `{place, version, reads, writes}` (see `keep_state`), for reports that read or write state; `items` one of `{place, sink, key, payload,
  * idempotencyKey}`. Up to `purged` values that have expired are deleted.
  */
-export const settleFunction = `
-CREATE OR REPLACE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], ats bigint[], starts bigint[], ends bigint[],
+const settleFunction = `
+CREATE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], ats bigint[], starts bigint[], ends bigint[],
   groups text[], errors json, states json, items json, purged integer, now_ms bigint,
   OUT applied integer[], OUT conflicts integer[], OUT are_ready boolean)
 LANGUAGE plpgsql ${callSettings} AS $$
@@ -134,8 +163,8 @@ END $$`
  * if its replay was cancelled, and superseded if there is a newer live one of its key and only the latest counts. What is given back
  * unworked (`release`, `conflict`) is as if it had never been claimed.
  */
-export const endLeasesFunction = `
-CREATE OR REPLACE FUNCTION inbox.end_leases(ids bigint[], verdicts text[], due bigint[], began bigint[], ended bigint[], group_of text[],
+const endLeasesFunction = `
+CREATE FUNCTION inbox.end_leases(ids bigint[], verdicts text[], due bigint[], began bigint[], ended bigint[], group_of text[],
   now_ms bigint)
 RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
@@ -173,3 +202,97 @@ BEGIN
     ) s WHERE h.id = s.handler_id;
   END IF;
 END $$`
+
+/**
+ * Keeps what a run writes to the state of its handler, unless what it read is no longer so: then it is false, and nothing was written.
+ * The caller has the row of the handler.
+ *
+ * `reads` is a JSON array of `{from, to, most, keys, versions}`: of the keys from `from` on and before `to` the first `most`, and what was
+ * found; `writes` one of `{key, value, expiresAt}`, no key twice.
+ */
+const keepStateFunction = `
+CREATE FUNCTION inbox.keep_state(of_handler integer, version_now bigint, reads json, writes json, now_ms bigint)
+RETURNS boolean LANGUAGE plpgsql ${hotSettings} AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1
+    FROM json_to_recordset(reads) AS d("from" text, "to" text, most integer, keys text[], versions bigint[])
+    CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(f.key ORDER BY f.key), '{}') AS keys, coalesce(array_agg(f.version ORDER BY f.key), '{}') AS versions
+      FROM (
+        SELECT s.key, s.version FROM inbox.state s
+        WHERE s.handler_id = of_handler AND s.key >= d."from" AND s.key < d."to" AND (s.expires_at IS NULL OR s.expires_at > now_ms)
+        ORDER BY s.key LIMIT d.most
+      ) f
+    ) n
+    WHERE n.keys <> d.keys OR n.versions <> d.versions
+  ) THEN
+    RETURN false;
+  END IF;
+  DELETE FROM inbox.state s USING json_to_recordset(writes) AS w(key text, value text)
+    WHERE w.value IS NULL AND s.handler_id = of_handler AND s.key = w.key;
+  INSERT INTO inbox.state AS s (handler_id, key, value, version, expires_at)
+    SELECT of_handler, w.key, w.value, version_now, w."expiresAt"
+    FROM json_to_recordset(writes) AS w(key text, value text, "expiresAt" bigint) WHERE w.value IS NOT NULL
+    ON CONFLICT (handler_id, key) DO UPDATE
+    SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at;
+  RETURN true;
+END $$`
+
+/** Deletes up to `most` values that have expired, of any handler: but not those that somebody is just writing. */
+const purgeStateFunction = `
+CREATE FUNCTION inbox.purge_state(most integer, now_ms bigint) RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
+BEGIN
+  WITH gone AS MATERIALIZED (
+    SELECT s.handler_id, s.key FROM inbox.state s WHERE s.expires_at IS NOT NULL AND s.expires_at <= now_ms
+    ORDER BY s.expires_at LIMIT most FOR UPDATE SKIP LOCKED
+  )
+  DELETE FROM inbox.state s USING gone g WHERE s.handler_id = g.handler_id AND s.key = g.key;
+END $$`
+
+/**
+ * What runs left in the outbox becomes runs of its sinks, each in the generation of the run that left it, behind the open ones of its key.
+ * The caller has the lanes, and sees to it that the sinks are known. `items` is as in `settle`; `runs` are those whose items count, `places`
+ * where they stand.
+ */
+const createItemsFunction = `
+CREATE FUNCTION inbox.create_items(items json, places integer[], runs bigint[], now_ms bigint)
+RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
+BEGIN
+  WITH left_there AS MATERIALIZED (
+    SELECT h.id AS handler, q.replay_id AS replay, i.key, i.payload, i.idempotency, i.nth, q.event_seq,
+      row_number() OVER (PARTITION BY h.id, q.replay_id, i.key ORDER BY i.nth) AS nth_of_key
+    FROM (
+      SELECT j.place, j.sink, j.key, j.payload, j."idempotencyKey" AS idempotency, row_number() OVER () AS nth
+      FROM json_to_recordset(items) AS j(place integer, sink text, key text, payload text, "idempotencyKey" text)
+    ) i
+    JOIN unnest(places, runs) AS u(place, run) ON u.place = i.place
+    JOIN inbox.run q ON q.id = u.run
+    JOIN inbox.handler h ON h.name = i.sink
+  ), made AS MATERIALIZED (
+    SELECT nextval('inbox.run_id') AS id, l.* FROM (SELECT t.* FROM left_there t ORDER BY t.nth) l
+  ), created AS (
+    INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
+    SELECT m.id, m.event_seq, m.handler, m.replay, m.key, CASE
+        WHEN m.key IS NULL THEN 1
+        WHEN m.nth_of_key = 1 AND o.is_open IS NULL THEN 1
+        ELSE 0 END,
+      now_ms
+    FROM made m LEFT JOIN LATERAL (
+      SELECT true AS is_open FROM inbox.run p
+      WHERE p.handler_id = m.handler AND p.replay_id = m.replay AND p.key = m.key AND p.state < 5 LIMIT 1
+    ) o ON true
+    ORDER BY m.id
+  )
+  INSERT INTO inbox.item (run_id, payload, idempotency_key) SELECT m.id, m.payload, m.idempotency FROM made m;
+END $$`
+
+export const settleFunctions: readonly string[] = [
+  promoteFunction,
+  isCancelledFunction,
+  settleFunction,
+  endLeasesFunction,
+  keepStateFunction,
+  purgeStateFunction,
+  createItemsFunction,
+]

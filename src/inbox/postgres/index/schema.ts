@@ -24,7 +24,7 @@ const mostPartsPerStep = 64
  * pruned ones are not. `index_kind`: numbers for pairs of type and network. `index_hour`: which part of the accept sequence was
  * received in it.
  */
-const indexTables = [
+export const indexTables = [
   `CREATE TABLE inbox.index_meta (
      id boolean PRIMARY KEY DEFAULT true CHECK (id),
      version integer NOT NULL,
@@ -84,7 +84,7 @@ const indexTables = [
 
 /** Whoever fills the index calls it; of two that saw the same step one does nothing, and is told so. */
 const addFunction = `
-CREATE OR REPLACE FUNCTION inbox.index_add(seen_step bigint, upto bigint, events json, counted json) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION inbox.index_add(seen_step bigint, upto bigint, events json, counted json) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE inbox.index_meta SET step = step + 1, seq = upto WHERE step = seen_step;
   IF NOT FOUND THEN RETURN false; END IF;
@@ -125,7 +125,7 @@ END $$`
 
 /** Empties the index, for it to be filled anew. */
 const clearFunction = `
-CREATE OR REPLACE FUNCTION inbox.index_clear(new_version integer, now_ms bigint) RETURNS void LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
+CREATE FUNCTION inbox.index_clear(new_version integer, now_ms bigint) RETURNS void LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 BEGIN
   INSERT INTO inbox.index_meta AS m (version, step, seq, begun_at) VALUES (new_version, 1, 0, now_ms)
     ON CONFLICT (id) DO UPDATE SET version = new_version, step = m.step + 1, seq = 0, begun_at = now_ms;
@@ -138,7 +138,7 @@ END $$`
  * \`most\`, and tells how many those were, and which was the last.
  */
 const pruneFunction = `
-CREATE OR REPLACE FUNCTION inbox.index_prune(after bigint, before bigint, mark text, most integer, OUT looked bigint, OUT last bigint)
+CREATE FUNCTION inbox.index_prune(after bigint, before bigint, mark text, most integer, OUT looked bigint, OUT last bigint)
 LANGUAGE sql AS $$
   WITH looked AS MATERIALIZED (
     SELECT i.seq FROM inbox.index_event i WHERE i.is_live AND i.seq > after AND i.seq < before ORDER BY i.seq LIMIT most
@@ -155,7 +155,7 @@ LANGUAGE sql AS $$
  * to \`below\`, is of another version, or is emptied meanwhile. Only the index of words is of use here, whatever a planner thinks of it.
  */
 const searchFunction = `
-CREATE OR REPLACE FUNCTION inbox.index_search(of_version integer, asked text, below bigint, lowest bigint, most integer, budget_ms integer,
+CREATE FUNCTION inbox.index_search(of_version integer, asked text, below bigint, lowest bigint, most integer, budget_ms integer,
   OUT seqs bigint[], OUT reached bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off SET jit = off AS $$
 DECLARE
@@ -191,11 +191,4 @@ BEGIN
   END LOOP;
 END $$`
 
-/** The tables of the index, and what works on them: in an order in which they can be made. */
-export const indexStatements: readonly string[] = [
-  ...indexTables,
-  addFunction,
-  clearFunction,
-  pruneFunction,
-  searchFunction,
-]
+export const indexFunctions: readonly string[] = [addFunction, clearFunction, pruneFunction, searchFunction]

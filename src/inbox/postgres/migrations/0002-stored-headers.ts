@@ -1,7 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { reduceHeaders } from '../../reduce-headers.ts'
-import { keepHeadersFunction } from '../functions/accept.ts'
 
 /**
  * Earlier versions stored headers that may hold secrets: none of them stays, and TRUNCATE removes the old rows from the disk. Sets
@@ -18,6 +17,5 @@ export const storedHeaders: Migration = {
       SELECT * FROM unnest(${rows.map(({ id }) => id)}::integer[], ${rows.map(({ headers }) => reduceHeaders(headers))}::text[])`.execute(
       db,
     )
-    await sql.raw(keepHeadersFunction).execute(db)
   },
 }

@@ -1,7 +1,7 @@
 import { decodeCursor } from '../../cursor.ts'
 import type { ViewPort } from '../../port.ts'
 import type { Rows } from '../database.ts'
-import { openRunsOf, replayColumns, toReplayRecord, type ReplayRow } from '../replay-row.ts'
+import { openRunsOf, replayColumns, toReplayRecord, type ReplayRow } from '../replays.ts'
 import { toPage } from './page.ts'
 
 type ListedRow = ReplayRow & { readonly openRuns: number }

@@ -1,6 +1,6 @@
 import type { HandlerStats, InboxStats, RunCounts } from '../../port.ts'
 import type { Rows } from '../database.ts'
-import { measureSize } from '../size.ts'
+import { measureSize } from '../prune.ts'
 import { fromStored } from '../text.ts'
 import { noCounts } from '../../handler-counts.ts'
 import { createRunCounts } from './run-counts.ts'
