@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'together',
           maxWorkers,
-          globalSetup: at('test/shared-postgres.ts'),
+          globalSetup: at('test/shared.ts'),
           include: ['test/{conformance,simulation,integration,e2e,fuzz}/**/*.test.ts', 'docs/examples/*.test.ts'],
           sequence: { groupOrder: 0 },
         },

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { hasBrowser } from '../support/browser.ts'
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('one event in the console (needs Chromium: set CHRO
     await page.getByRole('link', { name: 'Download' }).click()
     const download = await coming
     expect(download.suggestedFilename()).toBe(`${idOf(7)}.json`)
-    expect(await readFile(await download.path(), 'utf8')).toBe(body)
+    expect(await text(await download.createReadStream())).toBe(body)
   })
 
   test('bytes that are no text are shown as bytes, a long body bit by bit', async () => {
@@ -133,6 +133,7 @@ describe.skipIf(!hasBrowser)('one event in the console (needs Chromium: set CHRO
     on.api.answer('POST /replays', failed(400, 'bad_request', 'there is no such handler'))
     await page.getByRole('button', { name: 'Replay' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('By').locator('option').last().waitFor({ state: 'attached' })
     expect(await dialog.getByLabel('By').locator('option').allTextContents()).toEqual([
       'All handlers that take it',
       'large-trades',

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import type { EventSummaryJson } from '../../src/web/console/contract.ts'
@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('the events in the console (needs Chromium: set CHR
       const coming = page.waitForEvent('download')
       await page.getByRole('button', { name, exact: true }).click()
       const download = await coming
-      return [download.suggestedFilename(), await readFile(await download.path(), 'utf8')] as const
+      return [download.suggestedFilename(), await text(await download.createReadStream())] as const
     }
     const [csvName, csv] = await save('CSV')
     expect(csvName).toBe('events.csv')

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hasBrowser } from '../support/browser.ts'
+import { findBarriers, hasBrowser } from '../support/browser.ts'
 import { asViewer, expectForEverybody, setUpConsolePages } from '../support/console-pages.ts'
 import { overview } from '../support/console-samples/a.ts'
-import { findBarriers } from '../support/dashboard-page.ts'
 import { failed, ok } from '../support/fake-console-api.ts'
 
 const signedOut = failed(401, 'unauthorized', 'expected a token or a session')

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { quarantineReasons } from '../../src/web/console/parts/quarantine-reasons.ts'
 import type { Unusable } from '../../src/receiver/envelope.ts'
@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser)('the quarantine in the console (needs Chromium: set
       page.getByRole('button', { name: 'Download the exact bytes' }).click(),
     ])
     expect(download.suggestedFilename()).toBe(`quarantined-${bodyId.slice(7, 19)}.bin`)
-    expect(new Uint8Array(await readFile(await download.path()))).toEqual(unusableBytes)
+    expect(new Uint8Array(await buffer(await download.createReadStream()))).toEqual(unusableBytes)
   })
 
   test('a text of all that is nasty does nothing in any field, and fits on a phone', async () => {

@@ -1,10 +1,16 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { hasBrowser, launchBrowser } from '../support/browser.ts'
-import { buildDashboard, type BuiltDashboard } from '../support/dashboard-build.ts'
-import { findBarriers, openPage, sidewaysScroll, type PageOptions } from '../support/dashboard-page.ts'
+import {
+  findBarriers,
+  hasBrowser,
+  launchBrowser,
+  openPage,
+  sidewaysScroll,
+  type PageOptions,
+} from '../support/browser.ts'
 import { apiOf, signIn, startDashboardStage, type DashboardStage } from '../support/dashboard-stage.ts'
+import { shared } from '../support/shared.ts'
 
 /** The first two have each colour and each width once. */
 const looks = (
@@ -20,14 +26,12 @@ const looks = (
 const lookMs = 240_000
 
 describe.skipIf(!hasBrowser)('the dashboard for everybody (needs Chromium: set CHROMIUM_PATH)', () => {
-  let built: BuiltDashboard
   let browser: Browser
   let stage: DashboardStage
 
   beforeAll(async () => {
-    built = await buildDashboard()
     browser = await launchBrowser()
-    stage = await startDashboardStage(built.folder)
+    stage = await startDashboardStage(await shared('dashboard'))
     // Retrying, acknowledged and undelivered ones, and a rule: no list is empty.
     stage.endpoint.status = 500
     stage.emulator.tour()

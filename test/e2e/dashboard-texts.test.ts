@@ -1,21 +1,20 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasBrowser, launchBrowser } from '../support/browser.ts'
-import { buildDashboard, type BuiltDashboard } from '../support/dashboard-build.ts'
-import { openPage } from '../support/dashboard-page.ts'
+import { hasBrowser, launchBrowser, openPage } from '../support/browser.ts'
 import { nasty, sampleAnswers, sampleDelivery, sampleEvent } from '../support/dashboard-samples.ts'
 import { failed, ok, startFakeApi } from '../support/fake-dashboard-api.ts'
+import { shared } from '../support/shared.ts'
 
 const token = '/tokens/ethereum/0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const wallet = '/wallets/ethereum/0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 /** What a true emulator does not bring forth: names that no world gives, and answers that break off. */
 describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs Chromium: set CHROMIUM_PATH)', () => {
-  let built: BuiltDashboard
+  let folder: string
   let browser: Browser
 
   beforeAll(async () => {
-    built = await buildDashboard()
+    folder = await shared('dashboard')
     browser = await launchBrowser()
   }, 60_000)
   afterAll(async () => {
@@ -33,7 +32,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
     ['/faults', 'what faults are about'],
     ['/deliveries/dlv_1', 'a body'],
   ])('markup from elsewhere is shown as text: %s', async (path) => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: `${api.url}/#${path}` })
     const { page, complaints } = opened
     await page.getByText('<img src=x').first().waitFor()
@@ -43,7 +42,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('what an endpoint answers is text, and what turns the direction of text is shown as its code', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: `${api.url}/#/deliveries/dlv_1` })
     const { page, complaints } = opened
     await page.getByText('Headers and answer').first().click()
@@ -60,7 +59,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('an event from the stream with a nasty name is shown as text', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: api.url })
     const { page, complaints } = opened
     await page.getByText('live', { exact: true }).waitFor()
@@ -77,7 +76,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('a secret that was shown is in no later page', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: `${api.url}/#/alerts` })
     const { page, complaints } = opened
     api.answer('POST /alert-secret', ok({ alertSecret: 'asec_shown_once' }, 201))
@@ -96,7 +95,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('a deletion asks first, and where it fails the dialog says why', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['409'] })
     const { page, complaints } = opened
     const [{ webhookId }] = sampleAnswers['/webhooks'] as [{ webhookId: string }]
@@ -112,7 +111,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('a list that cannot be loaded says why, and is there after another try', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     api.answer('GET /webhooks', failed(500, 'internal', 'the disk is full'))
     await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['500'] })
     const { page, complaints } = opened
@@ -124,7 +123,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('after a break of the stream a list is asked for anew, and a session that is over leads to the sign-in', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     await using opened = await openPage(browser, { url: api.url })
     const { page, complaints } = opened
     const rows = page.getByRole('region', { name: 'Live events, newest first' }).getByRole('listitem')
@@ -141,7 +140,7 @@ describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs C
   })
 
   test('the published login of the demo is filled in; A65 otherwise nothing is', async () => {
-    await using api = await startFakeApi(built.folder)
+    await using api = await startFakeApi(folder)
     const demo = { user: 'demo', password: 'demo-password-do-not-use' }
     api.answer('GET /session', ok({ signedIn: false, user: null, demo }))
     await using first = await openPage(browser, { url: api.url })

@@ -1,12 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { toVisible } from '../../src/web/ui/plain-text.tsx'
-import { launchBrowser } from './browser.ts'
-import { buildConsole, type BuiltConsole } from './console-build.ts'
+import { findBarriers, launchBrowser, openPage, sidewaysScroll, type WatchedPage } from './browser.ts'
 import { nasty } from './console-samples/nasty.ts'
-import { findBarriers, openPage, sidewaysScroll, type WatchedPage } from './dashboard-page.ts'
 import type { FakeAnswerOf, FakeApiServer } from './fake-api-server.ts'
 import { ok, startFakeApi } from './fake-console-api.ts'
+import { shared } from './shared.ts'
 
 export interface ConsolePages {
   /** Of this test alone. */
@@ -26,18 +25,18 @@ const wide = { width: 1280, height: 900 }
 const phone = { width: 360, height: 780 }
 
 /**
- * One build, one browser and one page for the tests of a file; an API for each test. After each, nothing may have gone wrong in the
- * page: no error, nothing that its content policy refused, no dialog of the browser, and no markup from elsewhere may have become any.
+ * One page for the tests of a file, and an API per test. After each test the page must show no error, no refusal of its content policy,
+ * no dialog of the browser, and no markup from elsewhere that became an element.
  */
 export function setUpConsolePages(): ConsolePages {
-  let built: BuiltConsole
+  let folder: string
   let browser: Browser
   let opened: WatchedPage
   let api: FakeApiServer
   const dialogs: string[] = []
 
   beforeAll(async () => {
-    ;[built, browser] = await Promise.all([buildConsole(), launchBrowser()])
+    ;[folder, browser] = await Promise.all([shared('console'), launchBrowser()])
     opened = await openPage(browser, { url: 'about:blank' })
     opened.page.on('dialog', (dialog) => {
       dialogs.push(dialog.message())
@@ -48,7 +47,7 @@ export function setUpConsolePages(): ConsolePages {
     await browser.close()
   })
   beforeEach(async () => {
-    api = await startFakeApi(built.folder)
+    api = await startFakeApi(folder)
   })
   afterEach(async () => {
     const { page } = opened

@@ -1,9 +1,8 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { launchBrowser } from './browser.ts'
-import { buildDashboard, type BuiltDashboard } from './dashboard-build.ts'
-import { openPage, type WatchedPage } from './dashboard-page.ts'
+import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
 import { signIn, startDashboardStage, type DashboardStage } from './dashboard-stage.ts'
+import { shared } from './shared.ts'
 
 export interface Visits {
   readonly stage: DashboardStage
@@ -16,19 +15,17 @@ export interface Visits {
 }
 
 /**
- * One emulator, one build and one browser for the tests of a file; a page for each test. After each, nothing may have gone
- * wrong in its page, and its content policy may have refused nothing.
+ * One emulator for the tests of a file, and a page per test. After each test the page must show no error and no refusal of its content
+ * policy.
  */
 export function setUpVisits(): Visits {
-  let built: BuiltDashboard
   let browser: Browser
   let stage: DashboardStage
   let opened: WatchedPage | undefined
 
   beforeAll(async () => {
-    built = await buildDashboard()
     browser = await launchBrowser()
-    stage = await startDashboardStage(built.folder)
+    stage = await startDashboardStage(await shared('dashboard'))
   }, 120_000)
   afterAll(async () => {
     await stage[Symbol.asyncDispose]()

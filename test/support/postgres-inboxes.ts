@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { openSchema } from '../../src/inbox/postgres/migrate.ts'
 import { closeGate, type Gate } from './postgres-gate.ts'
-import { sharedPostgresUrl } from './postgres.ts'
+import { shared } from './shared.ts'
 
 interface Options {
   readonly clock: Clock
@@ -36,7 +36,7 @@ interface Opened {
 export async function startPostgresInboxes(serverUrl?: string): Promise<PostgresInboxes> {
   await using stack = new AsyncDisposableStack()
   const prefix = `t${randomBytes(4).toString('hex')}`
-  const rootUrl = serverUrl ?? (await sharedPostgresUrl())
+  const rootUrl = serverUrl ?? (await shared('postgres'))
   const root = new Client({ connectionString: rootUrl })
   await root.connect()
   const made: string[] = []

@@ -6,9 +6,9 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
-import { inject } from 'vitest'
 import type { Programs } from './debian.ts'
 import { createServer, type PostgresServer } from './postgres-programs.ts'
+import { shared } from './shared.ts'
 import { freePort } from './stream-sinks.ts'
 import { createTempDir } from './temp-dir.ts'
 import { until } from './until.ts'
@@ -105,17 +105,9 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
   }
 }
 
-/** The URL of a database on the server that all test files share, as a superuser. The server ends with the run. */
-export async function sharedPostgresUrl(): Promise<string> {
-  const response = await fetch(inject('sharedPostgres'))
-  const text = await response.text()
-  if (!response.ok) throw new Error(text)
-  return text
-}
-
 /** A new, empty database on the shared server. */
 export async function createSharedDatabase(): Promise<string> {
-  const url = new URL(await sharedPostgresUrl())
+  const url = new URL(await shared('postgres'))
   const name = `t${randomBytes(6).toString('hex')}`
   await ask(url.href, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
   url.pathname = `/${name}`
