@@ -87,6 +87,8 @@ export function limitConnections(
   }
 
   server.on('connection', (socket) => {
+    // Node remembers the address once it was read. A closed socket can't be asked for it.
+    void socket.remoteAddress
     if (open.size >= max) {
       const idle = chooseIdle()
       if (idle === undefined) return void socket.destroy()
