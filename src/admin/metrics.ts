@@ -1,11 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { Histogram as Durations } from '../base/histogram.ts'
 import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
-import { createAttemptHistogram } from './attempt-histogram.ts'
 import { registerHealthMetrics, type HealthMetricsSource } from './health-metrics.ts'
 
 export interface MetricsOptions {
@@ -27,8 +27,9 @@ export interface Metrics extends ReceiverObserver {
   readonly contentType: string
 }
 
-// The sender waits 5 s for an answer, and beyond 4 s (INBOX_ACK_TIMEOUT_MS) it gets no 2xx.
-const ackBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
+/** In milliseconds; the sender waits 5 s. */
+const ackEdgesMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000]
+const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 100_000, 300_000]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Creates the metrics of one process, with those of Node beside its own. */
@@ -37,11 +38,12 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
-  const ackDuration = new Histogram({
+  const acks = new Durations()
+  registerDurations(registry, {
     name: 'inbox_ack_duration_seconds',
     help: 'Time from the begin of a delivery to its answer in the 200s, the durable commit included',
-    buckets: ackBuckets,
-    registers,
+    edgesMs: ackEdgesMs,
+    rows: () => [[{}, acks]],
   })
   const batchSize = new Histogram({
     name: 'inbox_commit_batch_size',
@@ -53,7 +55,13 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
   const rejects = tally(registry, 'inbox_rejects_total', 'Requests that were refused for good', ['reason'])
   const refusals = tally(registry, 'inbox_refusals_total', 'Deliveries that were answered 503', ['code'])
   const attempts = tally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
-  const attemptSeconds = createAttemptHistogram(registry)
+  const attemptDurations = new Map<string, Durations>()
+  registerDurations(registry, {
+    name: 'inbox_attempt_duration_seconds',
+    help: 'Time that attempts of a handler took',
+    edgesMs: attemptEdgesMs,
+    rows: () => [...attemptDurations].map(([handler, durations]) => [{ handler }, durations]),
+  })
   const replacements = tally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
   const showStats = createStatsGauges(registry)
   if (health !== undefined) registerHealthMetrics(registry, health)
@@ -72,15 +80,17 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
   })
 
   return {
-    acknowledged: (durationMs) => ackDuration.observe(durationMs / 1000),
+    acknowledged: (durationMs) => acks.observe(durationMs),
     stored: (result, type) => void ((stored.get(type) ?? stored.unknown)[result].value += 1),
     rejected: (reason) => void (rejects(reason).value += 1),
     refused: (code) => void (refusals(code).value += 1),
     committed: (size) => batchSize.observe(size),
     attemptsSettled(counts) {
-      for (const counted of counts) {
-        attempts(counted.handler, counted.kind).value += counted.count
-        attemptSeconds.add(counted)
+      for (const { handler, kind, count, durations } of counts) {
+        attempts(handler, kind).value += count
+        const ofHandler = attemptDurations.get(handler) ?? new Durations()
+        ofHandler.add(durations)
+        attemptDurations.set(handler, ofHandler)
       }
     },
     runnerReplaced: () => void (replacements.value += 1),
@@ -90,6 +100,33 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
     },
     contentType: registry.contentType,
   }
+}
+
+interface DurationsMetric {
+  readonly name: string
+  readonly help: string
+  /** Ends of shown buckets, each of which ends a bucket of the histograms. */
+  readonly edgesMs: readonly number[]
+  readonly rows: () => readonly (readonly [labels: Record<string, string>, durations: Durations])[]
+}
+
+/** Shows histograms as the registry would show its own, which can't add up what another thread counted. */
+function registerDurations(registry: Registry, { name, help, edgesMs, rows }: DurationsMetric): void {
+  const valuesOf = ([labels, durations]: ReturnType<DurationsMetric['rows']>[number]) => [
+    ...[...edgesMs, Infinity].map((edge) => ({
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: edge === Infinity ? '+Inf' : edge / 1_000 },
+      value: durations.countUpTo(edge),
+    })),
+    { metricName: `${name}_sum`, labels, value: durations.totalMs / 1_000 },
+    { metricName: `${name}_count`, labels, value: durations.countUpTo(Infinity) },
+  ]
+  const metric = {
+    name,
+    help,
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: rows().flatMap(valuesOf) }),
+  }
+  registry.registerMetric(metric as unknown as Histogram)
 }
 
 /** A number that is only added to. */

@@ -13,18 +13,18 @@ import { nameFields, watchForBlockage } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './failure-log.ts'
 import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
-import type {
-  FromRunner,
-  HandlerInfo,
-  Leftovers,
-  OverdueAttempt,
-  RunnerData,
-  RunnerTiming,
-  SettledCount,
-  StartOrders,
-  ToRunner,
+import {
+  SettledCounter,
+  type FromRunner,
+  type HandlerInfo,
+  type Leftovers,
+  type OverdueAttempt,
+  type RunnerData,
+  type RunnerTiming,
+  type SettledCount,
+  type StartOrders,
+  type ToRunner,
 } from './runner-protocol.ts'
-import { createSettledCounter } from './settled-counter.ts'
 import type { Selection } from './sources.ts'
 
 export interface HandlerThreadOptions {
@@ -277,7 +277,7 @@ export class HandlerThread {
     for (const [index, attempt] of overdue.entries()) {
       if (results[index] !== 'applied') continue
       const { handler, outcome } = attempt
-      const counter = createSettledCounter()
+      const counter = new SettledCounter()
       counter.add(handler, outcome.kind, outcome.endedAt - outcome.startedAt)
       onSettled(counter.take())
       this.#failureLog(attempt, outcome)

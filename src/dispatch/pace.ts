@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { addDurations, durationQuantile, noDurations, type DurationCounts } from '../base/durations.ts'
+import { Histogram } from '../base/histogram.ts'
 import type { SettledCount } from './runner-protocol.ts'
 
 /** How attempts of a handler went lately, in this process. */
@@ -27,7 +27,7 @@ interface Slot {
   readonly at: number
   attempts: number
   failures: number
-  readonly durations: DurationCounts
+  readonly durations: Histogram
 }
 
 /** What was not run at all is no attempt. */
@@ -46,7 +46,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     // A clock that was set back begins anew: else what came before it would count for long.
     const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
     const last = kept.at(-1)
-    const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: noDurations() }
+    const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram() }
     slots.set(handler, slot === last ? kept : [...kept, slot])
     return slot
   }
@@ -58,7 +58,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
         const slot = slotOf(handler)
         slot.attempts += count
         if (failed.has(kind)) slot.failures += count
-        addDurations(slot.durations, durations)
+        slot.durations.add(durations)
       }
     },
     current() {
@@ -77,14 +77,14 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     const minute = recent.filter((slot) => slot.at > at - rateSlots)
     // The slot that is under way is not over: its part of a slot counts as such.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
-    const durations = noDurations()
-    for (const slot of recent) addDurations(durations, slot.durations)
+    const durations = new Histogram()
+    for (const slot of recent) durations.add(slot.durations)
     return {
       perSecond: minute.reduce((sum, { attempts }) => sum + attempts, 0) / seconds,
       failuresPerSecond: minute.reduce((sum, { failures }) => sum + failures, 0) / seconds,
-      p50Ms: durationQuantile(durations, 0.5),
-      p95Ms: durationQuantile(durations, 0.95),
-      p99Ms: durationQuantile(durations, 0.99),
+      p50Ms: durations.quantile(0.5),
+      p95Ms: durations.quantile(0.95),
+      p99Ms: durations.quantile(0.99),
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { Histogram, type HistogramData } from '../base/histogram.ts'
 import type { Lease, Outcome } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
@@ -81,9 +82,27 @@ export interface SettledCount {
   readonly handler: string
   readonly kind: AttemptResult
   readonly count: number
-  readonly totalMs: number
-  /** By the buckets of durations.ts. */
-  readonly durations: readonly number[]
+  readonly durations: HistogramData
+}
+
+/** Counts attempts that ended, to be reported together. */
+export class SettledCounter {
+  #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram }>()
+
+  add(handler: string, kind: AttemptResult, durationMs: number): void {
+    const name = `${kind} ${handler}`
+    const entry = this.#counts.get(name) ?? { handler, kind, count: 0, durations: new Histogram() }
+    entry.count++
+    entry.durations.observe(durationMs)
+    this.#counts.set(name, entry)
+  }
+
+  /** Everything counted since the last call. */
+  take(): SettledCount[] {
+    const taken = [...this.#counts.values()]
+    this.#counts = new Map()
+    return taken
+  }
 }
 
 export type FromRunner =

@@ -14,6 +14,7 @@ import type { Shut } from './gate.ts'
 import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
+  SettledCounter,
   toHandlerInfo,
   type FromRunner,
   type Leftovers,
@@ -21,7 +22,6 @@ import {
   type RunnerData,
   type ToRunner,
 } from './runner-protocol.ts'
-import { createSettledCounter } from './settled-counter.ts'
 import { loadSources } from './sources.ts'
 import { stampOfSync } from './stamp.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
@@ -49,7 +49,7 @@ async function start(data: RunnerData): Promise<void> {
   const pulse = new Pulse(data.pulse)
   const names = handlers.map(({ name }) => name)
   const atWork = new AtWork(names, data.concurrency)
-  const settled = createSettledCounter()
+  const settled = new SettledCounter()
   let lastSettledAt = performance.now()
   const dispatcher = new Dispatcher({
     work,

@@ -1,11 +1,9 @@
 import type { Clock } from '../base/clock.ts'
+import { Histogram } from '../base/histogram.ts'
 import type { AcceptResult } from '../inbox/port.ts'
-import { ackQuantile } from './ack-histogram.ts'
-import { AckRing, type AckSum } from './ack-ring.ts'
 import type { AckBucket, Meter, SenderMeter } from './port.ts'
-import { isRejection, rejections, type Rejection } from './rejections.ts'
 
-/** The sender waits so long for an answer (R79). */
+/** How long the sender waits for a response (R79). */
 export const ackBudgetMs = 5_000
 
 const secondMs = 1_000
@@ -20,97 +18,137 @@ export interface SenderTotals {
   readonly unusable: number
 }
 
-/** How many requests were refused for good, by reason. */
+/** Reasons for which the receiver rejects what a genuine sender may have sent. A wrong signature is none of them. */
+export const rejections = ['body_too_large', 'content_encoding_unsupported', 'bad_request', 'body_incomplete'] as const
+export type Rejection = (typeof rejections)[number]
 export type RejectionCounts = Readonly<Record<Rejection, number>>
 
-/** A meter with what the warnings and the metrics of this process need beside. */
+const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'taken', ...rejections] as const
+type Counter = (typeof counters)[number]
+
+/** A unit of time, or several added up. */
+interface Counts extends Record<Counter, number> {
+  /** When it began. */
+  readonly at: number
+  /** Durations of answers in the 200s. Null: there were none. */
+  acks: Histogram | null
+}
+
+const noCounts = (at: number): Counts => ({
+  ...(Object.fromEntries(counters.map((name) => [name, 0])) as Record<Counter, number>),
+  at,
+  acks: null,
+})
+
+/** Counts per unit of time. Each slot is used again once it is too old. */
+class Ring {
+  readonly #unitMs: number
+  readonly #slots: (Counts | undefined)[]
+
+  constructor(unitMs: number, slots: number) {
+    this.#unitMs = unitMs
+    this.#slots = Array.from({ length: slots })
+  }
+
+  /** The counts of the unit that is running. */
+  at(now: number): Counts {
+    const unit = Math.floor(now / this.#unitMs)
+    const slot = unit % this.#slots.length
+    const known = this.#slots[slot]
+    if (known?.at === unit * this.#unitMs) return known
+    return (this.#slots[slot] = noCounts(unit * this.#unitMs))
+  }
+
+  /** Units from `from` until before `to` in which something was counted, oldest first. */
+  between(from: number, to: number): Counts[] {
+    return this.#slots
+      .filter((counts) => counts !== undefined && counts.at >= from && counts.at < to)
+      .toSorted((a, b) => (a?.at ?? 0) - (b?.at ?? 0)) as Counts[]
+  }
+}
+
+function sum(units: readonly Counts[]): Counts {
+  const all = noCounts(units[0]?.at ?? 0)
+  for (const unit of units) {
+    for (const name of counters) all[name] += unit[name]
+    if (unit.acks !== null) (all.acks ??= new Histogram()).add(unit.acks)
+  }
+  return all
+}
+
+/** A meter with what warnings and metrics of this process need besides. */
 export interface HealthMeter extends Meter {
-  /** An authentic delivery was stored, or known already. */
+  /** A signed delivery was stored, or is a duplicate. */
   stored(result: AcceptResult): void
-  /** Requests of the last `windowMs`, at most an hour, whose signature was that of another secret. */
+  /** Requests of the last `windowMs`, at most an hour, that were signed with another secret. */
   mismatches(windowMs: number): number
-  /** Requests of the last `windowMs`, at most an hour, that the sender may have sent, and that were refused for good. */
+  /** Requests of the last `windowMs`, at most an hour, that the sender may have sent and that were rejected. */
   rejections(windowMs: number): RejectionCounts
   /** Since the start. */
   totals(): SenderTotals
 }
 
-/**
- * Counts per second for an hour and per minute for a day, in about 3 MB that are taken at once. `unusableStatus`: what authentic
- * deliveries that are no usable event are answered with; default 200.
- */
+/** Counts per second for an hour and per minute for a day. `unusableStatus`: the response to signed deliveries that can't be parsed. */
 export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): HealthMeter {
-  const seconds = new AckRing(secondMs, 3_600)
-  const minutes = new AckRing(minuteMs, 1_440)
+  const seconds = new Ring(secondMs, 3_600)
+  const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
   const totals = { acknowledged: 0, late: 0, refused: 0, unusable: 0 }
   let rejects = 0
 
-  /** The seconds of the last `windowMs`, the running one included. */
-  function lately(windowMs: number): AckSum {
+  function countDelivery(result: keyof SenderTotals, durationMs?: number): void {
     const now = clock.now()
-    return seconds.sum(seconds.units(now - Math.min(windowMs, hourMs), now + 1))
+    totals[result]++
+    for (const unit of [seconds.at(now), minutes.at(now)]) {
+      unit[result]++
+      if (durationMs !== undefined) (unit.acks ??= new Histogram()).observe(durationMs)
+    }
+  }
+
+  /** The seconds of the last `windowMs`, the running one included. */
+  function lately(windowMs: number): Counts {
+    const now = clock.now()
+    return sum(seconds.between(now - Math.min(windowMs, hourMs), now + 1))
   }
 
   return {
-    acknowledged(durationMs) {
-      const now = clock.now()
-      const isLate = durationMs > ackBudgetMs
-      if (isLate) totals.late++
-      else totals.acknowledged++
-      seconds.acknowledged(now, durationMs, isLate)
-      minutes.acknowledged(now, durationMs, isLate)
-    },
-    refused() {
-      const now = clock.now()
-      totals.refused++
-      seconds.count(now, 'refused')
-      minutes.count(now, 'refused')
-    },
+    acknowledged: (durationMs) => countDelivery(durationMs > ackBudgetMs ? 'late' : 'acknowledged', durationMs),
+    refused: () => countDelivery('refused'),
     rejected(reason) {
       rejects++
-      if (reason === 'mismatch') seconds.count(clock.now(), 'mismatched')
-      else if (isRejection(reason)) seconds.count(clock.now(), reason)
+      if (reason === 'mismatch') seconds.at(clock.now()).mismatched++
+      else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
     stored(result) {
-      if (result === 'accepted' || result === 'duplicate') seconds.count(clock.now(), 'taken')
-      if (result !== 'quarantined' || unusableStatus < 300) return
-      // Any other answer than 2xx is a failure to the sender (R79).
-      const now = clock.now()
-      totals.unusable++
-      seconds.count(now, 'unusable')
-      minutes.count(now, 'unusable')
+      if (result === 'accepted' || result === 'duplicate') seconds.at(clock.now()).taken++
+      // Any response other than 2xx is a failure to the sender (R79).
+      if (result === 'quarantined' && unusableStatus >= 300) countDelivery('unusable')
     },
     summary(windowMs) {
       const sinceStart = Math.max(secondMs, clock.now() - startedAt)
       return toSenderMeter(lately(windowMs), Math.min(windowMs, hourMs, sinceStart))
     },
     acks({ from, to, bucketMs }) {
-      // Of the last hour in seconds only where minutes are too coarse: a minute that has begun is all of it in its bucket.
+      // Seconds only where minutes are too coarse: a minute belongs to its bucket as a whole.
       const ring = bucketMs < minuteMs ? seconds : minutes
-      const buckets = Map.groupBy(ring.units(from, to), (at) => from + Math.floor((at - from) / bucketMs) * bucketMs)
-      return [...buckets].flatMap(([at, units]) => toAckBucket(at, ring.sum(units)))
+      const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
+      return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => toAckBucket(at, sum(units)))
     },
     mismatches: (windowMs) => lately(windowMs).mismatched,
-    rejections(windowMs) {
-      const sum = lately(windowMs)
-      return Object.fromEntries(rejections.map((reason) => [reason, sum[reason]])) as RejectionCounts
-    },
+    rejections: (windowMs) => lately(windowMs),
     perSecond() {
       const now = clock.now()
       // Without the running second, which has only begun.
       const end = Math.floor(now / secondMs) * secondMs
-      const units = seconds.units(end - rateSeconds * secondMs, end)
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
-      return units.reduce((sum, at) => sum + seconds.number(at, 'taken'), 0) / elapsed
+      return sum(seconds.between(end - rateSeconds * secondMs, end)).taken / elapsed
     },
     rejects: () => rejects,
     totals: () => totals,
   }
 }
 
-function toSenderMeter(sum: AckSum, windowMs: number): SenderMeter {
-  const { acknowledged, late, refused, unusable, maxMs, counts } = sum
+function toSenderMeter({ acknowledged, late, refused, unusable, acks }: Counts, windowMs: number): SenderMeter {
   const deliveries = acknowledged + late + refused + unusable
   return {
     windowMs,
@@ -120,21 +158,21 @@ function toSenderMeter(sum: AckSum, windowMs: number): SenderMeter {
     refused,
     unusable,
     successRate: deliveries === 0 ? null : acknowledged / deliveries,
-    p50Ms: ackQuantile(counts, 0.5, maxMs),
-    p99Ms: ackQuantile(counts, 0.99, maxMs),
-    maxMs: acknowledged + late === 0 ? null : maxMs,
+    p50Ms: acks?.quantile(0.5) ?? null,
+    p99Ms: acks?.quantile(0.99) ?? null,
+    maxMs: acks?.maxMs ?? null,
   }
 }
 
-function toAckBucket(at: number, { acknowledged, late, refused, unusable, maxMs, counts }: AckSum): AckBucket[] {
+function toAckBucket(at: number, { acknowledged, late, refused, unusable, acks }: Counts): AckBucket[] {
   if (acknowledged + late + refused + unusable === 0) return []
   return [
     {
       at,
-      p50Ms: ackQuantile(counts, 0.5, maxMs) ?? 0,
-      p99Ms: ackQuantile(counts, 0.99, maxMs) ?? 0,
+      p50Ms: acks?.quantile(0.5) ?? 0,
+      p99Ms: acks?.quantile(0.99) ?? 0,
       acknowledged,
-      // To the sender an answer that comes too late is none.
+      // To the sender a late response is none.
       refused: refused + late + unusable,
     },
   ]

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { SettledCount } from '../../src/dispatch/runner-protocol.ts'
-import { createSettledCounter } from '../../src/dispatch/settled-counter.ts'
+import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
 
 const empty: InboxStats = {
@@ -23,7 +22,7 @@ function setUp(stats: () => Promise<InboxStats> = async () => empty) {
 
 /** Attempts of a handler that took so many milliseconds each. */
 function settled(kind: SettledCount['kind'], durations: readonly number[]): SettledCount {
-  const counter = createSettledCounter()
+  const counter = new SettledCounter()
   for (const ms of durations) counter.add('trades', kind, ms)
   const [counted] = counter.take()
   if (counted === undefined) throw new Error('expected a count')

@@ -1,6 +1,6 @@
 import type { Before, Found, ProcessFacts } from '../facts.ts'
 import { ladderText } from '../gap-report.ts'
-import { rejections, type Rejection } from '../rejections.ts'
+import { rejections, type Rejection } from '../meter.ts'
 import { countText } from '../words.ts'
 
 const least = 3
