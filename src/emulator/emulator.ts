@@ -237,7 +237,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     try {
       deliveries.close()
     } finally {
-      await keeper.close()
+      keeper.close()
     }
   }
 

@@ -1,13 +1,13 @@
+import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { createAccounts, type AccountStore } from './accounts/accounts.ts'
 import type { RandomBytes } from './accounts/ids.ts'
 import type { DeliveryStore } from './deliveries/port.ts'
-import { createMemoryArchive, type Archive } from './data/archive.ts'
-import { openDataFile, type LeftBehind } from './data/data-file.ts'
+import { openDataFile, type LeftBehind, type WorldIdentity } from './data/data-file.ts'
 import { createTemporaryStore } from './data/delivery-store.ts'
-import { createWorldHolder, createWorldPacker } from './data/pack-world.ts'
+import { createStatesInMemory, type SavedState, type SavedStates } from './data/saved-states.ts'
 import { formatDuration } from './duration.ts'
 import { createLoggedWorld, type LoggedWorld } from './logged-world.ts'
 import { replayActs, type OnProgress } from './replay.ts'
@@ -15,7 +15,6 @@ import { applySeed, plantWorld, type DrawnSecret } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
 import { advanceEnded, createWorldClock, type WorldClock } from './world-clock.ts'
 import { createWorldDriver } from './world-driver.ts'
-import { identityOf } from './world-identity.ts'
 import type { World, WorldOptions } from './world/port.ts'
 import { createWorld } from './world/world.ts'
 
@@ -70,15 +69,15 @@ export interface Keeper {
   /** Moves a manual clock on by `ms`. Throws `bad_request` in another mode, and if clock or world are put elsewhere meanwhile. */
   advance(ms: number): Promise<void>
   /** Keeps the state as of now under a name; gives the moment. Throws `bad_request` where too many are kept. */
-  save(name: string): Promise<number>
+  save(name: string): number
   /** Forgets what is saved under a name. False if there is nothing. */
-  forget(name: string): Promise<boolean>
+  forget(name: string): boolean
   /** All that is saved, oldest first. */
-  saved(): ReturnType<Archive['list']>
+  saved(): ReturnType<SavedStates['list']>
   /** Puts world, accounts and clock back to a saved state. False if there is none of this name. */
-  restore(name: string): Promise<boolean>
+  restore(name: string): boolean
   /** Writes the present state to the file, and closes it. Idempotent. */
-  close(): Promise<void>
+  close(): void
 }
 
 /** The state with which the world began is saved under this name. */
@@ -105,6 +104,14 @@ function refuseLeap(file: string, from: number, to: number): void {
     `${file} holds a world that was left at ${left}, and its clock would be at ${now}: more than ${formatDuration(longestLeapMs)} would ` +
       'have to happen first. Start it with --manual-clock or --speed, which go on from there, or give another file',
   )
+}
+
+/** What a data file is compared by with the seed that it is opened for. It has a digest of the credentials only (R68). */
+function identityOf({ world, accounts, tracked, thresholds, networks, stories }: Seed): WorldIdentity {
+  const { seed, history, ...others } = world
+  const settings = { history: formatDuration(history), ...others }
+  const contents = JSON.stringify({ accounts, tracked, thresholds, networks, stories })
+  return { seed, settings, contents: hash('sha256', contents) }
 }
 
 /** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
@@ -140,8 +147,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     ...(data !== null && { log: { ...data, reach: (at) => isBegun && data.reach(at) } }),
   })
   const driver = createWorldDriver({ world, clock, wall })
-  const packer = data === null ? createWorldHolder(inner) : createWorldPacker(inner)
-  const archive = data?.archive ?? createMemoryArchive()
+  const states = data?.states ?? createStatesInMemory()
   const accounts = createAccounts({
     clock,
     randomBytes,
@@ -158,14 +164,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
   let advances = 0
   let course = data?.course() ?? 0
   let savedSeq = -1
-  let working: Promise<unknown> = Promise.resolve()
-  let closing: Promise<void> | undefined
+  let isClosed = false
 
-  /** One at a time: what saves, and what puts back. */
-  function alone<T>(fn: () => Promise<T>): Promise<T> {
-    const done = working.then(fn)
-    working = done.catch(() => {})
-    return done
+  function present(): SavedState {
+    return { at: inner.now(), accounts: accounts.state(), world: inner.snapshot() }
   }
 
   async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
@@ -174,13 +176,13 @@ export function createKeeper(options: KeeperOptions): Keeper {
     await driver.catchUp(onProgress)
     const drawn = applySeed(seed, accounts, world.acts)
     prepare(true)
-    archive.put(originName, await packer.take(accounts.state()))
+    states.put(originName, present())
     return drawn
   }
 
   async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<number> {
     accounts.restore(left.accounts)
-    packer.restore(left.checkpoint)
+    inner.restore(left.checkpoint.world)
     await replayActs(inner, left.acts, onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
@@ -201,7 +203,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
 
   /** Without the time by which the moment that is noted runs ahead. */
   function noteStanding(at: number): void {
-    if (isBegun && closing === undefined) data?.stand(at)
+    if (isBegun && !isClosed) data?.stand(at)
   }
 
   async function advance(ms: number): Promise<void> {
@@ -217,36 +219,36 @@ export function createKeeper(options: KeeperOptions): Keeper {
     if (clock.epoch() !== epoch) throw advanceEnded()
   }
 
-  async function save(as: string): Promise<number> {
-    const others = archive.list().filter((state) => state.name !== as && state.name !== originName)
+  function save(as: string): number {
+    const others = states.list().filter((state) => state.name !== as && state.name !== originName)
     if (others.length >= mostSaved) {
       throw new InboxError('bad_request', `${mostSaved} states are saved, no more can be; delete one, or save over one`)
     }
-    const state = await packer.take(accounts.state())
-    archive.put(as, state)
+    const state = present()
+    states.put(as, state)
     return state.at
   }
 
-  async function checkpoint(): Promise<void> {
+  function checkpoint(): void {
     // A world that was not completed is made anew the next time.
     if (data === null || !isBegun || savedSeq === world.seq()) return
-    const seq = world.seq()
-    const lastAct = data.lastAct()
-    data.checkpoint(await packer.take(accounts.state()), lastAct)
-    savedSeq = seq
+    data.checkpoint(present())
+    savedSeq = world.seq()
   }
 
   function checkpointLater(): void {
     checkpointTimer = wall.after(checkpointMs, () => {
-      alone(checkpoint)
-        .catch((error: unknown) => log.error({ error: messageOf(error) }, 'the world could not be saved'))
-        .finally(() => {
-          if (closing === undefined) checkpointLater()
-        })
+      try {
+        checkpoint()
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'the world could not be saved')
+      }
+      checkpointLater()
     })
   }
 
-  async function close(): Promise<void> {
+  function close(): void {
+    isClosed = true
     driver.stop()
     checkpointTimer?.cancel()
     const nextAt = world.nextAt()
@@ -256,7 +258,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     deliveryStore.close()
     if (data === null) return
     try {
-      await alone(checkpoint)
+      checkpoint()
       if (isBegun) data.stand(standsAt)
     } finally {
       data.close()
@@ -283,7 +285,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
           : { isNew: false, drawn: [], reachedAt: left.reachedAt, takenUpAt: await takeUp(left, onProgress) }
       data?.stand(clock.now())
       isBegun = true
-      await alone(checkpoint)
+      checkpoint()
       return begun
     },
     run() {
@@ -291,22 +293,23 @@ export function createKeeper(options: KeeperOptions): Keeper {
       if (data !== null) checkpointLater()
     },
     advance,
-    save: (as) => alone(() => save(as)),
-    forget: (as) => alone(() => Promise.resolve(archive.remove(as))),
-    saved: () => archive.list(),
-    restore: (from) =>
-      alone(async () => {
-        const state = archive.get(from)
-        if (state === null) return false
-        data?.replace(state)
-        course = data?.course() ?? course + 1
-        accounts.restore(state.accounts)
-        packer.restore(state)
-        clock.moveTo(state.at)
-        driver.changed()
-        onRestore()
-        return true
-      }),
-    close: () => (closing ??= close()),
+    save,
+    forget: (as) => states.remove(as),
+    saved: () => states.list(),
+    restore(from) {
+      const state = states.get(from)
+      if (state === null) return false
+      data?.replace(state)
+      course = data?.course() ?? course + 1
+      accounts.restore(state.accounts)
+      inner.restore(state.world)
+      clock.moveTo(state.at)
+      driver.changed()
+      onRestore()
+      return true
+    },
+    close() {
+      if (!isClosed) close()
+    },
   }
 }

@@ -1,12 +1,12 @@
 import { WorldRefusal, type World, type WorldAct } from './world/port.ts'
-import type { AccountsChange, Alongside } from './accounts/state.ts'
+import type { AccountsState, Alongside } from './accounts/port.ts'
 
 /** Where acts and moments are written down before anybody is told of them. */
 export interface WorldLog {
-  /** Makes an act durable, and with it a change of the accounts; gives its number. */
-  append(at: number, act: WorldAct, change?: AccountsChange): number
+  /** Makes an act durable, and with it the accounts; gives its number. */
+  append(at: number, act: WorldAct, accounts?: AccountsState): number
   /** Takes back an act that was refused. */
-  drop(id: number, undo?: AccountsChange): void
+  drop(id: number, accounts?: AccountsState): void
   /** Notes that the world may have been seen as of `at`. */
   reach(at: number): void
 }
@@ -70,11 +70,11 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
 
   function act(given: WorldAct, alongside?: Alongside): Readonly<Record<string, unknown>> {
     step(now(), stepsPerRead)
-    const id = log?.append(world.now(), given, alongside?.change)
+    const id = log?.append(world.now(), given, alongside?.after)
     try {
       return isBusy ? world.acts.apply(given) : alone(() => world.acts.apply(given))
     } catch (error) {
-      if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, alongside?.undo)
+      if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, alongside?.before)
       throw error
     } finally {
       onChange()

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
-import { createDueHeap } from './heap.ts'
+import { addDue, takeDue, type Due } from './sorted-list.ts'
 
 export const clockModes = ['real', 'scaled', 'manual'] as const
 /** `real`: as fast as the wall clock. `scaled`: `speed` times as fast. `manual`: stands still until it is advanced. */
@@ -49,14 +49,14 @@ export interface WorldClock extends Clock {
   moveTo(at: number): void
 }
 
-interface ArmedTimer {
+interface ArmedTimer extends Due {
   readonly fn: () => void
-  isCancelled: boolean
 }
 
 export function createWorldClock(options: WorldClockOptions): WorldClock {
   const { base, settle = () => undefined, standAt = (at) => at, onError = rethrow } = options
-  const timers = createDueHeap<ArmedTimer>()
+  const timers: ArmedTimer[] = []
+  let armed = 0
   let { mode, startAt: anchor } = options
   let speed = speedOf(mode, options.speed)
   let anchorBase = base.now()
@@ -80,22 +80,20 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
   }
 
   const nextDueAt = () => {
-    while (timers.first()?.isCancelled) timers.popDue(Infinity)
-    return timers.nextDueAt()
+    return timers[0]?.at ?? null
   }
 
   /** Fires what is due, each timer that it arms anew in its turn. */
   const fireDue = () => {
     const until = now()
     try {
-      for (let timer = timers.popDue(until); timer; timer = timers.popDue(Math.min(until, now()))) fire(timer)
+      for (let timer = takeDue(timers, until); timer; timer = takeDue(timers, Math.min(until, now()))) fire(timer)
     } finally {
       arm()
     }
   }
 
   const fire = (timer: ArmedTimer) => {
-    if (timer.isCancelled) return
     try {
       timer.fn()
     } catch (error) {
@@ -119,7 +117,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     refuseOther(begunIn)
     for (let dueAt = nextDueAt(); dueAt !== null && dueAt <= until; dueAt = nextDueAt()) {
       anchorTo(Math.max(anchor, dueAt))
-      timers.popDue(dueAt)?.fn()
+      takeDue(timers, dueAt)?.fn()
       const settled = settle()
       if (settled !== undefined) await settled
       refuseOther(begunIn)
@@ -134,13 +132,14 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
   return {
     now,
     after(ms, fn) {
-      const timer = { fn, isCancelled: false }
-      timers.push(Math.ceil(now() + Math.max(0, ms)), timer)
-      if (timers.first() === timer) arm()
+      const timer = { at: Math.ceil(now() + Math.max(0, ms)), priority: 0, order: armed++, fn }
+      addDue(timers, timer)
+      if (timers[0] === timer) arm()
       return {
         cancel() {
-          timer.isCancelled = true
-          if (timers.first() === timer) arm()
+          const index = timers.indexOf(timer)
+          if (index >= 0) timers.splice(index, 1)
+          if (index === 0) arm()
         },
       }
     },

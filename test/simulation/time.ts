@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../src/base/clock.ts'
-import { createDueHeap } from '../../src/emulator/heap.ts'
+import { addDue, takeDue, type Due } from '../../src/emulator/sorted-list.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 
-interface Pending {
+interface Pending extends Due {
   readonly fn: () => void
   readonly life: Life
   isCancelled: boolean
@@ -20,7 +20,8 @@ export class VirtualTime {
   /** Milliseconds since the simulation began; never goes back. */
   elapsed = 0
   #wall = start
-  readonly #timers = createDueHeap<Pending>()
+  readonly #timers: Pending[] = []
+  #armed = 0
   readonly #realImmediate = globalThis.setImmediate
   readonly #onThrown: (error: unknown) => void
   #immediates = 0
@@ -50,8 +51,9 @@ export class VirtualTime {
 
   /** Calls `fn` after `ms`, if that life still lasts then. */
   after(life: Life, ms: number, fn: () => void): Timer {
-    const timer = { fn, life, isCancelled: false }
-    this.#timers.push(this.elapsed + Math.max(0, ms), timer)
+    const at = this.elapsed + Math.max(0, ms)
+    const timer = { at, priority: 0, order: this.#armed++, fn, life, isCancelled: false }
+    addDue(this.#timers, timer)
     return { cancel: () => void (timer.isCancelled = true) }
   }
 
@@ -79,11 +81,11 @@ export class VirtualTime {
     const until = this.elapsed + ms
     await this.#settle()
     for (;;) {
-      const at = this.#timers.nextDueAt()
-      if (at === null || at > until || isOver()) break
-      const timer = this.#timers.popDue(at)!
+      if (isOver()) break
+      const timer = takeDue(this.#timers, until)
+      if (timer === undefined) break
       if (timer.isCancelled || timer.life.hasEnded) continue
-      this.elapsed = at
+      this.elapsed = timer.at
       this.#call(timer.fn)
       await this.#settle()
     }

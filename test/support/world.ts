@@ -1,5 +1,4 @@
 import { deserialize } from 'node:v8'
-import type { Chunk } from '../../src/emulator/world/columns.ts'
 import type { WalletRef, World, WorldEvent, WorldOptions } from '../../src/emulator/world/port.ts'
 import type { WorldState } from '../../src/emulator/world/state.ts'
 import { TradeLog } from '../../src/emulator/world/trade-log.ts'
@@ -100,17 +99,8 @@ export interface WorldLedger {
 }
 
 export function readLedger(world: World): WorldLedger {
-  const { core, chunks } = world.snapshot()
-  const { state, tradeCount, legCount } = deserialize(core) as {
-    state: WorldState
-    tradeCount: number
-    legCount: number
-  }
+  const { state, trades } = world.snapshot()
   const log = new TradeLog()
-  const of = (table: string) =>
-    chunks.filter(({ key }) => key.startsWith(`${table}-`)).map((chunk) => deserialize(chunk.bytes()) as Chunk)
-  log.trades.load(tradeCount, of('trades'))
-  log.legs.load(legCount, of('legs'))
-  log.reindex()
-  return { state, log }
+  log.load(trades)
+  return { state: deserialize(state) as WorldState, log }
 }

@@ -2,20 +2,6 @@ import { expect, test } from 'vitest'
 import { createTestClock, type Clock } from '../../src/base/clock.ts'
 import { createLane, type Lane } from '../../src/emulator/deliveries/lane.ts'
 import type { StoredDelivery } from '../../src/emulator/deliveries/port.ts'
-import { createDueHeap } from '../../src/emulator/heap.ts'
-
-test('the heap gives items by due time, those of the same time in order of arrival, and none before its time', () => {
-  const heap = createDueHeap<string>()
-  const random = createTestClock(0, 7)
-  const items = Array.from({ length: 2000 }, (_, n) => ({ dueAt: Math.floor(random.random() * 300), n }))
-  for (const { dueAt, n } of items) heap.push(dueAt, `${dueAt}:${n}`)
-  expect(heap.popDue(-1)).toBeUndefined()
-  const popped = Array.from({ length: 2000 }, () => heap.popDue(heap.nextDueAt() ?? NaN))
-  const sorted = items.toSorted((a, b) => a.dueAt - b.dueAt || a.n - b.n)
-  expect(popped).toEqual(sorted.map(({ dueAt, n }) => `${dueAt}:${n}`))
-  expect(heap.size).toBe(0)
-  expect(heap.nextDueAt()).toBeNull()
-})
 
 /** A lane over an array in place of a store. Each first attempt fails and is due again a minute later; the second settles. */
 function createStage(clock: Clock, count: number) {

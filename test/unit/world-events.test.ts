@@ -38,10 +38,8 @@ interface Cause {
 function causesOf(world: World): ReadonlyMap<number, Cause> {
   const { state, log } = readLedger(world)
   const all = new Map<number, Cause>()
-  for (let row = 0; row < log.trades.length; row++) {
-    all.set(log.trades.get(row, 'seq'), { kind: 'trade', at: log.trades.get(row, 'at') })
-  }
-  // Their transfers have rows as well.
+  for (const { seq, at } of log.all) all.set(seq, { kind: 'trade', at })
+  // Transfers are trades of the log as well.
   for (const { seq, at, kind } of state.log) all.set(seq, { kind, at })
   return all
 }

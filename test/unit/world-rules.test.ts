@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { NetworkId } from '../../schema/index.ts'
 import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
-import { legKinds } from '../../src/emulator/world/trade-log.ts'
+import { legOf } from '../../src/emulator/world/trade-log.ts'
 import {
   collectEvents,
   dataOf,
@@ -124,10 +124,8 @@ describe('after a day', () => {
         holder_count: number
       }
       const token = state.tokens.findIndex((one) => one.address === address)
-      const later = Array.from({ length: log.legs.length }, (_, leg) => leg).filter(
-        (leg) => log.legs.get(leg, 'token') === token && log.trades.get(log.legs.get(leg, 'trade'), 'seq') > cause,
-      )
-      expect(later.filter((leg) => log.legs.get(leg, 'kind') === legKinds.sale)).toEqual([])
+      const later = log.ofToken(token).filter(({ seq }) => seq > cause)
+      expect(later.filter((trade) => legOf(trade, token).kind === 'sale')).toEqual([])
       return world.views.token(world.views.tokens()[token]!).holder_count - holder_count
     })
     expect(Math.min(...grown)).toBeGreaterThanOrEqual(0)

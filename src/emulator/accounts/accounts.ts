@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import type { WorldAct } from '../world/port.ts'
 import { drawId, drawSecret, type RandomBytes } from './ids.ts'
 import {
   KeyTaken,
   LimitReached,
   type Account,
   type Accounts,
+  type AccountsState,
   type Alert,
+  type Alongside,
   type ApiKey,
   type Caller,
+  type StoredKey,
   type Webhook,
 } from './port.ts'
-import { emptyAccounts, type AccountsState, type ActAlongside, type SaveChange, type StoredKey } from './state.ts'
 
 /** A26 */
 const mostAlerts = 100
@@ -21,12 +24,10 @@ export interface AccountsOptions {
   /** World time. */
   readonly clock: Pick<Clock, 'now'>
   readonly randomBytes: RandomBytes
-  /** What there is at the beginning. Default: nothing. */
-  readonly initial?: AccountsState
-  /** Default: nothing is kept. */
-  readonly save?: SaveChange
-  /** How the world comes to know of an alert, and of its end. Default: it does not. */
-  readonly act?: ActAlongside
+  /** Makes a state durable. If it throws, nothing has changed. Default: nothing is stored. */
+  readonly save?: (state: AccountsState) => void
+  /** Makes the state and an act upon the world durable together, then applies the act. Default: the world has no alerts. */
+  readonly act?: (act: WorldAct, alongside: Alongside) => void
   /** Whether alerts fire once only (A17). Default: they do not. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert has gone. */
@@ -36,110 +37,98 @@ export interface AccountsOptions {
 /** The accounts, and how all of them are taken out and put back. */
 export interface AccountStore extends Accounts {
   state(): AccountsState
-  /** Forgets everything and begins with `state`. Nothing is made durable, the world is told nothing. */
+  /** Replaces everything. Nothing is made durable, and the world does not change. */
   restore(state: AccountsState): void
 }
 
 /** Keeps accounts in memory, and by `save` wherever it puts them. */
 export function createAccounts(options: AccountsOptions): AccountStore {
-  const {
-    clock,
-    randomBytes,
-    initial = emptyAccounts,
-    save = () => {},
-    act = () => {},
-    isOneShot = false,
-    onEndpointGone = () => {},
-  } = options
-  const accounts = new Map<string, Account>()
-  const keys = new Map<string, StoredKey>()
-  const webhooks = new Map<string, Webhook>()
-  const alerts = new Map<string, Alert>()
+  const { clock, randomBytes, isOneShot = false } = options
+  const { save = () => {}, act = () => {}, onEndpointGone = () => {} } = options
+  let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
   /** By the digest of their keys: a look-up that ends early tells about a digest, not about a key. */
-  const callers = new Map<string, Caller>()
+  let callers: ReadonlyMap<string, Caller> = new Map()
 
-  function load(state: AccountsState): void {
-    for (const all of [accounts, keys, webhooks, alerts, callers]) all.clear()
-    for (const account of state.accounts) accounts.set(account.accountId, account)
-    for (const key of state.keys) keys.set(key.keyId, key)
-    for (const webhook of state.webhooks) webhooks.set(webhook.webhookId, webhook)
-    for (const alert of state.alerts) alerts.set(alert.alertId, alert)
-    for (const key of keys.values()) admit(key)
+  function load(loaded: AccountsState): void {
+    state = loaded
+    callers = new Map(
+      state.keys
+        .filter(({ revokedAt }) => revokedAt === null)
+        .map(({ digest, keyId, accountId, scopes }) => {
+          return [digest, { accountId, keyId, plan: find(accountId).plan, scopes }]
+        }),
+    )
   }
 
-  function admit({ digest, keyId, accountId, scopes, revokedAt }: StoredKey): void {
-    if (revokedAt === null) callers.set(digest, { accountId, keyId, plan: find(accountId).plan, scopes })
-    else callers.delete(digest)
+  function commit(change: Partial<AccountsState>): void {
+    const changed = { ...state, ...change }
+    save(changed)
+    load(changed)
+  }
+
+  /** The change is in place before the act, so that events within the act see it. */
+  function commitWith(worldAct: WorldAct, alerts: readonly Alert[]): void {
+    const before = state
+    state = { ...state, alerts }
+    try {
+      act(worldAct, { before, after: state })
+    } catch (error) {
+      state = before
+      throw error
+    }
   }
 
   function find(accountId: string): Account {
-    const account = accounts.get(accountId)
+    const account = state.accounts.find((one) => one.accountId === accountId)
     if (account === undefined) throw new RangeError(`there is no account ${accountId}`)
     return account
   }
 
-  function ofAccount<T extends { readonly accountId: string }>(all: ReadonlyMap<string, T>, accountId: string): T[] {
-    return [...all.values()].filter((one) => one.accountId === accountId)
-  }
-
-  function putWebhook(webhook: Webhook): void {
-    save({ kind: 'webhook', value: webhook })
-    webhooks.set(webhook.webhookId, webhook)
-  }
-
-  load(initial)
-
   return {
     authenticate: (key) => callers.get(digestOf(key)) ?? null,
 
-    accounts: () => [...accounts.values()],
+    accounts: () => state.accounts,
     putAccount(name, plan) {
-      const known = [...accounts.values()].find((account) => account.name === name)
+      const known = state.accounts.find((account) => account.name === name)
       const account = known
         ? { ...known, plan }
         : { accountId: drawId('acct', randomBytes), name, plan, alertSecret: drawSecret('whsec', randomBytes) }
-      save({ kind: 'account', value: account })
-      accounts.set(account.accountId, account)
-      for (const key of ofAccount(keys, account.accountId)) admit(key)
+      commit({ accounts: put(state.accounts, known, account) })
       return account
     },
     setAlertSecret(accountId, alertSecret) {
-      const account = { ...find(accountId), alertSecret }
-      save({ kind: 'account', value: account })
-      accounts.set(accountId, account)
+      const known = find(accountId)
+      const account = { ...known, alertSecret }
+      commit({ accounts: put(state.accounts, known, account) })
       return account
     },
 
-    keys: (accountId) => ofAccount(keys, accountId).map(withoutDigest),
+    keys: (accountId) => of(state.keys, accountId).map(withoutDigest),
     addKey(accountId, { name, scopes, value = drawSecret('sk', randomBytes) }) {
       find(accountId)
       const digest = digestOf(value)
-      if ([...keys.values()].some((key) => key.digest === digest)) {
+      if (state.keys.some((key) => key.digest === digest)) {
         throw new KeyTaken('this value is, or was, the value of another key; choose another, or have one drawn')
       }
       const keyId = drawId('key', randomBytes)
       const key = { keyId, accountId, name, scopes: [...scopes], createdAt: clock.now(), revokedAt: null }
-      save({ kind: 'key', value: { ...key, digest } })
-      keys.set(keyId, { ...key, digest })
-      admit({ ...key, digest })
+      commit({ keys: [...state.keys, { ...key, digest }] })
       return { ...key, value }
     },
     revokeKey(keyId) {
-      const key = keys.get(keyId)
+      const key = state.keys.find((one) => one.keyId === keyId)
       if (key === undefined) return null
       if (key.revokedAt !== null) return withoutDigest(key)
       const revoked = { ...key, revokedAt: clock.now() }
-      save({ kind: 'key', value: revoked })
-      keys.set(keyId, revoked)
-      admit(revoked)
+      commit({ keys: put(state.keys, key, revoked) })
       return withoutDigest(revoked)
     },
 
-    allWebhooks: () => [...webhooks.values()],
-    webhooks: (accountId) => ofAccount(webhooks, accountId),
+    allWebhooks: () => state.webhooks,
+    webhooks: (accountId) => of(state.webhooks, accountId),
     addWebhook(accountId, { url, events, secret }) {
       find(accountId)
-      refuseMore(ofAccount(webhooks, accountId).length, mostWebhooks, 'webhooks')
+      refuseMore(of(state.webhooks, accountId).length, mostWebhooks, 'webhooks')
       const webhook = {
         webhookId: drawId('wh', randomBytes),
         accountId,
@@ -148,78 +137,70 @@ export function createAccounts(options: AccountsOptions): AccountStore {
         secret: secret ?? drawSecret('whsec', randomBytes),
         createdAt: clock.now(),
       }
-      putWebhook(webhook)
+      commit({ webhooks: [...state.webhooks, webhook] })
       return { webhook, isGenerated: secret === undefined }
     },
     updateWebhook(accountId, webhookId, change) {
-      const webhook = webhooks.get(webhookId)
-      if (webhook?.accountId !== accountId) return null
-      const changed = { ...webhook, ...withoutUndefined(change) }
-      putWebhook(changed)
+      const webhook = of(state.webhooks, accountId).find((one) => one.webhookId === webhookId)
+      if (webhook === undefined) return null
+      const changed: Webhook = { ...webhook, ...withoutUndefined(change) }
+      commit({ webhooks: put(state.webhooks, webhook, changed) })
       return changed
     },
     removeWebhook(accountId, webhookId) {
-      if (webhooks.get(webhookId)?.accountId !== accountId) return false
-      save({ kind: 'webhook-removed', webhookId })
-      webhooks.delete(webhookId)
+      const webhook = of(state.webhooks, accountId).find((one) => one.webhookId === webhookId)
+      if (webhook === undefined) return false
+      commit({ webhooks: state.webhooks.filter((one) => one !== webhook) })
       onEndpointGone()
       return true
     },
 
-    alerts: (accountId) => ofAccount(alerts, accountId),
-    alert(accountId, alertId) {
-      const alert = alerts.get(alertId)
-      return alert?.accountId === accountId ? alert : null
-    },
+    alerts: (accountId) => of(state.alerts, accountId),
+    alert: (accountId, alertId) => of(state.alerts, accountId).find((alert) => alert.alertId === alertId) ?? null,
     addAlert(accountId, { type, address, network, threshold, webhookUrl, label }) {
       find(accountId)
-      refuseMore(ofAccount(alerts, accountId).length, mostAlerts, 'alerts')
+      refuseMore(of(state.alerts, accountId).length, mostAlerts, 'alerts')
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
-      const undo = { kind: 'alert-removed', alertId: alert.alertId } as const
-      act(
-        { kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) },
-        { change: { kind: 'alert', value: alert }, undo },
-      )
-      alerts.set(alert.alertId, alert)
+      commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])
       return alert
     },
     removeAlert(accountId, alertId) {
-      const alert = alerts.get(alertId)
-      if (alert?.accountId !== accountId) return false
-      const change = { kind: 'alert-removed', alertId } as const
-      act({ kind: 'remove-alert', alertId }, { change, undo: { kind: 'alert', value: alert } })
-      alerts.delete(alertId)
+      const alert = of(state.alerts, accountId).find((one) => one.alertId === alertId)
+      if (alert === undefined) return false
+      commitWith(
+        { kind: 'remove-alert', alertId },
+        state.alerts.filter((one) => one !== alert),
+      )
       onEndpointGone()
       return true
     },
-    anyAlert: (alertId) => alerts.get(alertId) ?? null,
+    anyAlert: (alertId) => state.alerts.find((alert) => alert.alertId === alertId) ?? null,
     setAlertTriggered(alertId) {
-      const alert = alerts.get(alertId)
-      if (alert === undefined) return
-      const triggered = { ...alert, status: 'triggered' } as const
-      save({ kind: 'alert', value: triggered })
-      alerts.set(alertId, triggered)
+      const alert = state.alerts.find((one) => one.alertId === alertId)
+      if (alert !== undefined) commit({ alerts: put(state.alerts, alert, { ...alert, status: 'triggered' }) })
     },
 
     endpoint(endpointId) {
-      const webhook = webhooks.get(endpointId)
+      const webhook = state.webhooks.find((one) => one.webhookId === endpointId)
       if (webhook !== undefined) return { id: endpointId, url: webhook.url, secret: webhook.secret }
-      const alert = alerts.get(endpointId)
+      const alert = state.alerts.find((one) => one.alertId === endpointId)
       if (alert === undefined) return null
       return { id: endpointId, url: alert.webhookUrl, secret: find(alert.accountId).alertSecret }
     },
 
-    state: () => ({
-      accounts: [...accounts.values()],
-      keys: [...keys.values()],
-      webhooks: [...webhooks.values()],
-      alerts: [...alerts.values()],
-    }),
-    restore(state) {
-      load(state)
-    },
+    state: () => state,
+    restore: load,
   }
+}
+
+function of<T extends { readonly accountId: string }>(all: readonly T[], accountId: string): readonly T[] {
+  return all.filter((one) => one.accountId === accountId)
+}
+
+/** The list with an item in the place of the known one, or at the end if none is known. */
+function put<T>(all: readonly T[], known: T | undefined, item: T): readonly T[] {
+  return known === undefined ? [...all, item] : all.map((one) => (one === known ? item : one))
 }
 
 function digestOf(key: string): string {

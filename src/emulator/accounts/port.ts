@@ -7,7 +7,26 @@ import type { Scope } from '../../../schema/rest/scopes.ts'
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
 export type Plan = keyof typeof planLimits
 
-/** Who a request comes from. */
+/** A key as it is stored: the SHA-256 of its value in hex, never the value (R68). */
+export interface StoredKey extends ApiKey {
+  readonly digest: string
+}
+
+/** Everything about accounts, as plain data; each list oldest first. */
+export interface AccountsState {
+  readonly accounts: readonly Account[]
+  readonly keys: readonly StoredKey[]
+  readonly webhooks: readonly Webhook[]
+  readonly alerts: readonly Alert[]
+}
+
+/** The accounts before and after an act upon the world that goes with a change of theirs. */
+export interface Alongside {
+  readonly before: AccountsState
+  readonly after: AccountsState
+}
+
+/** The sender of a request. */
 export interface Caller {
   readonly accountId: string
   readonly keyId: string

@@ -29,16 +29,16 @@ export const clockRoutes: readonly Route[] = [
   route('POST', '/snapshot', {
     body: stateBody,
     status: 201,
-    async answer({ keeper }, { body: { name } }) {
+    answer({ keeper }, { body: { name } }) {
       if (name === originName)
         throw new ControlError(409, 'conflict', `${originName} is how the world began; take another name`)
-      return { name, at: toTime(await keeper.save(name)) }
+      return { name, at: toTime(keeper.save(name)) }
     },
   }),
   route('DELETE', '/snapshot/:id', {
-    async answer({ keeper }, { id: name }) {
+    answer({ keeper }, { id: name }) {
       if (name === originName) throw new ControlError(409, 'conflict', `${originName} is how the world began; it stays`)
-      if (!(await keeper.forget(name))) throw noSuchState(keeper, name)
+      if (!keeper.forget(name)) throw noSuchState(keeper, name)
       return { name, deleted: true }
     },
   }),
@@ -52,8 +52,8 @@ function tellClock({ keeper, stream }: Controlled) {
   return clock
 }
 
-async function putBack(on: Controlled, name: string) {
-  if (await on.keeper.restore(name)) return { name, ...tellClock(on) }
+function putBack(on: Controlled, name: string) {
+  if (on.keeper.restore(name)) return { name, ...tellClock(on) }
   throw noSuchState(on.keeper, name)
 }
 

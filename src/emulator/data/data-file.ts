@@ -1,14 +1,13 @@
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
 import type { RandomBytes } from '../accounts/ids.ts'
-import type { AccountsChange, AccountsState } from '../accounts/state.ts'
+import type { AccountsState } from '../accounts/port.ts'
 import type { WorldLog } from '../logged-world.ts'
 import type { WorldAct } from '../world/port.ts'
 import type { DeliveryStore } from '../deliveries/port.ts'
 import { createDeliveryStore } from './delivery-store.ts'
-import type { Archive, SavedState } from './archive.ts'
 import { openDatabase } from './open-database.ts'
-import { createRecords, createStates } from './tables.ts'
+import { createStatesInFile, type SavedState, type SavedStates } from './saved-states.ts'
 
 /** What a world is made from. A file goes with one of them, for good. */
 export interface WorldIdentity {
@@ -50,13 +49,11 @@ export interface DataFile extends WorldLog {
   course(): number
   /** Null if the world is yet to be made. */
   leftBehind(): LeftBehind | null
-  readonly archive: Archive
+  readonly states: SavedStates
   readonly deliveries: DeliveryStore
-  save(change: AccountsChange): void
-  /** Number of the last act, to be given to `checkpoint` with a state that was taken after it. */
-  lastAct(): number
-  /** From now on the world begins with `state`; acts up to number `lastAct` are in it. */
-  checkpoint(state: SavedState, lastAct: number): void
+  save(accounts: AccountsState): void
+  /** From now on the world begins with `state`, in which all acts so far are. */
+  checkpoint(state: SavedState): void
   /** Puts `state` in the place of everything: accounts, world and moment. Another course of time begins. */
   replace(state: SavedState): void
   /** Notes the exact moment at which the world stands. */
@@ -89,8 +86,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
   const meta = createMeta(db)
   if (meta.get('is_made') === undefined) {
     // What a process left that died before its world was complete.
-    db.exec('DELETE FROM meta; DELETE FROM account; DELETE FROM api_key; DELETE FROM webhook; DELETE FROM alert')
-    db.exec('DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
+    db.exec('DELETE FROM meta; DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
     createDeliveryStore(db).clear()
     meta.set('identity', JSON.stringify(identity))
     meta.set('start_at', String(startAt))
@@ -99,14 +95,12 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
   }
   refuseOther(file, JSON.parse(meta.need('identity')) as WorldIdentity, identity)
 
-  const records = createRecords(db)
-  const states = createStates(db)
+  const states = createStatesInFile(db)
   const deliveries = createDeliveryStore(db)
   const appendAct = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
   const dropAct = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
-  const dropActs = db.prepare<[number]>('DELETE FROM act WHERE id <= ?')
+  const dropActs = db.prepare<[]>('DELETE FROM act')
   const listActs = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
-  let lastAct = db.prepare<[], { id: number }>('SELECT max(id) AS id FROM act').get()?.id ?? 0
   let reachedAt = Number(meta.need('reached_at'))
   let isOpen = true
 
@@ -116,12 +110,14 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
   }
 
   const readCourse = () => Number(meta.get('course') ?? 0)
+  const save = (accounts: AccountsState) => meta.set('accounts', JSON.stringify(accounts))
 
   function readLeftBehind(): LeftBehind | null {
     const checkpoint = states.get(latest)
     if (meta.get('is_made') === undefined || checkpoint === null) return null
     const acts = listActs.all().map(({ at, body }) => ({ at, act: JSON.parse(body) as WorldAct }))
-    return { accounts: records.read(), checkpoint, acts, reachedAt }
+    const accounts = JSON.parse(meta.need('accounts')) as AccountsState
+    return { accounts, checkpoint, acts, reachedAt }
   }
 
   return {
@@ -129,7 +125,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
     secret: meta.need('secret'),
     course: readCourse,
     leftBehind: readLeftBehind,
-    archive: {
+    states: {
       put: (name, state) => states.put(archived + name, state),
       get: (name) => states.get(archived + name),
       remove: (name) => states.remove(archived + name),
@@ -140,30 +136,30 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
           .map(({ name, at }) => ({ name: name.slice(archived.length), at })),
     },
     deliveries,
-    save: (change) => records.write(change),
-    append: db.transaction((at: number, act: WorldAct, change?: AccountsChange) => {
-      lastAct = Number(appendAct.run(at, JSON.stringify(act)).lastInsertRowid)
-      if (change !== undefined) records.write(change)
-      return lastAct
+    save,
+    append: db.transaction((at: number, act: WorldAct, accounts?: AccountsState) => {
+      const id = Number(appendAct.run(at, JSON.stringify(act)).lastInsertRowid)
+      if (accounts !== undefined) save(accounts)
+      return id
     }),
-    drop: db.transaction((id: number, undo?: AccountsChange) => {
+    drop: db.transaction((id: number, accounts?: AccountsState) => {
       dropAct.run(id)
-      if (undo !== undefined) records.write(undo)
+      if (accounts !== undefined) save(accounts)
     }),
     reach(at) {
       if (at > reachedAt) note(at + leadMs())
     },
     stand: note,
-    lastAct: () => lastAct,
-    checkpoint: db.transaction((state: SavedState, upTo: number) => {
+    checkpoint: db.transaction((state: SavedState) => {
       states.put(latest, state)
-      dropActs.run(upTo)
+      save(state.accounts)
+      dropActs.run()
       meta.set('is_made', 'yes')
     }),
     replace: db.transaction((state: SavedState) => {
-      records.replaceAll(state.accounts)
+      save(state.accounts)
       states.put(latest, state)
-      dropActs.run(lastAct)
+      dropActs.run()
       // They belong to the course of time that is left.
       deliveries.clear()
       meta.set('course', String(readCourse() + 1))

@@ -1,26 +1,19 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { deliveryTables } from './delivery-tables.ts'
+import { deliveryTables } from './delivery-store.ts'
+import { stateTables } from './saved-states.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 
 /** Version of the tables, and of the rules of the world in them. */
-const format = 2
+const format = 3
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
 
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-  CREATE TABLE account (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
-  CREATE TABLE api_key (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
-  CREATE TABLE webhook (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
-  CREATE TABLE alert (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
   CREATE TABLE act (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
-  CREATE TABLE state (
-    seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, accounts TEXT NOT NULL, core BLOB NOT NULL,
-    parts TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE chunk (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+  ${stateTables}
   ${deliveryTables}
 `
 
@@ -66,7 +59,7 @@ function checkFormat(db: Database, file: string): boolean {
   if (found > 0 && found < format) {
     throw new InboxError(
       'database_older',
-      `${file} was written by an earlier version, whose world followed other rules. Delete it, or give another file, to start anew`,
+      `${file} was written by an earlier version, whose world has another form. Delete it, or give another file, to start anew`,
     )
   }
   return found === 0

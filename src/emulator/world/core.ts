@@ -1,5 +1,5 @@
 import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
-import { addToAgenda } from './agenda.ts'
+import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from './chance.ts'
 import { toEventId } from './event-id.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
@@ -121,7 +121,7 @@ export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true
   const wait = isPaced ? waitMs / state.activity : waitMs
   const priority = task.kind === 'minute' ? minutePriority : usualPriority
   const at = state.now + Math.max(1, Math.round(wait))
-  addToAgenda(state.agenda, { ...task, at, priority, order: state.planned++, isPaced } as Task)
+  addDue(state.agenda, { ...task, at, priority, order: state.planned++, isPaced } as Task)
 }
 
 /** The next entry of the log; its number names a transaction. */

@@ -1,4 +1,4 @@
-import { takeDue } from './agenda.ts'
+import { takeDue } from '../sorted-list.ts'
 import { buyAsPlanned, makeMarket, retire, wake } from './agents.ts'
 import { noticeRested } from './alert-acts.ts'
 import { announce } from './token-birth.ts'

@@ -1,11 +1,10 @@
 import { isHoneypot } from './audit.ts'
 import { holdingOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
-import { dexNumber, launchPlatform } from './dex-names.ts'
 import { buyFromCurve, buyFromPool, markToMarket, proceedsOf, sellToCurve, sellToPool, unitsFor } from './exchange.ts'
 import { roundUsd } from './numbers.ts'
 import { book, realize } from './positions.ts'
-import type { HoldingState, TokenState, WalletState } from './state.ts'
-import { legKinds, type LegKind, type LegRow } from './trade-log.ts'
+import type { HoldingState } from './state.ts'
+import type { Leg, LoggedTrade } from './trade-log.ts'
 
 /** What became of a trade, for those who watch. USD in millionths. */
 export interface Traded {
@@ -27,10 +26,11 @@ export interface Traded {
   readonly tokens: readonly number[]
 }
 
-const largestSum = 2n ** 62n
+/** Where tokens are traded before they have a pool. */
+const launchPlatform = 'Pump.fun'
 
-interface Leg {
-  readonly row: Omit<LegRow, 'trade'>
+interface Half {
+  readonly leg: Leg
   readonly impactPct: number
   /** Cost of a purchase, proceeds of a sale. */
   readonly value: bigint
@@ -40,14 +40,14 @@ interface Leg {
 
 /** Buys for so many coins, fees included. Null if that buys nothing or the wallet has not as many: nothing happens. */
 export function buy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
-  const leg = buyLeg(core, wallet, token, coins)
-  return leg && record(core, wallet, [leg])
+  const half = buyHalf(core, wallet, token, coins)
+  return half && record(core, wallet, [half])
 }
 
 /** Sells so many units. Null if the sale fails (a honeypot), brings nothing, or the wallet has not as many. */
 export function sell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
-  const leg = sellLeg(core, wallet, token, units, false)
-  return leg && record(core, wallet, [leg])
+  const half = sellHalf(core, wallet, token, units, false)
+  return half && record(core, wallet, [half])
 }
 
 /**
@@ -59,20 +59,15 @@ export function swap(core: Core, wallet: number, from: number, to: number): Trad
   // Where the second half could fail, the first must not happen.
   const canBuy = tokenAt(core, to).pool !== null && unitsFor(core, to, proceedsOf(core, from, units)) > 0n
   if (from === to || !canBuy) return null
-  const sold = sellLeg(core, wallet, from, units, true)
-  const bought = sold && buyLeg(core, wallet, to, sold.row.coins, sold.value)
+  const sold = sellHalf(core, wallet, from, units, true)
+  const bought = sold && buyHalf(core, wallet, to, sold.leg.coins, sold.value)
   return bought && record(core, wallet, [sold, bought])
 }
 
-/** Whether a sum has no room for another trade in the 64 bits that it is kept in: after some trillions of dollars. */
-export function isFull(sums: Pick<TokenState, 'volume'> | Pick<WalletState, 'realizedCost'>): boolean {
-  return ('volume' in sums ? sums.volume : sums.realizedCost) > largestSum
-}
-
-function buyLeg(core: Core, wallet: number, token: number, coins: bigint, cost?: bigint): Leg | null {
+function buyHalf(core: Core, wallet: number, token: number, coins: bigint, cost?: bigint): Half | null {
   const buyer = walletAt(core, wallet)
   const bought = tokenAt(core, token)
-  if (coins <= 1n || buyer.coins < coins || isFull(bought) || isFull(buyer)) return null
+  if (coins <= 1n || buyer.coins < coins) return null
   const exchange = bought.pool ? buyFromPool(bought, coins) : buyFromCurve(core, bought, coins)
   if (exchange === null) return null
   const { paid, received, fee, impactPct } = exchange
@@ -81,16 +76,16 @@ function buyLeg(core: Core, wallet: number, token: number, coins: bigint, cost?:
   const coinValue = roundUsd(usdOfCoins(core, bought.network, paid))
   const value = cost ?? coinValue
   const holding = book(core, wallet, token, received, value)
-  const row = afterLeg(core, token, 'buy', received, paid, coinValue, fee, holding)
-  return { row, impactPct, value, isNewPosition, isRealized: false }
+  const leg = toLeg(core, token, 'buy', received, paid, coinValue, fee, holding)
+  return { leg, impactPct, value, isNewPosition, isRealized: false }
 }
 
-function sellLeg(core: Core, wallet: number, token: number, units: bigint, isSwap: boolean): Leg | null {
+function sellHalf(core: Core, wallet: number, token: number, units: bigint, isSwap: boolean): Half | null {
   const sold = tokenAt(core, token)
   const holding = holdingOf(core, wallet, token)
   const seller = walletAt(core, wallet)
   if (units <= 0n || holding === undefined || holding.balance < units) return null
-  if (isHoneypot(sold) || isFull(sold) || isFull(seller)) return null
+  if (isHoneypot(sold)) return null
   const exchange = sold.pool ? sellToPool(sold, units) : sellToCurve(core, sold, units)
   if (exchange === null) return null
   const { received, fee, impactPct } = exchange
@@ -98,63 +93,60 @@ function sellLeg(core: Core, wallet: number, token: number, units: bigint, isSwa
   const coinValue = roundUsd(usdOfCoins(core, sold.network, received))
   const cost = (holding.cost * units) / holding.balance
   book(core, wallet, token, -units, -cost)
-  const row = afterLeg(core, token, 'sale', units, received, coinValue, fee, holding)
-  const value = isSwap ? roundUsd(coinValue + row.fee) : coinValue
+  const leg = toLeg(core, token, 'sale', units, received, coinValue, fee, holding)
+  const value = isSwap ? roundUsd(coinValue + leg.fee) : coinValue
   const isRealized = realize(core, seller, holding, value - cost, cost)
-  return { row, impactPct, value, isNewPosition: false, isRealized }
+  return { leg, impactPct, value, isNewPosition: false, isRealized }
 }
 
-function afterLeg(
+function toLeg(
   core: Core,
   token: number,
-  kind: LegKind,
+  kind: 'buy' | 'sale',
   amount: bigint,
   coins: bigint,
   value: bigint,
   fee: bigint,
   holding: HoldingState,
-): Omit<LegRow, 'trade'> {
+): Leg {
   const traded = tokenAt(core, token)
   markToMarket(traded)
   traded.volume += value
   return {
     token,
-    kind: legKinds[kind],
-    dex: dexNumber(traded.pool?.dex ?? launchPlatform),
+    kind,
+    dex: traded.pool?.dex ?? launchPlatform,
     amount,
     coins,
     value,
     fee: roundUsd(usdOfCoins(core, traded.network, fee)),
     balance: holding.balance,
     cost: holding.cost,
-    mantissa: traded.mark.mantissa,
-    exponent: traded.mark.exponent,
+    mark: traded.mark,
     volume: traded.volume,
   }
 }
 
-function record(core: Core, wallet: number, legs: readonly [Leg, ...Leg[]]): Traded {
+function record(core: Core, wallet: number, halves: readonly [Half, ...Half[]]): Traded {
   const { state } = core
-  const [first, last = first] = legs
-  const isSale = first.row.kind === legKinds.sale
+  const [first, last = first] = halves
+  const isSale = first.leg.kind === 'sale'
   const { realized, realizedCost } = walletAt(core, wallet)
   const seq = ++state.seq
   // Two impacts one after the other, in percent.
-  const impactPct = legs.reduce((sum, leg) => sum + leg.impactPct - (sum * leg.impactPct) / 100, 0)
-  core.trades.add(
-    { at: state.now, seq, wallet, impactPct, realized, realizedCost },
-    legs.map((leg) => leg.row),
-  )
+  const impactPct = halves.reduce((sum, half) => sum + half.impactPct - (sum * half.impactPct) / 100, 0)
+  const legs: LoggedTrade['legs'] = first === last ? [first.leg] : [first.leg, last.leg]
+  core.trades.add({ at: state.now, seq, wallet, legs, impactPct, realized, realizedCost })
   return {
     seq,
     wallet,
     kind: last !== first ? 'swap' : isSale ? 'sell' : 'buy',
-    token: last.row.token,
-    soldToken: isSale ? first.row.token : null,
+    token: last.leg.token,
+    soldToken: isSale ? first.leg.token : null,
     value: first.value,
-    amount: last.row.amount,
+    amount: last.leg.amount,
     isNewPosition: last.isNewPosition,
     isRealized: first.isRealized,
-    tokens: legs.map((leg) => leg.row.token),
+    tokens: legs.map(({ token }) => token),
   }
 }

@@ -1,4 +1,4 @@
-import { addToAgenda } from './agenda.ts'
+import { addDue } from '../sorted-list.ts'
 import type { Core } from './core.ts'
 import { WorldRefusal } from './port.ts'
 
@@ -20,6 +20,6 @@ export function changeActivity({ state }: Core, wanted: number): void {
   state.activity = factor
   for (const task of planned) {
     const at = task.isPaced ? state.now + Math.round((task.at - state.now) * ratio) : task.at
-    addToAgenda(state.agenda, { ...task, at })
+    addDue(state.agenda, { ...task, at })
   }
 }

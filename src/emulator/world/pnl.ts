@@ -1,3 +1,4 @@
+import { countWhile } from '../sorted-list.ts'
 import { walletAt, holdingAt, usdOfCoins, type Core } from './core.ts'
 import { roundUsd, toPercent, toUsd } from './numbers.ts'
 import { worth } from './prices.ts'
@@ -55,9 +56,7 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
 
 /** What the wallet had realized before a moment: coins, and the cost in millionths of a dollar. */
 function realizedBefore(core: Core, wallet: number, at: number): { gain: bigint; cost: bigint } {
-  const { trades } = core.trades
-  const list = core.trades.ofWallet(wallet)
-  const row = list.at(list.countWhile((trade) => trades.get(trade, 'at') < at) - 1)
-  if (row < 0) return { gain: 0n, cost: 0n }
-  return { gain: trades.get(row, 'realized'), cost: trades.get(row, 'realizedCost') }
+  const trades = core.trades.ofWallet(wallet)
+  const last = trades[countWhile(trades, (trade) => trade.at < at) - 1]
+  return { gain: last?.realized ?? 0n, cost: last?.realizedCost ?? 0n }
 }

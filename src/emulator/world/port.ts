@@ -2,6 +2,7 @@ import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import type { LoggedTrade } from './trade-log.ts'
 
 /**
  * What the rest of the emulator knows of the simulated world. Everything the REST service tells is read here, and what
@@ -36,18 +37,10 @@ export interface World {
   restore(snapshot: WorldSnapshot): void
 }
 
-/** The trades come in chunks beside the rest, so that what never changes again need be kept only once. */
+/** Trades never change, so snapshots of one world share them. */
 export interface WorldSnapshot {
-  readonly core: Uint8Array
-  readonly chunks: readonly SnapshotChunk[]
-}
-
-export interface SnapshotChunk {
-  /** Names the chunk among all of its world. */
-  readonly key: string
-  /** It never changes again: its bytes may be taken at any time later. */
-  readonly isFinal: boolean
-  bytes: () => Uint8Array
+  readonly state: Uint8Array
+  readonly trades: readonly LoggedTrade[]
 }
 
 export interface WorldEvent {

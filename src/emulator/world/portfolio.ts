@@ -1,6 +1,6 @@
 import { coinPriceAt, holdingAt, tokenAt, walletAt, type Core } from './core.ts'
+import { countWhile } from '../sorted-list.ts'
 import { roundUsd, toAmount, toMicro, toPercent, toPriceUsd, toUsd } from './numbers.ts'
-import { cut } from './pages.ts'
 import { pnlOf, valueOf } from './pnl.ts'
 import type { AsOf, Page, PageRequest, Position, WalletOverview } from './port.ts'
 import { markAsOf, priceUsd } from './prices.ts'
@@ -11,8 +11,7 @@ export function overviewOf(core: Core, wallet: number): WalletOverview {
   const { address, network, open, seenAt } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
   // A wallet that never traded was active when it was first seen.
-  const atOf = (at: number) => (trades.length > 0 ? core.trades.trades.get(trades.at(at), 'at') : (seenAt ?? 0))
-  const timeOf = (at: number) => new Date(atOf(at)).toISOString()
+  const timeOf = (index: number) => new Date(trades.at(index)?.at ?? seenAt ?? 0).toISOString()
   const pnl = pnlOf(core, wallet, '30d')
   return {
     address,
@@ -21,7 +20,7 @@ export function overviewOf(core: Core, wallet: number): WalletOverview {
     total_tokens_held: open.size,
     total_trades_all_time: trades.length,
     first_active: timeOf(0),
-    last_active: timeOf(trades.length - 1),
+    last_active: timeOf(-1),
     is_whale: isWhale(core, wallet),
     pnl_30d_usd: pnl.total_usd,
     roi_30d_pct: pnl.roi_pct,
@@ -75,17 +74,13 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
 /** Positions that may have been open at a moment, in order: those open now, and those traded since. Only trades close any. */
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
-  const { trades, legs } = core.trades
-  const list = core.trades.ofWallet(wallet)
-  const before = list.countWhile((row) => trades.get(row, 'seq') <= asOf.seq)
-  if (list.length - before > holdings.length) return holdings
+  const trades = core.trades.ofWallet(wallet)
+  const before = countWhile(trades, ({ seq }) => seq <= asOf.seq)
+  if (trades.length - before > holdings.length) return holdings
   const found = new Set(open)
-  for (let at = before; at < list.length; at++) {
-    const first = trades.get(list.at(at), 'leg')
-    for (let leg = first; leg < first + trades.get(list.at(at), 'legCount'); leg++) {
-      const key = core.directory.holdings.get(holdingKey(wallet, legs.get(leg, 'token')))
-      if (key !== undefined) found.add(key)
-    }
+  for (const { token } of trades.slice(before).flatMap(({ legs }) => legs)) {
+    const key = core.directory.holdings.get(holdingKey(wallet, token))
+    if (key !== undefined) found.add(key)
   }
   return [...found].toSorted((a, b) => a - b)
 }
@@ -98,15 +93,14 @@ function heldNow(core: Core, key: number): Held {
 
 function heldAsOf(core: Core, key: number, asOf: AsOf): Held | null {
   const { wallet, token } = holdingAt(core, key)
-  const { legs } = core.trades
   const leg = core.trades.legAsOf(wallet, token, asOf.seq)
-  const balance = leg < 0 ? 0n : legs.get(leg, 'balance')
-  const mark = balance === 0n ? null : markAsOf(core, token, asOf.seq)
-  if (mark === null) return null
+  const mark = leg === undefined || leg.balance === 0n ? null : markAsOf(core, token, asOf.seq)
+  if (leg === undefined || mark === null) return null
+  const { balance } = leg
   const { network, decimals } = tokenAt(core, token)
   const coin = coinPriceAt(core, network, asOf.at)
   const value = roundUsd(toMicro(balance, decimals, mark, coin))
-  return { key, token, balance, price: toPriceUsd(mark, coin), value, cost: roundUsd(legs.get(leg, 'cost')) }
+  return { key, token, balance, price: toPriceUsd(mark, coin), value, cost: roundUsd(leg.cost) }
 }
 
 /** R19, R20 */
@@ -125,4 +119,14 @@ function toPosition(core: Core, { token, balance, price, value, cost }: Held, wh
     unrealised_pnl_pct: toPercent(gain, cost),
     allocation_pct: toPercent(value, whole),
   }
+}
+
+/** A page of what is in the order of its keys, smallest first. */
+export function cut(
+  keys: readonly number[],
+  { limit, after }: PageRequest,
+): { shown: readonly number[]; lastKey: number | null } {
+  const rest = after === null ? keys : keys.filter((key) => key > after)
+  const shown = rest.slice(0, limit)
+  return { shown, lastKey: rest.length > limit ? (shown.at(-1) ?? null) : null }
 }

@@ -1,6 +1,6 @@
 import { coinsForMicro, holdersOf, holdingOf, walletAt, type Core } from './core.ts'
 import type { HoldingState, WalletState } from './state.ts'
-import { holdingKey, legKinds } from './trade-log.ts'
+import { holdingKey } from './trade-log.ts'
 import { see } from './wallets.ts'
 
 /** Books every unit that a wallet gets (or, below zero, gives away), and the change of the cost. */
@@ -20,10 +20,9 @@ export function transfer(core: Core, wallet: number, token: number, units: bigin
   if (units === 0n) return
   const { balance, cost } = book(core, wallet, token, units, 0n)
   const { realized, realizedCost } = walletAt(core, wallet)
-  const leg = { token, kind: legKinds.transfer, amount: units, balance, cost }
-  const unpriced = { dex: 0, coins: 0n, value: 0n, fee: 0n, mantissa: 0, exponent: 0, volume: 0n }
-  const row = { at: core.state.now, seq, wallet, impactPct: 0, realized, realizedCost }
-  core.trades.add(row, [{ ...leg, ...unpriced }])
+  const unpriced = { dex: '', coins: 0n, value: 0n, fee: 0n, mark: { mantissa: 0, exponent: 0 }, volume: 0n }
+  const leg = { token, kind: 'transfer' as const, amount: units, balance, cost, ...unpriced }
+  core.trades.add({ at: core.state.now, seq, wallet, legs: [leg], impactPct: 0, realized, realizedCost })
 }
 
 /**

@@ -1,16 +1,23 @@
 import type { NetworkId } from '../../../schema/index.ts'
+import { countWhile } from '../sorted-list.ts'
 import { coinPrice, coinPriceAt, tokenAt, type Core } from './core.ts'
-import { toMicro, toPriceUsd, type Mark } from './numbers.ts'
+import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
+import type { PricePoint } from './port.ts'
+import { legOf, newestUpTo, type LoggedTrade } from './trade-log.ts'
 
-const dayMs = 86_400_000
+// Prices and volumes of tokens: now, and as they were.
 
-/** What one token costs now, as it is shown. */
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const hoursBefore = 24
+
+/** The present price of one token, as REST shows it. */
 export function priceUsd(core: Core, token: number): number {
   const { mark, network } = tokenAt(core, token)
   return toPriceUsd(mark, coinPrice(core, network))
 }
 
-/** What so many units are worth now, in millionths of a dollar. */
+/** The present value of so many units, in millionths of a dollar. */
 export function worth(core: Core, token: number, units: bigint): bigint {
   const { mark, network, decimals } = tokenAt(core, token)
   return toMicro(units, decimals, mark, coinPrice(core, network))
@@ -19,43 +26,99 @@ export function worth(core: Core, token: number, units: bigint): bigint {
 /** By how many percent the price has changed in a time, to a hundredth; a younger token counts from its first trade. */
 export function changePct(core: Core, token: number, overMs = dayMs): number {
   const { network } = tokenAt(core, token)
-  const legs = core.trades.ofToken(token)
-  if (legs.length === 0) return 0
+  const [first] = core.trades.ofToken(token)
+  if (first === undefined) return 0
   const from = core.state.now - overMs
-  const before = countBefore(core, token, from)
-  const then = markOfLeg(core, legs.at(Math.max(0, before - 1)))
-  const thenAt = before > 0 ? from : core.trades.trades.get(core.trades.legs.get(legs.at(0), 'trade'), 'at')
-  const past = toPriceUsd(then, coinPriceAt(core, network, thenAt))
+  const before = lastBefore(core, token, from)
+  const { mark } = legOf(before ?? first, token)
+  const past = toPriceUsd(mark, coinPriceAt(core, network, before === undefined ? first.at : from))
   return past === 0 ? 0 : Math.round((priceUsd(core, token) / past - 1) * 10_000) / 100
 }
 
-/** What was traded in the last 24 hours, in millionths of a dollar. */
+/** The volume of the last 24 hours, in millionths of a dollar. */
 export function volume24h(core: Core, token: number): bigint {
-  const before = core.trades.ofToken(token).at(countBefore(core, token, core.state.now - dayMs) - 1)
-  return tokenAt(core, token).volume - (before < 0 ? 0n : core.trades.legs.get(before, 'volume'))
+  return tokenAt(core, token).volume - volumeBefore(core, token, core.state.now - dayMs)
 }
 
-/** How many legs of a token are older than a moment. */
-export function countBefore(core: Core, token: number, at: number): number {
-  const { trades, legs } = core.trades
-  return core.trades.ofToken(token).countWhile((leg) => trades.get(legs.get(leg, 'trade'), 'at') < at)
+/** The last trade of a token before a moment. */
+function lastBefore(core: Core, token: number, at: number): LoggedTrade | undefined {
+  const trades = core.trades.ofToken(token)
+  return trades[countWhile(trades, (trade) => trade.at < at) - 1]
 }
 
-function markOfLeg(core: Core, leg: number): Mark {
-  const { legs } = core.trades
-  return { mantissa: legs.get(leg, 'mantissa'), exponent: legs.get(leg, 'exponent') }
+/** The volume of a token from its beginning to a moment. */
+function volumeBefore(core: Core, token: number, at: number): bigint {
+  return volumeAfter(lastBefore(core, token, at), token)
 }
 
-/** What a token was marked at after the entry `seq` of the log; null if it had no price yet. */
+function volumeAfter(trade: LoggedTrade | undefined, token: number): bigint {
+  return trade === undefined ? 0n : legOf(trade, token).volume
+}
+
+/** The volume of a token in the last hour, against the hours before it. USD in millionths. */
+export interface HourlyVolume {
+  readonly lastHour: bigint
+  /** Of the 24 hours before the last one, above 0. */
+  readonly before: bigint
+  /** The mean of these 24. */
+  readonly mean: bigint
+  /** By how many percent the last hour is above the mean, to a millionth; with the last trade and without it. */
+  readonly increasePct: number
+  readonly increaseBeforePct: number
+}
+
+/** A14, as of now. Null without a trade in the 24 hours before the last one: there is nothing to compare with. */
+export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
+  const { now } = core.state
+  const { volume } = tokenAt(core, token)
+  const hourAgo = volumeBefore(core, token, now - hourMs)
+  const before = hourAgo - volumeBefore(core, token, now - (hoursBefore + 1) * hourMs)
+  if (before === 0n) return null
+  const hours = BigInt(hoursBefore)
+  const increase = (lastHour: bigint) => toPercent(lastHour * hours - before, before)
+  return {
+    lastHour: volume - hourAgo,
+    before,
+    mean: before / hours,
+    increasePct: increase(volume - hourAgo),
+    increaseBeforePct: increase(volumeAfter(core.trades.ofToken(token).at(-2), token) - hourAgo),
+  }
+}
+
+/** How much more must be traded for the last hour to be so many percent above the mean; millionths of a dollar. */
+export function volumeToSpike({ before, lastHour }: HourlyVolume, percent: number): number {
+  return (Number(before) / hoursBefore) * (1 + percent / 100) - Number(lastHour)
+}
+
+/** The mark of a token after the entry `seq` of the log; null if it had no price yet. */
 export function markAsOf(core: Core, token: number, seq: number): Mark | null {
-  const { trades, legs } = core.trades
-  const seqOf = (leg: number) => trades.get(legs.get(leg, 'trade'), 'seq')
-  const list = core.trades.ofToken(token)
-  const leg = list.at(list.countWhile((row) => seqOf(row) <= seq) - 1)
+  const trade = newestUpTo(core.trades.ofToken(token), seq)
   const { opening } = tokenAt(core, token)
   const isOpened = opening !== null && opening.seq <= seq
-  if (isOpened && (leg < 0 || seqOf(leg) < opening.seq)) return opening.mark
-  return leg < 0 ? null : markOfLeg(core, leg)
+  if (isOpened && (trade === undefined || trade.seq < opening.seq)) return opening.mark
+  return trade === undefined ? null : legOf(trade, token).mark
+}
+
+/** Prices of a token at up to `count` moments, evenly apart, of the last 24 hours or of the time since it had a price. */
+export function priceSeries(core: Core, token: number, count: number): readonly PricePoint[] {
+  const { network, createdAt } = tokenAt(core, token)
+  const { now } = core.state
+  const from = Math.max(now - dayMs, createdAt, core.options.startAt)
+  const moments = Array.from({ length: count }, (_, index) =>
+    Math.round(count === 1 ? now : from + ((now - from) * index) / (count - 1)),
+  )
+  return [...new Set(moments)].flatMap((at) => {
+    if (at === now) return [{ at, price_usd: priceUsd(core, token) }]
+    const mark = markAsOf(core, token, seqAt(core, token, at))
+    return mark === null ? [] : [{ at, price_usd: toPriceUsd(mark, coinPriceAt(core, network, at)) }]
+  })
+}
+
+/** The last entry of the log up to a moment that can have moved the price of a token; 0 if there is none. */
+function seqAt(core: Core, token: number, at: number): number {
+  const { log } = core.state
+  const entry = log[countWhile(log, (one) => one.at <= at) - 1]
+  return Math.max(lastBefore(core, token, at + 1)?.seq ?? 0, entry?.seq ?? 0)
 }
 
 /** Tokens with a pool on a network that somebody makes a market for. */

@@ -3,9 +3,8 @@ import { isBack, isResting } from './arming.ts'
 import { coinsForUsd, placeOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
 import { dealBuy, dealSellAll } from './dealing.ts'
 import { unitsFor } from './exchange.ts'
-import { hourlyVolume, volumeToSpike } from './hourly-volume.ts'
+import { hourlyVolume, volumeToSpike } from './prices.ts'
 import { largestTradeUsd } from './limits.ts'
-import { isFull } from './market.ts'
 import { WorldRefusal } from './port.ts'
 import type { AlertState } from './state.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
@@ -64,7 +63,7 @@ function planSpike(core: Core, alert: AlertState): Spike {
   // A little more than is missing, since each trade is rounded.
   const missingUsd = Math.max(1, (volumeToSpike(hourly, threshold) / 1e6) * 1.01)
   const poolUsd = Number(usdOfCoins(core, network, traded.pool.coins)) / 1e6
-  if (missingUsd > Math.min(largestTradeUsd, poolUsd * mostTurns) || isFull(traded)) {
+  if (missingUsd > Math.min(largestTradeUsd, poolUsd * mostTurns)) {
     throw refusal(`it would take trades for ${Math.round(missingUsd)} USD within the hour, more than its pool allows`)
   }
   const sizeUsd = Math.min(missingUsd, Math.max(poolUsd * shareOfPool, missingUsd / mostRounds))

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import type { Due } from './agenda.ts'
+import type { Due } from '../sorted-list.ts'
 import type { Stream } from './chance.ts'
 import type { Curve } from './curve.ts'
 import type { Coin } from './networks.ts'

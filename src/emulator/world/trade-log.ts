@@ -1,126 +1,122 @@
-import { createTable, RowList, type RowOf, type Table } from './columns.ts'
+import type { Mark } from './numbers.ts'
+import { countWhile } from '../sorted-list.ts'
 
-/** One transaction of a wallet: one leg for a purchase, a sale or a transfer, two legs for a swap. */
-const tradeColumns = {
-  at: 'f64',
-  seq: 'u32',
-  wallet: 'u32',
-  leg: 'u32',
-  legCount: 'u8',
-  impactPct: 'f64',
-  /** Gain (in coins) and cost of all positions that the wallet has closed so far. */
-  realized: 'i128',
-  realizedCost: 'i64',
-} as const
-
-/** What a leg did to the balance. A transfer is a mint, or liquidity taken out: units without a price. */
-export const legKinds = { buy: 0, sale: 1, transfer: 2 } as const
-export type LegKind = keyof typeof legKinds
+/** A transaction of a wallet: one leg for a purchase, a sale or a transfer, two legs for a swap. Never changes. */
+export interface LoggedTrade {
+  readonly at: number
+  readonly seq: number
+  readonly wallet: number
+  readonly legs: readonly [Leg, ...Leg[]]
+  readonly impactPct: number
+  /** Gain (in coins) and cost (in millionths of a dollar) of all positions that the wallet has closed so far. */
+  readonly realized: bigint
+  readonly realizedCost: bigint
+}
 
 /** How the balance of a wallet in a token changed, and how wallet and token stood afterwards. USD in millionths. */
-const legColumns = {
-  trade: 'u32',
-  token: 'u32',
-  kind: 'u8',
-  dex: 'u8',
-  amount: 'i128',
-  coins: 'i128',
-  value: 'i64',
-  fee: 'i64',
-  balance: 'i128',
-  cost: 'i64',
-  mantissa: 'f64',
-  exponent: 'i16',
-  volume: 'i64',
-} as const
-
-export type TradeRow = RowOf<typeof tradeColumns>
-export type LegRow = RowOf<typeof legColumns>
+export interface Leg {
+  readonly token: number
+  /** A transfer moves units without a price: a mint, or liquidity taken out. */
+  readonly kind: 'buy' | 'sale' | 'transfer'
+  readonly dex: string
+  readonly amount: bigint
+  readonly coins: bigint
+  readonly value: bigint
+  readonly fee: bigint
+  readonly balance: bigint
+  readonly cost: bigint
+  readonly mark: Mark
+  readonly volume: bigint
+}
 
 /** Names the holding of a wallet in a token. */
 export function holdingKey(wallet: number, token: number): number {
   return wallet * 2 ** 26 + token
 }
 
+/** The leg of a trade that is about a token. */
+export function legOf(trade: LoggedTrade, token: number): Leg {
+  const leg = trade.legs.find((one) => one.token === token)
+  if (leg === undefined) throw new RangeError(`trade ${trade.seq} has no token ${token}`)
+  return leg
+}
+
 /**
- * Every change of a balance, oldest first, and the lists to find them by. Each row holds the state after it, so any
+ * Every change of a balance, oldest first, and the lists to find them by. Each leg holds the state after it, so any
  * earlier moment can be read again.
  */
 export class TradeLog {
-  readonly trades: Table<typeof tradeColumns> = createTable(tradeColumns)
-  readonly legs: Table<typeof legColumns> = createTable(legColumns)
-  readonly #byWallet: RowList[] = []
-  readonly #withCoin: RowList[] = []
-  readonly #byToken: RowList[] = []
-  readonly #byHolding = new Map<number, RowList>()
-  readonly #transfers = new Map<number, RowList>()
+  #all: LoggedTrade[] = []
+  #byWallet: LoggedTrade[][] = []
+  #withCoin: LoggedTrade[][] = []
+  #byToken: LoggedTrade[][] = []
+  #byHolding = new Map<number, LoggedTrade[]>()
+  #transfers = new Map<number, LoggedTrade[]>()
 
-  add(trade: Omit<TradeRow, 'leg' | 'legCount'>, legs: readonly Omit<LegRow, 'trade'>[]): number {
-    const row = this.trades.add({ ...trade, leg: this.legs.length, legCount: legs.length })
-    for (const leg of legs) this.legs.add({ ...leg, trade: row })
-    this.#index(row)
-    return row
+  /** All trades and transfers. */
+  get all(): readonly LoggedTrade[] {
+    return this.#all
   }
 
-  /** Trades of a wallet. */
-  ofWallet(wallet: number): RowList {
-    return (this.#byWallet[wallet] ??= new RowList())
+  add(trade: LoggedTrade): void {
+    this.#all.push(trade)
+    const { wallet, legs } = trade
+    const [first] = legs
+    if (first.kind === 'transfer') return addTo(this.#transfers, holdingKey(wallet, first.token), trade)
+    ;(this.#byWallet[wallet] ??= []).push(trade)
+    if (legs.length === 1) (this.#withCoin[wallet] ??= []).push(trade)
+    for (const { token } of legs) {
+      ;(this.#byToken[token] ??= []).push(trade)
+      addTo(this.#byHolding, holdingKey(wallet, token), trade)
+    }
+  }
+
+  /** Replaces everything. */
+  load(trades: readonly LoggedTrade[]): void {
+    this.#all = []
+    this.#byWallet = []
+    this.#withCoin = []
+    this.#byToken = []
+    this.#byHolding = new Map()
+    this.#transfers = new Map()
+    for (const trade of trades) this.add(trade)
+  }
+
+  ofWallet(wallet: number): readonly LoggedTrade[] {
+    return this.#byWallet[wallet] ?? []
   }
 
   /** Trades of a wallet that have the coin on one side. */
-  ofWalletWithCoin(wallet: number): RowList {
-    return (this.#withCoin[wallet] ??= new RowList())
+  ofWalletWithCoin(wallet: number): readonly LoggedTrade[] {
+    return this.#withCoin[wallet] ?? []
   }
 
-  /** Legs of a token. */
-  ofToken(token: number): RowList {
-    return (this.#byToken[token] ??= new RowList())
+  ofToken(token: number): readonly LoggedTrade[] {
+    return this.#byToken[token] ?? []
   }
 
-  /** Legs of the trades of a wallet with a token. */
-  ofHolding(wallet: number, token: number): RowList {
-    return listAt(this.#byHolding, holdingKey(wallet, token))
+  /** Trades of a wallet with a token, without transfers. */
+  ofHolding(wallet: number, token: number): readonly LoggedTrade[] {
+    return this.#byHolding.get(holdingKey(wallet, token)) ?? []
   }
 
-  /** The newest leg of a wallet with a token up to the entry `seq` of the log, transfers included; -1 if there is none. */
-  legAsOf(wallet: number, token: number, seq: number): number {
-    const isUpToSeq = (leg: number) => this.trades.get(this.legs.get(leg, 'trade'), 'seq') <= seq
-    const newest = (list?: RowList) => list?.at(list.countWhile(isUpToSeq) - 1) ?? -1
+  /** The newest leg of a wallet with a token up to the entry `seq` of the log, transfers included. */
+  legAsOf(wallet: number, token: number, seq: number): Leg | undefined {
     const key = holdingKey(wallet, token)
-    return Math.max(newest(this.#byHolding.get(key)), newest(this.#transfers.get(key)))
-  }
-
-  /** Finds everything anew, after the tables were loaded. */
-  reindex(): void {
-    this.#byWallet.length = 0
-    this.#withCoin.length = 0
-    this.#byToken.length = 0
-    this.#byHolding.clear()
-    this.#transfers.clear()
-    for (let row = 0; row < this.trades.length; row++) this.#index(row)
-  }
-
-  #index(row: number): void {
-    const { trades, legs } = this
-    const wallet = trades.get(row, 'wallet')
-    const first = trades.get(row, 'leg')
-    const count = trades.get(row, 'legCount')
-    if (legs.get(first, 'kind') === legKinds.transfer) {
-      listAt(this.#transfers, holdingKey(wallet, legs.get(first, 'token'))).push(first)
-      return
-    }
-    this.ofWallet(wallet).push(row)
-    if (count === 1) this.ofWalletWithCoin(wallet).push(row)
-    for (let leg = first; leg < first + count; leg++) {
-      const token = legs.get(leg, 'token')
-      this.ofToken(token).push(leg)
-      this.ofHolding(wallet, token).push(leg)
-    }
+    const trade = newestUpTo(this.#byHolding.get(key) ?? [], seq)
+    const transfer = newestUpTo(this.#transfers.get(key) ?? [], seq)
+    const newest = (trade?.seq ?? -1) > (transfer?.seq ?? -1) ? trade : transfer
+    return newest && legOf(newest, token)
   }
 }
 
-function listAt(lists: Map<number, RowList>, key: number): RowList {
-  const list = lists.get(key) ?? new RowList()
-  if (list.length === 0) lists.set(key, list)
-  return list
+/** The newest trade up to the entry `seq` of the log. */
+export function newestUpTo(trades: readonly LoggedTrade[], seq: number): LoggedTrade | undefined {
+  return trades[countWhile(trades, (trade) => trade.seq <= seq) - 1]
+}
+
+function addTo(lists: Map<number, LoggedTrade[]>, key: number, trade: LoggedTrade): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [trade])
+  else list.push(trade)
 }

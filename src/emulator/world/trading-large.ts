@@ -4,7 +4,6 @@ import { coinsForUsd, holdersOf, holdingAt, placeOf, tokenAt, usdOfCoins, wallet
 import { dealBuy, dealSellAll } from './dealing.ts'
 import { proceedsAfterBuying, proceedsOf, unitsFor } from './exchange.ts'
 import { largestTradeUsd } from './limits.ts'
-import { isFull } from './market.ts'
 import { toUsd } from './numbers.ts'
 import { WorldRefusal } from './port.ts'
 import { isWhale } from './portfolio.ts'
@@ -72,7 +71,7 @@ function planOfWhale(core: Core, alert: AlertState, token: number): Plan {
   }
   const whale = core.state.wallets.findIndex((owner, wallet) => {
     const isTrader = owner.archetype !== 'bot' && wallet !== creator && core.trades.ofWallet(wallet).length > 0
-    return owner.network === network && isTrader && isWhale(core, wallet) && !isFull(owner)
+    return owner.network === network && isTrader && isWhale(core, wallet)
   })
   // Where there is none, somebody buys so much as to become one.
   const coins = whale < 0 ? stakeOf(core, alert, token, undefined, true) : stakeOf(core, alert, token, whale)
@@ -83,9 +82,9 @@ function planOfWhale(core: Core, alert: AlertState, token: number): Plan {
 /** Whether a sale of all that is held would do. */
 function isSaleEnough(core: Core, { type, threshold }: AlertState, holding: number): boolean {
   if (type !== 'whale_sell') return false
-  const { wallet, token, balance } = holdingAt(core, holding)
+  const { token, balance } = holdingAt(core, holding)
   const sold = tokenAt(core, token)
-  if (isHoneypot(sold) || isFull(sold) || isFull(walletAt(core, wallet))) return false
+  if (isHoneypot(sold)) return false
   return toUsd(usdOfCoins(core, sold.network, proceedsOf(core, token, balance))) >= threshold
 }
 
@@ -102,7 +101,6 @@ function stakeOf(
 ): bigint | null {
   const { whaleUsd, whaleSupplyPct } = core.options
   const { supply } = tokenAt(core, token)
-  if (isFull(tokenAt(core, token)) || (wallet !== undefined && isFull(walletAt(core, wallet)))) return null
   for (let usd = Math.max(1, threshold * margin); usd <= largestTradeUsd; usd *= 2) {
     const coins = coinsForUsd(core, network, usd)
     const units = unitsFor(core, token, coins)

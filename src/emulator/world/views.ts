@@ -5,10 +5,8 @@ import { coinPrice, holdersOf, placeOf, tokenAt, walletAt, type Core } from './c
 import { toUsd } from './numbers.ts'
 import { pnlOf } from './pnl.ts'
 import type { Token, TokenRef, WalletRef, WorldViews } from './port.ts'
-import { cut } from './pages.ts'
-import { overviewOf, portfolioOf } from './portfolio.ts'
-import { priceSeries } from './price-series.ts'
-import { changePct, priceUsd, volume24h, worth } from './prices.ts'
+import { cut, overviewOf, portfolioOf } from './portfolio.ts'
+import { changePct, priceSeries, priceUsd, volume24h, worth } from './prices.ts'
 import { tradesOf } from './trade-views.ts'
 
 /** Everything that is told about the world is read here, from the one ledger (R16–R29, R105). */

@@ -1,6 +1,6 @@
 import { isCrossed, rearm } from './arming.ts'
 import { emit, placeOf, tokenAt, writeLog, type Core } from './core.ts'
-import { hourlyVolume, type HourlyVolume } from './hourly-volume.ts'
+import { hourlyVolume, type HourlyVolume } from './prices.ts'
 import { toUsd } from './numbers.ts'
 import type { AlertState } from './state.ts'
 
