@@ -1,61 +1,17 @@
 import { z } from 'zod'
 import { envelopeSchema, networkIds, type NetworkId } from './envelope.ts'
-import { contractHoneypotDetectedEvent } from './events/contract.honeypot_detected.ts'
-import { contractLiquidityRemovedEvent } from './events/contract.liquidity_removed.ts'
-import { contractOwnershipChangedEvent } from './events/contract.ownership_changed.ts'
-import { pumpGraduationEvent } from './events/pump.graduation.ts'
-import { tokenNewListingEvent } from './events/token.new_listing.ts'
-import { tokenPriceAlertEvent } from './events/token.price_alert.ts'
-import { tokenRiskChangeEvent } from './events/token.risk_change.ts'
-import { walletLargeTradeEvent } from './events/wallet.large_trade.ts'
-import { walletNewPositionEvent } from './events/wallet.new_position.ts'
-import { walletPnlMilestoneEvent } from './events/wallet.pnl_milestone.ts'
+import { eventSchemas, eventTypes, type EventType } from './events.ts'
 
-export { envelopeSchema, networkIds }
-export type { NetworkId }
+export { envelopeSchema, eventSchemas, eventTypes, networkIds }
+export type { EventType, NetworkId }
 
-/** The schema of each documented event type (R93–R102). */
-export const eventSchemas = {
-  'token.price_alert': tokenPriceAlertEvent,
-  'token.new_listing': tokenNewListingEvent,
-  'token.risk_change': tokenRiskChangeEvent,
-  'wallet.large_trade': walletLargeTradeEvent,
-  'wallet.new_position': walletNewPositionEvent,
-  'wallet.pnl_milestone': walletPnlMilestoneEvent,
-  'contract.honeypot_detected': contractHoneypotDetectedEvent,
-  'contract.liquidity_removed': contractLiquidityRemovedEvent,
-  'contract.ownership_changed': contractOwnershipChangedEvent,
-  'pump.graduation': pumpGraduationEvent,
-} as const
-
-/** The documented event types, in the order of the spec (R93–R102). */
-export const eventTypes = [
-  'token.price_alert',
-  'token.new_listing',
-  'token.risk_change',
-  'wallet.large_trade',
-  'wallet.new_position',
-  'wallet.pnl_milestone',
-  'contract.honeypot_detected',
-  'contract.liquidity_removed',
-  'contract.ownership_changed',
-  'pump.graduation',
-] as const satisfies readonly (keyof typeof eventSchemas)[]
-export type EventType = (typeof eventTypes)[number]
+type EventSchema = (typeof eventSchemas)[EventType]
 
 /** Any event of a documented type, told apart by `type`. */
-export const eventSchema = z.discriminatedUnion('type', [
-  tokenPriceAlertEvent,
-  tokenNewListingEvent,
-  tokenRiskChangeEvent,
-  walletLargeTradeEvent,
-  walletNewPositionEvent,
-  walletPnlMilestoneEvent,
-  contractHoneypotDetectedEvent,
-  contractLiquidityRemovedEvent,
-  contractOwnershipChangedEvent,
-  pumpGraduationEvent,
-])
+export const eventSchema = z.discriminatedUnion(
+  'type',
+  Object.values(eventSchemas) as unknown as readonly [EventSchema, ...EventSchema[]],
+)
 
 // Unknown members are kept at run time; the types leave them out, so that a misspelt field is a compile error.
 type Declared<T> = { [K in keyof T as string extends K ? never : K]: T[K] }

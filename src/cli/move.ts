@@ -21,7 +21,7 @@ export function addMoveCommand(program: Command): void {
   const command = program
     .command('move')
     .description(
-      'move a SQLite database, which no process may be working on, to an empty PostgreSQL database, with all ids; every row is compared. ' +
+      'move a SQLite database, which no process may be working on, to an empty PostgreSQL database, with all ids, and compare both sides. ' +
         'The same call goes on where one was interrupted',
     )
     .requiredOption('--from <url>', 'the file: sqlite:./data/inbox.db')
@@ -101,8 +101,8 @@ function holdsPassword({ password, searchParams }: URL): boolean {
 
 function render({ result, from, to, resumed, tables }: MoveReport): string {
   const rows = renderTable(
-    ['table', 'rows', 'sha-256'],
-    tables.map(({ table, rows: count, digest }) => [table, String(count), digest.slice(0, 16)]),
+    ['table', 'rows', 'compared'],
+    tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)]),
   )
   switch (result) {
     case 'finished':
@@ -111,7 +111,7 @@ function render({ result, from, to, resumed, tables }: MoveReport): string {
       return `${to} holds what ${from} does\n\n${rows}`
     case 'moved':
       return (
-        `moved ${from} to ${to}${resumed ? ', where an earlier call had begun' : ''}; every row was compared\n\n${rows}\n\n` +
+        `moved ${from} to ${to}${resumed ? ', where an earlier call had begun' : ''}; both sides agree\n\n${rows}\n\n` +
         `Start the replicas with that database in INBOX_DATABASE_URL. The file is not served any more: keep it until you need it no longer.`
       )
   }

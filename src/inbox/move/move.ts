@@ -1,38 +1,40 @@
-import { randomInt } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import { openSource, type Source } from './source.ts'
-import { tables } from './tables.ts'
+import { keyOf, openSource, type Key, type MovedTable, type Row, type Source } from './source.ts'
 import { notEmpty, openTarget, type Target } from './target.ts'
-import { verifyTables, type TableReport } from './verify.ts'
 
 export interface MoveOptions {
   /** The SQLite file. */
   readonly from: string
-  /** The URL of the database that it goes to. */
+  /** The URL of the PostgreSQL database. */
   readonly to: string
   readonly clock: Clock
-  /** Copies nothing, and changes nothing. */
+  /** Compares only, and changes nothing. */
   readonly isVerifyOnly: boolean
   /** `done` from 0 to 1. */
   readonly onProgress: (done: number, text: string) => void
 }
 
 export interface MoveReport {
-  /** `finished`: everything was there, and verified, already. */
+  /** `finished`: an earlier call had moved and verified everything. */
   readonly result: 'moved' | 'finished' | 'verified'
   readonly from: string
   /** Without a password. */
   readonly to: string
-  /** Whether an earlier call had begun. */
+  /** True when an earlier call had begun. */
   readonly resumed: boolean
-  /** What was found on both sides; none where nothing was verified. */
-  readonly tables: readonly { readonly table: string; readonly rows: number; readonly digest: string }[]
+  /** Rows on both sides, and how many of them were compared byte by byte; empty if nothing was verified. */
+  readonly tables: readonly { readonly table: string; readonly rows: number; readonly compared: number }[]
 }
 
+/** Rows of a table that are compared: all of a small one, else windows that are spread evenly over its keys. */
+const maxCompared = 1_000
+const windows = 20
+
 /**
- * Moves a SQLite file to PostgreSQL: copies all rows with their ids, reads them all again to compare them, and marks both sides. Whenever
- * it is ended, the same call goes on: each statement stores rows in the order of their keys, so that the last one there says how far it came.
+ * Moves a SQLite file to PostgreSQL: copies all rows with their ids, compares both sides, and marks them. An interrupted move is resumed
+ * by the same call: each statement stores rows in the order of their keys, so the last stored row says where to go on.
  *
  * @throws InboxError `database_in_use` while either side is served, `database_older`, `usage` for a database with other rows,
  *   `database_corrupt` where the sides differ, `store_unavailable`
@@ -51,10 +53,7 @@ export async function moveInbox(options: MoveOptions): Promise<MoveReport> {
   }
 }
 
-/**
- * Takes back that a file is, or was, moved, so that it is served again. Throws `database_in_use` while it is, and `usage` where it never
- * was moved.
- */
+/** Removes the marks of a move, so that the file can be served again. Throws `database_in_use`, and `usage` for a file that never moved. */
 export async function undoMove(from: string, clock: Clock): Promise<string> {
   const source = openSource(from, clock)
   try {
@@ -69,26 +68,22 @@ export async function undoMove(from: string, clock: Clock): Promise<string> {
 
 async function move(source: Source, target: Target, options: MoveOptions): Promise<MoveReport> {
   const { clock, isVerifyOnly, onProgress } = options
-  const [before, there] = [source.marks(), await target.marks()]
+  const tables = await target.tables(source.columns())
+  const [before, there] = [source.marks(), await target.marks(tables)]
   if (there.id !== null && there.id !== before?.id) {
     throw new InboxError(
       'usage',
       notEmpty(target.name, 'another file was moved there, or this one before its move was undone'),
     )
   }
-  const named = { from: source.file, to: target.name, resumed: there.id !== null }
+  const report = { from: source.file, to: target.name, resumed: there.id !== null }
   if (isVerifyOnly) {
     await target.refuseServed()
     if (there.id === null)
       throw new InboxError('usage', `${source.file} was not moved to ${target.name}: nothing is there`)
-    return {
-      result: 'verified',
-      ...named,
-      tables: await verify(source, target, there.isDone, (done) => onProgress(done, 'comparing')),
-    }
+    return { result: 'verified', ...report, tables: await verify(source, target, tables, there.isDone) }
   }
-  if (before?.movedAt) {
-    if (there.isDone) return { result: 'finished', ...named, tables: [] }
+  if (before?.movedAt && !there.isDone) {
     const when = new Date(before.movedAt).toISOString()
     throw new InboxError(
       'usage',
@@ -96,78 +91,119 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
     )
   }
   if (there.isDone) {
-    // It was ended between the two last steps. Replicas may have been at work since: there is nothing to compare any more.
+    // A call that ended between the two last steps left the file unmarked. Replicas may have worked since, so nothing is compared.
     await source.finish()
-    return { result: 'finished', ...named, tables: [] }
+    return { result: 'finished', ...report, tables: [] }
   }
   await target.refuseServed()
   const id = before?.id ?? randomInt(1, 2 ** 47)
   if (before === null) await source.begin(id)
   if (there.id === null) {
     await target.begin(id, clock.now())
-    // One that started meanwhile has not seen that.
+    // A replica that started meanwhile has not seen the mark.
     await target.refuseServed()
   }
-  await copy(source, target, (done) => onProgress(done * 0.6, 'copying'))
-  await target.settle(source.counts(), source.meta())
-  const found = await verify(source, target, false, (done) => onProgress(0.6 + done * 0.4, 'comparing'))
-  await target.finish(clock.now())
+  await copy(source, target, tables, (done) => onProgress(done, 'copying'))
+  await target.settle(tables, source.counts(), source.meta())
+  onProgress(1, 'comparing')
+  const found = await verify(source, target, tables, false)
+  await target.finish(tables, clock.now())
   await source.finish()
-  return { result: 'moved', ...named, tables: found }
+  return { result: 'moved', ...report, tables: found }
 }
 
-async function copy(source: Source, target: Target, onProgress: (done: number) => void): Promise<void> {
-  const progress = createShare(source, onProgress)
+async function copy(
+  source: Source,
+  target: Target,
+  tables: readonly MovedTable[],
+  onProgress: (done: number) => void,
+): Promise<void> {
+  const total = tables.reduce((sum, table) => sum + source.count(table), 0)
+  let done = 0
   for (const table of tables) {
-    let after = await target.reached(table)
-    if (after !== null) progress.add(await target.count(table))
+    let after = await target.highest(table)
+    if (after !== null) done += await target.count(table)
     for (;;) {
       const rows = source.rows(table, after)
       const last = rows.at(-1)
       if (last === undefined) break
       await target.insert(table, rows)
-      after = table.key.map((column) => last[column] as number | string)
-      progress.add(rows.length)
+      after = keyOf(table, last)
+      done += rows.length
+      onProgress(done / total)
     }
   }
 }
 
+/** Compares the counts, the highest key and a sample of every table, and the counters. */
 async function verify(
   source: Source,
   target: Target,
+  tables: readonly MovedTable[],
   isDone: boolean,
-  onProgress: (done: number) => void,
 ): Promise<MoveReport['tables']> {
-  const reports = await verifyTables(source, target, createShare(source, onProgress).add)
-  const wrong = reports.filter(({ difference }) => difference !== null)
-  if (wrong.length > 0) throw differs(source, target, wrong, isDone)
-  return reports.map(({ table, source: { rows, digest } }) => ({ table, rows, digest }))
-}
-
-function differs(source: Source, target: Target, wrong: readonly TableReport[], isDone: boolean): InboxError {
-  const lines = wrong.map(({ table, source: ours, target: theirs, difference }) => {
-    const sides = `${ours.rows} rows ${ours.digest.slice(0, 12)} in the file, ${theirs.rows} rows ${theirs.digest.slice(0, 12)} there`
-    return `${table}: ${difference ?? ''} (${sides})`
-  })
-  return new InboxError(
+  const found: { table: string; rows: number; compared: number }[] = []
+  const differences: string[] = []
+  for (const table of tables) {
+    const { difference, ...counts } = await compare(source, target, table)
+    found.push({ table: table.name, ...counts })
+    if (difference !== null) differences.push(`${table.name}: ${difference}`)
+  }
+  const counters = [source.counts(), await target.counts()].map((side) => JSON.stringify(side))
+  if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
+  if (differences.length === 0) return found
+  const advice = isDone
+    ? '. If a replica has worked there since the move, the difference is normal: use what is there'
+    : '; it is not served. DROP SCHEMA inbox CASCADE there, and move again'
+  throw new InboxError(
     'database_corrupt',
-    `${target.name} does not hold what ${source.file} does${isDone ? ratherDone : ratherAgain}:\n  ${lines.join('\n  ')}`,
+    `${target.name} does not hold what ${source.file} does${advice}:\n  ${differences.join('\n  ')}`,
   )
 }
 
-const ratherAgain = '; it is not served. DROP SCHEMA inbox CASCADE there, and move again'
-const ratherDone =
-  ', of which it once held every row. If a replica has worked there since it was moved, that is as it should be, and there is nothing to do: ' +
-  'what is there is what counts'
+async function compare(
+  source: Source,
+  target: Target,
+  table: MovedTable,
+): Promise<{ rows: number; compared: number; difference: string | null }> {
+  const rows = source.count(table)
+  const range = source.range(table)
+  const there = { rows: await target.count(table), highest: await target.highest(table) }
+  let [compared, difference] = [0, null as string | null]
+  if (there.rows !== rows) difference = `${rows} rows expected, found ${there.rows}`
+  else if (String(there.highest) !== String(range?.last ?? null)) {
+    difference = `the highest key is ${String(there.highest)}, expected ${String(range?.last)}`
+  }
+  for (const after of range === null ? [] : startsOf(table, rows, range.first, range.last)) {
+    const limit = rows <= maxCompared ? maxCompared : maxCompared / windows
+    const ours = source.rows(table, after, limit).map((row) => hashOf(table, row))
+    const theirs = (await target.rows(table, after, ours.length)).map((row) => hashOf(table, row))
+    const at = ours.findIndex(({ hash }, index) => hash !== theirs[index]?.hash)
+    compared += ours.length
+    if (at !== -1) difference ??= `the row with ${ours[at]?.name} differs`
+  }
+  return { rows, compared, difference }
+}
 
-/** Which part of all rows was seen to. */
-function createShare(source: Source, onProgress: (done: number) => void) {
-  const total = tables.reduce((sum, table) => sum + source.count(table), 0)
-  let done = 0
+/** The keys behind which compared rows begin; null: before the first row. */
+function startsOf({ key, columns }: MovedTable, rows: number, first: Key, last: Key): readonly (Key | null)[] {
+  const [from, to] = [Number(first[0]), Number(last[0])]
+  if (rows <= maxCompared || Number.isNaN(from + to)) return [null]
+  return Array.from({ length: windows }, (_, at) =>
+    key.map((column, index) => {
+      if (index === 0) return Math.floor(from - 1 + ((to - from) * at) / windows)
+      return columns[column] === 'text' ? '' : 0
+    }),
+  )
+}
+
+function hashOf(table: MovedTable, row: Row): { readonly name: string; readonly hash: string } {
+  const values = Object.keys(table.columns).map((column) => {
+    const value = row[column] ?? null
+    return value instanceof Uint8Array ? createHash('sha256').update(value).digest('hex') : value
+  })
   return {
-    add: (rows: number): void => {
-      done += rows
-      onProgress(total === 0 ? 1 : Math.min(1, done / total))
-    },
+    name: table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', '),
+    hash: createHash('sha256').update(JSON.stringify(values)).digest('hex'),
   }
 }

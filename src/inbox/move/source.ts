@@ -7,49 +7,58 @@ import { toOpenError } from '../sqlite/failure.ts'
 import { lockDatabase, type DatabaseLock } from '../sqlite/lock.ts'
 import { lookAtDatabase, newestSchema } from '../sqlite/look.ts'
 import { migrations, refuseNewer } from '../sqlite/migrate.ts'
-import { readMoveMarks, writeMoveMarks, type MoveMarks } from '../sqlite/moved.ts'
+import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
 import { state } from '../sqlite/statements.ts'
-import { firstKey, killedMeta, movedMeta, quoted, type Key, type MovedTable, type Row } from './tables.ts'
 
-/** How far the inbox has counted, so that no number is given again. */
+/** A table of both databases, read from their catalogues. Its columns are those that both have. */
+export interface MovedTable {
+  readonly name: string
+  /** Rows are copied in the order of these columns: the primary key, or the row number that PostgreSQL has as a column. */
+  readonly key: readonly string[]
+  /** PostgreSQL types by column. */
+  readonly columns: Readonly<Record<string, string>>
+  /** The column that PostgreSQL numbers. */
+  readonly identity: string | null
+  /** True when the key is no column of the file but its row number. */
+  readonly isByRowid: boolean
+}
+
+export type Value = number | string | boolean | Uint8Array | null
+/** Values by column. */
+export type Row = Readonly<Record<string, Value>>
+/** The values of `MovedTable.key`. */
+export type Key = readonly (number | string)[]
+
+/** The highest numbers that the inbox has given out. */
 export interface Counts {
   readonly lastSeq: number
   readonly lastRunId: number
-  /** All bodies so far. */
+  /** Bytes of all bodies so far. */
   readonly bodyBytes: number
 }
 
-/** A SQLite file that nobody serves meanwhile. */
-export interface Source {
-  readonly file: string
-  /** Null: its move has not begun. */
-  marks(): MoveMarks | null
-  /**
-   * Opens the file once as `serve` does, so that what was in flight when the last process died counts as crashed by the same rules, and
-   * marks it: from then on nobody serves it, so that it stays as it is, however often the move is interrupted.
-   */
-  begin(id: number): Promise<void>
-  /** Up to so many rows behind a key, in order; fewer where they are large. None: that was all. */
-  rows(table: MovedTable, after: Key | null): readonly Row[]
-  count(table: MovedTable): number
-  /** Those rows of `meta` that move, as they are in a cluster, by their names. */
-  meta(): readonly Row[]
-  counts(): Counts
-  /** All is copied, and was verified. */
-  finish(): Promise<void>
-  /** Takes the marks away. */
-  undo(): Promise<void>
-  close(): void
+/** A column of the file; `pk` is its place in the primary key from 1, or 0. */
+export interface SourceColumn {
+  readonly table: string
+  readonly name: string
+  readonly pk: number
 }
 
-const mostRows = 1_000
-const mostBytes = 4 * 1024 * 1024
+/** Rows of `meta` that belong to the inbox, not to the file: pauses, the last time it was served, missing numbers. */
+const movedMeta = ['missing_seqs', 'paused', 'seen_at', 'served_at']
+/** The row of a replica that takes deliveries: that of a killed process stays. */
+const killedMeta = 'serving:sqlite'
+
+const maxRows = 1_000
+const maxBytes = 4 * 1024 * 1024
+
+export type Source = ReturnType<typeof openSource>
 
 /**
  * Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`.
  */
-export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): Source {
+export function openSource(given: string, clock: Clock) {
   if (!existsSync(given)) throw new InboxError('not_found', `there is no database at ${given}`)
   let lock: DatabaseLock = lockDatabase(given)
   const { file } = lock
@@ -62,7 +71,7 @@ export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): So
     throw toOpenError(file, error)
   }
 
-  async function write(marks: MoveMarks | null): Promise<void> {
+  async function write(marks: ReturnType<typeof readMoveMarks>): Promise<void> {
     const writer = await openWriterConnection(file)
     try {
       writeMoveMarks(writer, marks)
@@ -71,14 +80,38 @@ export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): So
     }
   }
 
-  function number(sql: string): number {
-    return Number(db.prepare(sql).pluck().get() ?? 0)
+  const number = (sql: string) => Number(db.prepare(sql).pluck().get() ?? 0)
+
+  /** Rows behind a key; 4 MiB or 1,000 rows at a time. */
+  function rows(table: MovedTable, after: Key | null, limit = maxRows): readonly Row[] {
+    const columns = Object.keys(table.columns).map((name) =>
+      table.isByRowid && table.key.includes(name) ? `rowid AS "${name}"` : `"${name}"`,
+    )
+    const behind = after === null ? '' : `WHERE (${keyIn(table)}) > (${after.map(() => '?').join(', ')})`
+    const statement = db.prepare<unknown[], Row>(
+      `SELECT ${columns.join(', ')} FROM "${table.name}" ${behind} ORDER BY ${keyIn(table)} LIMIT ${limit}`,
+    )
+    const found: Row[] = []
+    let bytes = 0
+    for (const row of statement.iterate(...(after ?? []))) {
+      found.push(row)
+      for (const value of Object.values(row)) {
+        bytes += typeof value === 'string' || value instanceof Uint8Array ? value.length : 8
+      }
+      if (bytes >= maxBytes) break
+    }
+    return table.name === 'run' ? found.map(withErrorGroup(db)) : found
   }
 
   return {
     file,
+    /** Null: its move has not begun. */
     marks: () => readMoveMarks(db),
-    async begin(id) {
+    /**
+     * Opens the file once as `serve` does, so that attempts in flight when the last process died count as crashed by the same rules.
+     * Then marks it: nobody serves it from then on, so it stays as it is however often the move is interrupted.
+     */
+    async begin(id: number) {
       db.close()
       lock.release()
       const opened = await openFileStore(file, { clock })
@@ -90,34 +123,36 @@ export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): So
       lock = lockDatabase(file)
       db = openReaderConnection(file)
     },
-    rows(table, after) {
-      const found: Row[] = []
-      let bytes = 0
-      const key = quoted(table.key.map((column) => (table.isByRowid ? 'rowid' : column)))
-      const columns = Object.keys(table.columns).filter((column) => !(table.isByRowid && table.key.includes(column)))
-      const wanted = `${table.isByRowid ? `rowid AS ${quoted(table.key)}, ` : ''}${quoted(columns)}`
-      const places = table.key.map(() => '?').join(', ')
-      const statement = db.prepare<unknown[], Row>(
-        `SELECT ${wanted} FROM "${table.name}" WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT ${mostRows}`,
-      )
-      for (const row of statement.iterate(...(after ?? firstKey(table)))) {
-        found.push(withFlags(table, row))
-        bytes += sizeOf(row)
-        if (bytes >= mostBytes) break
-      }
-      return table.name === 'run' ? found.map(withErrorGroup(db)) : found
+    columns: () =>
+      db
+        .prepare<[], SourceColumn>(
+          `SELECT t.name AS "table", c.name, c.pk FROM sqlite_schema t, pragma_table_info(t.name) c
+           WHERE t.type = 'table' ORDER BY t.name, c.cid`,
+        )
+        .all(),
+    rows,
+    /** The keys of the first and the last row; null: the table is empty. */
+    range(table: MovedTable) {
+      const ends = ['ASC', 'DESC'].map((order) => {
+        const keys = table.key.map((name) => (table.isByRowid ? `rowid AS "${name}"` : `"${name}"`))
+        const sorted = table.key.map((name) => `${table.isByRowid ? 'rowid' : `"${name}"`} ${order}`)
+        return db.prepare<[], Row>(`SELECT ${keys.join(', ')} FROM "${table.name}" ORDER BY ${sorted.join(', ')}`).get()
+      })
+      const [first, last] = ends.map((row) => row && keyOf(table, row))
+      return first && last ? { first, last } : null
     },
-    count: ({ name }) => number(`SELECT count(*) FROM "${name}"`),
+    count: ({ name }: MovedTable) => number(`SELECT count(*) FROM "${name}"`),
+    /** The moved rows of `meta`, as a cluster has them. */
     meta: () =>
       db
-        .prepare<unknown[], Row>(
+        .prepare<unknown[], { name: string; value: number }>(
           `SELECT name, value FROM meta WHERE name IN (${movedMeta.map(() => '?').join(', ')})
            UNION ALL SELECT '${killedMeta}', value FROM meta WHERE name = 'served_at'
-             AND EXISTS (SELECT 1 FROM meta WHERE name = 'served_to_end' AND value = 0) ORDER BY name`,
+             AND EXISTS (SELECT 1 FROM meta WHERE name = 'served_to_end' AND value = 0)`,
         )
         .all(...movedMeta),
-    counts: () => ({
-      // `verified_seq` is not below the mark beside the file, which knows of events that were lost.
+    counts: (): Counts => ({
+      // `verified_seq` includes the mark beside the file, which knows of lost events.
       lastSeq: Math.max(
         number('SELECT max(seq) FROM event'),
         number(`SELECT value FROM meta WHERE name = 'verified_seq'`),
@@ -128,16 +163,22 @@ export function openSource(given: string, clock: Pick<Clock, 'now'> & Clock): So
       ),
       bodyBytes: number('SELECT total FROM body ORDER BY seq DESC LIMIT 1'),
     }),
+    /** Marks the file as moved. */
     async finish() {
       const marks = readMoveMarks(db)
-      if (marks !== null) await write({ ...marks, movingAt: null, movedAt: clock.now() })
+      if (marks !== null && marks.movedAt === null) await write({ ...marks, movingAt: null, movedAt: clock.now() })
     },
+    /** Removes the marks. */
     undo: () => write(null),
     close() {
       db.close()
       lock.release()
     },
   }
+}
+
+function keyIn(table: MovedTable): string {
+  return table.isByRowid ? 'rowid' : quoted(table.key)
 }
 
 function checkSchema(file: string): void {
@@ -160,7 +201,7 @@ function checkSchema(file: string): void {
   )
 }
 
-/** What died before groups of errors were stored has to be found by them, too. */
+/** Adds the error group to dead letters from before it was a column. */
 function withErrorGroup(db: Parameters<typeof createErrorGroups>[0]): (run: Row) => Row {
   const groupOf = createErrorGroups(db)
   return (run) => {
@@ -169,15 +210,10 @@ function withErrorGroup(db: Parameters<typeof createErrorGroups>[0]): (run: Row)
   }
 }
 
-function withFlags(table: MovedTable, row: Row): Row {
-  const flags = Object.entries(row).filter(([column]) => table.columns[column] === 'flag')
-  return flags.length === 0
-    ? row
-    : { ...row, ...Object.fromEntries(flags.map(([column, value]) => [column, value === 1])) }
+export function keyOf(table: MovedTable, row: Row): Key {
+  return table.key.map((column) => row[column] as number | string)
 }
 
-function sizeOf(row: Row): number {
-  return Object.values(row).reduce<number>((sum, value) => {
-    return sum + (typeof value === 'string' || value instanceof Uint8Array ? value.length : 8)
-  }, 0)
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
 }
