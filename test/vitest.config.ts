@@ -17,8 +17,10 @@ const alias = {
 
 /** On two cores as well as more: most tests wait for processes and timers. */
 const maxWorkers = Math.max(2, availableParallelism() - 1)
-/** Of the faults, those that neither load the machine nor are disturbed by what else runs on it. */
-const calmFaults = ['conformance-flawed', 'container', 'flawed-receivers'].map((name) => `test/faults/${name}.test.ts`)
+/** Faults that load the whole machine, set clocks, fill disks or check times. All others have a folder and processes of their own. */
+const loneFaults = ['clock-jump', 'cluster', 'disk-full', 'idle-uploads', 'process-limits', 'soak', 'strace-disk'].map(
+  (name) => `test/faults/${name}.test.ts`,
+)
 
 // For the processes that run tests, and all that they start.
 process.env['NODE_COMPILE_CACHE'] = compileCache
@@ -55,20 +57,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'calm',
-          include: calmFaults,
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          exclude: loneFaults,
           sequence: { groupOrder: 0 },
           maxWorkers,
           testTimeout: 600_000,
         },
       },
       {
-        // Crash, fault and load tests: one file at a time, nothing beside them.
+        // One file at a time, nothing beside them.
         extends: true,
         test: {
           name: 'alone',
-          include: ['test/faults/**/*.test.ts'],
-          exclude: calmFaults,
+          include: loneFaults,
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
           fileParallelism: false,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/inbox/port.ts'
 import { counts } from '../counts.ts'
@@ -49,6 +50,8 @@ describe('P9: a handler that is poisoned by one event', () => {
     await until(async () => {
       const more = innocents(`during_${during.length}`, 2)
       await stage.accept(...more)
+      // A pace that the handlers keep up with once their thread is back.
+      await wait(50)
       during.push(...more.map(({ id }) => id))
       const { state } = await stage.run('guilty', 'poison')
       return (state === 'dead' || state === 'done') && stage.replaced.length >= replacements

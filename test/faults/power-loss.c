@@ -6,6 +6,8 @@
  *   fsync or fdatasync of the folder files that were removed leave the image, new ones join it, empty
  *   anything else                    changes nothing in the image: a write, truncation or removal is lost
  *
+ * POWER_LOSS_KILL_AT=3: the third fsync of the process does not happen; the process is killed in its place.
+ *
  * The image is changed before the caller hears that its fsync succeeded, each file in one step (rename), so the process may
  * be killed at any moment. Subfolders are not followed. SQLite calls fsync only, its -shm is never synced: it is rebuilt.
  */
@@ -15,6 +17,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +78,16 @@ static void keep_entries(const char *folder) {
   if (real) closedir(real);
 }
 
+static void kill_when_due(void) {
+  static atomic_int calls;
+  const char *at = getenv("POWER_LOSS_KILL_AT");
+  if (!at || atomic_fetch_add(&calls, 1) + 1 < atoi(at)) return;
+  kill(getpid(), SIGKILL);
+  pause();
+}
+
 static int sync_and_keep(const char *call, int fd) {
+  kill_when_due();
   sync_call original = (sync_call)dlsym(RTLD_NEXT, call);
   int result = original(fd);
   const char *folder = getenv("POWER_LOSS_FOLDER");
