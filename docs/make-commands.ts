@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command, Option } from 'commander'
-import { loadProgram } from '../src/cli/commands.ts'
+import { loadProgram } from '../src/cli/program.ts'
 
 const file = join(import.meta.dirname, 'commands.md')
 const marker = '<!-- What follows is made by: node docs/make-commands.ts -->\n'

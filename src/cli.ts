@@ -16,8 +16,15 @@ const neededNode = 24
 const { node } = process.versions
 
 // Looked at before anything is imported: what an older Node lacks would end it with words that help nobody.
-if (Number.parseInt(node) >= neededNode) await import('./cli/main.ts')
-else {
+if (Number.parseInt(node) >= neededNode) {
+  const [{ runCommand }, { prepareEnd }] = await Promise.all([
+    import('./cli/program.ts'),
+    import('./cli/process-end.ts'),
+  ])
+  const end = prepareEnd()
+  await runCommand(process.argv.slice(2))
+  await end.ifStuck()
+} else {
   process.stderr.write(
     `onchain-inbox needs Node ${neededNode} or newer, and this is ${node}. A clone brings one: after \`npm ci\`, call it as ` +
       '`npx onchain-inbox`. Elsewhere install one: https://nodejs.org\n',

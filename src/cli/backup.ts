@@ -1,16 +1,14 @@
 import type { Command } from 'commander'
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { systemClock } from '../base/clock.ts'
-import { processEnvironment } from '../config/config.ts'
-import { withDatabaseUrl } from '../config/database-file.ts'
-import { parseSettings } from '../config/parse.ts'
-import { collectSettings } from '../config/sources.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
-import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { fromCwd } from './host.ts'
+import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
+import { readDatabaseSetting, withConfigOption } from './settings.ts'
 
 interface BackupOptions extends OutputOptions {
   readonly config?: string
@@ -26,14 +24,13 @@ export function addBackupCommand(program: Command): void {
     )
     .argument('[file]', 'where the copy goes')
     .option('--verify <file>', 'only check a backup that was made before')
-    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-  withOutputOptions(command)
+  withOutputOptions(withConfigOption(command))
     .addHelpText(
       'after',
       '\nExamples:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db\n' +
         '  $ onchain-inbox backup --verify /backups/inbox-2026-01-31.db',
     )
-    .action((file: string | undefined, options: BackupOptions) => report(options, () => backup(file, options)))
+    .action((file: string | undefined, options: BackupOptions) => backup(file, options))
 }
 
 /** `onchain-inbox restore`. */
@@ -44,34 +41,25 @@ export function addRestoreCommand(program: Command): void {
       'put a backup in the place of the database, which no process may be working on; the old one is kept beside it',
     )
     .argument('<file>', 'the backup')
-    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-  withOutputOptions(command)
+  withOutputOptions(withConfigOption(command))
     .addHelpText('after', '\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db')
-    .action((file: string, options: BackupOptions) => report(options, () => restore(file, options)))
-}
-
-async function report(options: OutputOptions, work: () => Promise<void>): Promise<void> {
-  // A copy holds every event: it is for its own user only.
-  process.umask(0o077)
-  try {
-    await work()
-  } catch (error) {
-    process.exitCode = printError(error, options)
-  }
+    .action((file: string, options: BackupOptions) => restore(file, options))
 }
 
 async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
+  // A copy holds every event: it is for its own user only.
+  process.umask(0o077)
   if ((file === undefined) === (options.verify === undefined))
     throw new InboxError('usage', 'expected either where the copy goes, or --verify with a backup')
   if (file === undefined) {
-    printResult(verifyBackup(resolve(options.verify ?? '')), options, (found) => `${judge(found)}\n\n${render(found)}`)
+    printResult(verifyBackup(fromCwd(options.verify ?? '')), options, (found) => `${judge(found)}\n\n${render(found)}`)
     return
   }
   const source = await databaseFile(options)
-  await refuseFolder(dirname(resolve(file)))
+  await refuseFolder(dirname(fromCwd(file)))
   const progress = createProgress()
   try {
-    const made = await backupDatabase(source, resolve(file), (done) => progress.show(done, 'copying'))
+    const made = await backupDatabase(source, fromCwd(file), (done) => progress.show(done, 'copying'))
     progress.end()
     printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
   } finally {
@@ -90,22 +78,17 @@ async function refuseFolder(folder: string): Promise<void> {
 }
 
 async function restore(file: string, options: BackupOptions): Promise<void> {
-  const { report: found, kept } = await restoreDatabase(resolve(file), await databaseFile(options), systemClock.now())
+  // A copy holds every event: it is for its own user only.
+  process.umask(0o077)
+  const { report: found, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
   printResult({ ...found, kept }, options, () => {
     const old = kept === null ? '' : `\nwhat was there is kept as ${kept}`
     return `restored ${found.file}${old}\n\n${render(found)}\n\nWhat was accepted since then is gone: onchain-inbox doctor says what to replay.`
   })
 }
 
-async function databaseFile({ config }: BackupOptions): Promise<string> {
-  const cwd = process.cwd()
-  const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
-  const given = await withDatabaseUrl(await collectSettings(sources), cwd)
-  const { INBOX_DATABASE_URL } = given.values
-  const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
-  const all = [...given.problems, ...problems]
-  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
-  const { INBOX_DATABASE_URL: database } = values
+async function databaseFile(options: BackupOptions): Promise<string> {
+  const database = await readDatabaseSetting(options)
   if (database.kind === 'postgres') {
     throw new InboxError(
       'usage',
@@ -113,7 +96,7 @@ async function databaseFile({ config }: BackupOptions): Promise<string> {
     )
   }
   if (database.kind !== 'sqlite') throw new InboxError('usage', 'memory: has no file that could be backed up')
-  return resolve(cwd, database.file)
+  return database.file
 }
 
 function judge({ events, lastSeq }: BackupReport): string {

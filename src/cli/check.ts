@@ -2,59 +2,48 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { eventTypes } from '../../schema/index.ts'
-import { describeConfig, loadConfig, processEnvironment } from '../config/config.ts'
+import { describeConfig, loadConfig } from '../config/config.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
 import { InboxError } from '../base/errors.ts'
 import { typesFileOf, writeTypesFile } from './check-types.ts'
-import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
-import { prepareEnd } from './process-end.ts'
+import { host } from './host.ts'
+import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { configSources, withConfigOption, type ConfigOption } from './settings.ts'
+import { checkHandlers } from '../dispatch/check-handlers.ts'
 
 /** A handler as the check lists it. */
-export interface CheckedHandler {
+interface CheckedHandler {
   readonly name: string
   readonly types: readonly string[]
   readonly file: string
 }
 
-export interface CheckCommandOptions {
-  /** Loads the handlers without running them; throws what is wrong with them. */
-  readonly checkHandlers: (sources: HandlerSources) => Promise<readonly CheckedHandler[]>
-}
-
-interface CheckFlags extends OutputOptions {
-  readonly config?: string
+interface CheckFlags extends OutputOptions, ConfigOption {
   readonly types?: boolean
   readonly force?: boolean
 }
 
 /** `onchain-inbox check`: checks configuration and handlers without starting anything, and prints what would be used. */
-export function addCheckCommand(program: Command, options: CheckCommandOptions): void {
+export function addCheckCommand(program: Command): void {
   const check = program
     .command('check')
     .description('check the configuration and the handlers, and print them without secrets')
-    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
     .option(
       '--types',
       'instead, write a tsconfig.json beside the handlers, by which editors find the types of onchain-inbox',
     )
     .option('--force', 'with --types: also in the place of a tsconfig.json of your own')
     .addHelpText('after', '\nExamples:\n  $ onchain-inbox check\n  $ onchain-inbox check --types')
-  withOutputOptions(check, 'print one JSON object').action(async (flags: CheckFlags) => {
-    const end = prepareEnd()
-    try {
-      await (flags.types === true ? writeTypes(flags) : run(flags, options))
-    } catch (error) {
-      process.exitCode = printError(error, flags)
-    }
-    await end.ifStuck()
+  withOutputOptions(withConfigOption(check), 'print one JSON object').action(async (flags: CheckFlags) => {
+    await (flags.types === true ? writeTypes(flags) : run(flags))
   })
 }
 
-async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): Promise<void> {
+async function run(flags: CheckFlags): Promise<void> {
   if (flags.force === true) throw new InboxError('usage', '--force goes with --types')
-  const sources = sourcesFor(flags)
+  const sources = configSources(flags)
   // Handlers are checked even where the settings cannot be used, so that one look is enough.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
@@ -83,19 +72,14 @@ async function run(flags: CheckFlags, { checkHandlers }: CheckCommandOptions): P
   throw new InboxError(first.code, messages.join('\n'), { cause: first })
 }
 
-function sourcesFor({ config }: CheckFlags): ConfigSources {
-  const sources = { env: processEnvironment(), cwd: process.cwd() }
-  return config === undefined ? sources : { ...sources, configFile: config }
-}
-
 /** For this only the folder of the handlers matters; it need not be there yet. */
 async function writeTypes(flags: CheckFlags): Promise<void> {
-  const handlersDir = (await findHandlersDir(sourcesFor(flags)))?.handlersDir ?? null
+  const handlersDir = (await findHandlersDir(configSources(flags)))?.handlersDir ?? null
   if (handlersDir === null) {
     const message = 'it is not known where the handlers are: name their folder in INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
   }
-  process.stderr.write(`the types of ${handlersDir} go to ${typesFileOf(handlersDir)}\n`)
+  host().stderr.write(`the types of ${handlersDir} go to ${typesFileOf(handlersDir)}\n`)
   printResult(writeTypesFile(handlersDir, { isForced: flags.force ?? false }), flags, ({ file, result }) =>
     result === 'kept' ? `${file} is there already, as it should be` : `wrote ${file}`,
   )

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { processEnvironment } from '../config/config.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
 import { InboxError } from '../base/errors.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { createControlClient, emulatorOrigin, type ControlClient } from './control-client.ts'
-import { printError, printNote, withOutputOptions, type OutputOptions } from './output.ts'
+import { host } from './host.ts'
+import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 /** Options of every command that works on a running emulator. */
@@ -38,7 +38,7 @@ export function withControlOptions(command: Command): Command {
 export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
   const url = emulatorOrigin(emulator)
   if (token !== undefined) return createControlClient({ url, onWait, token: await readSecretArgument(token, { url }) })
-  const known = processEnvironment()['EMULATOR_CONTROL_TOKEN']
+  const known = host().env['EMULATOR_CONTROL_TOKEN']
   if (known !== undefined && known !== '') return createControlClient({ url, onWait, token: known })
   if (isLoopbackUrl(url)) return createControlClient({ url, onWait, token: demoCredentials.controlToken })
   throw new InboxError(
@@ -48,22 +48,13 @@ export async function openControl({ emulator = defaultUrl, token }: ControlOptio
 }
 
 function onWait(): void {
-  if (process.stderr.isTTY) printNote('the emulator is still making its world: waiting for it, for 30 seconds at most')
+  if (host().stderr.isTTY) printNote('the emulator is still making its world: waiting for it, for 30 seconds at most')
 }
 
-/** Opens the emulator for `work`, whose exit code is that of the process, and reports what failed. */
+/** Opens the emulator for `work`, which gives the exit code (default: 0). */
 export async function withControl(
   options: ControlOptions,
   work: (client: ControlClient) => Promise<number | void>,
 ): Promise<void> {
-  await reportingErrors(options, async () => (await work(await openControl(options))) ?? 0)
-}
-
-/** The same for work that opens by itself what it needs. */
-export async function reportingErrors(options: OutputOptions, work: () => Promise<number>): Promise<void> {
-  try {
-    process.exitCode = await work()
-  } catch (error) {
-    process.exitCode = printError(error, options)
-  }
+  host().exitCode = (await work(await openControl(options))) ?? 0
 }

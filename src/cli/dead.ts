@@ -5,7 +5,7 @@ import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printError, printResult, renderTable } from './output.ts'
+import { printResult, renderTable } from './output.ts'
 
 /** Which dead letters, by what they have in common. */
 interface FilterOptions {
@@ -66,8 +66,7 @@ export function addDeadCommand(program: Command): void {
     async (runIds: readonly number[], options: DropOptions) => {
       const which = whichOf(runIds, options)
       if (which === null) {
-        process.exitCode = printError(new InboxError('usage', eitherOr), options)
-        return
+        throw new InboxError('usage', eitherOr)
       }
       const { reason, dryRun = false } = options
       await withEvents(options, async (opened) => {
@@ -84,8 +83,7 @@ export function addDeadCommand(program: Command): void {
   asEventCommand(requeue, 'dead requeue 17 42').action(async (runIds: readonly number[], options: RequeueOptions) => {
     const which = whichOf(runIds, options)
     if (which === null) {
-      process.exitCode = printError(new InboxError('usage', eitherOr), options)
-      return
+      throw new InboxError('usage', eitherOr)
     }
     const { dryRun = false } = options
     await withEvents(options, async (opened) => {

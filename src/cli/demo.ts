@@ -25,6 +25,7 @@ import {
   type Screen,
   type Tally,
 } from './demo-screen.ts'
+import { host } from './host.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 import { untilSignal } from './signals.ts'
@@ -46,12 +47,12 @@ export function addDemoCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
     .action(async (options: DemoOptions) => {
       const tally = createTally()
-      const screen = createScreen(process.stdout, () => tally.text())
+      const screen = createScreen(host().stdout, () => tally.text())
       try {
         await demo(options, { tally, screen })
       } catch (error) {
         screen.end()
-        process.exitCode = printError(explainInUse(error), options)
+        host().exitCode = printError(explainInUse(error), options)
       }
     })
 }
@@ -88,7 +89,7 @@ async function demo(options: DemoOptions, shown: Shown): Promise<void> {
       createInterface({ input: output }).on('line', print)
     },
     onFailure: (error) => {
-      process.exitCode = printError(error, options)
+      host().exitCode = printError(error, options)
       process.kill(process.pid, 'SIGTERM')
     },
   })
@@ -199,7 +200,7 @@ async function demoConfig(): Promise<Config> {
       INBOX_HANDLERS: findHandlers(),
       INBOX_LOG_LEVEL: 'warn',
     },
-    cwd: process.cwd(),
+    cwd: host().cwd(),
     // The settings of a real deployment are not for published credentials.
     configFile: null,
     allowDemoCredentials: true,
@@ -264,7 +265,7 @@ const usualEmulatorUrl = 'http://127.0.0.1:8090'
 /** Introduction, addresses and commands to try, in at most 24 lines. */
 function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: DemoAddresses): string {
   const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
-  const command = ownCommand(process.argv[1] ?? '', process.cwd())
+  const command = ownCommand(process.argv[1] ?? '', host().cwd())
   const at = `--admin-url ${adminUrl}`
   const emulator = emulatorUrl === usualEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
   return [

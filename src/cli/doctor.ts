@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import type { AcknowledgedJson } from '../admin/upkeep.ts'
 import type { HealthJson } from '../admin/health.ts'
 import { systemClock } from '../base/clock.ts'
-import { processEnvironment } from '../config/config.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from './doctor/examine.ts'
@@ -11,10 +10,11 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { judgeHealth, judgeRegistration, renderHealth } from './doctor-health.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { host } from './host.ts'
 import { openEvents } from './open-events.ts'
-import { printError, printResult } from './output.ts'
+import { printResult } from './output.ts'
 import { screenOf } from './screen.ts'
-import { prepareEnd } from './process-end.ts'
+import { configSources } from './settings.ts'
 
 interface DoctorOptions extends EventCommandOptions {
   readonly acknowledge?: boolean
@@ -43,21 +43,17 @@ export function addDoctorCommand(program: Command): void {
       return
     }
     process.umask(0o077)
-    const end = prepareEnd()
-    try {
-      const report = await (options.adminUrl === undefined ? examine(options) : examineFromAfar(options))
-      printResult(report, options, render)
-      if (report.checks.some(({ result }) => result === 'fail')) process.exitCode = 1
-    } catch (error) {
-      process.exitCode = printError(error, options)
-    }
-    await end.ifStuck()
+    const report = await (options.adminUrl === undefined ? examine(options) : examineFromAfar(options))
+    printResult(report, options, render)
+    if (report.checks.some(({ result }) => result === 'fail')) host().exitCode = 1
   })
 }
 
 /** This machine, and the inbox that its settings name. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
-  const { findings, database, handlers, subscribe } = await examineMachine(sourcesOf(options), () => systemClock.now())
+  const { findings, database, handlers, subscribe } = await examineMachine(configSources(options), () =>
+    systemClock.now(),
+  )
   // Opening it would create, upgrade or mend the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
@@ -84,22 +80,12 @@ function judge(health: HealthJson, wanted: LabelledSubscribe | null): readonly F
 
 /** `handlers`: what a sidecar would load, where none runs. */
 async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
-  const { adminUrl } = options
-  const events = await openEvents({
-    ...sourcesOf(options),
-    ...(adminUrl === undefined ? {} : { adminUrl }),
-    ...(handlers && { handlers }),
-  })
+  const events = await openEvents({ ...options, ...(handlers && { handlers }) })
   try {
     return await events.call('getHealth')
   } finally {
     await events.close()
   }
-}
-
-function sourcesOf({ config }: DoctorOptions) {
-  const sources = { env: processEnvironment(), cwd: process.cwd() }
-  return config === undefined ? sources : { ...sources, configFile: config }
 }
 
 function render({ checks, health }: DoctorJson): string {
@@ -114,7 +100,7 @@ const tones = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
 function renderFinding({ check, result, found, advice }: Finding, width: number): string {
   const indent = ' '.repeat('warn'.length + width + 4)
-  const mark = screenOf(process.stdout).paint(tones[result], result)
+  const mark = screenOf(host().stdout).paint(tones[result], result)
   const [first = '', ...others] = found.split('\n').map((line) => safeText(line, 2_000))
   const more = others.map((line) => `${indent}${line}`)
   const next = advice === null ? [] : [`${indent}→ ${advice}`]

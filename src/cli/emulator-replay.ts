@@ -6,6 +6,7 @@ import { asControlCommand, withControl, type ControlOptions } from './control-co
 import type { ControlClient } from './control-client.ts'
 import type { DeliveryJson, ReplayBody } from './control-json.ts'
 import { parseSeconds, followDeliveries, lookAtEach, printDelivery, type Standing } from './follow-deliveries.ts'
+import { host } from './host.ts'
 import { printResult } from './output.ts'
 
 interface ReplayOptions extends ControlOptions {
@@ -137,13 +138,13 @@ async function toMoment(client: ControlClient, text: string): Promise<string> {
 
 /** Asks on the terminal. Throws `usage` where there is nobody to ask. */
 async function confirm(count: number): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!host().stdin.isTTY || !host().stderr.isTTY) {
     throw new InboxError(
       'usage',
       `${several(count)} would be replayed: say --yes to have it done, or --dry-run to count only`,
     )
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const terminal = createInterface({ input: host().stdin, output: host().stderr })
   try {
     return /^y(?:es)?$/i.test((await terminal.question(`Replay ${several(count)}? [y/N] `)).trim())
   } finally {

@@ -6,6 +6,7 @@ import { asControlCommand, withControl, type ControlOptions } from './control-co
 import type { ControlClient } from './control-client.ts'
 import type { AttemptJson, ClockJson, EventJson } from './control-json.ts'
 import { attemptLine, eventLine } from './emulator-lines.ts'
+import { host } from './host.ts'
 import { printResult } from './output.ts'
 import { untilSignal } from './signals.ts'
 
@@ -60,7 +61,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
 }
 
 function tell(message: string): void {
-  process.stderr.write(`${message}\n`)
+  host().stderr.write(`${message}\n`)
 }
 
 /** Aborts when nothing was heard for too long. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../base/clock.ts'
 import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
@@ -17,7 +17,8 @@ import { printListening } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
 import { addEmulatorSecretCommand } from './emulator-secret.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
-import { printError, printResult, type OutputOptions } from './output.ts'
+import { fromCwd, host } from './host.ts'
+import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { untilSignal } from './signals.ts'
@@ -74,12 +75,8 @@ export function addEmulatorCommand(program: Command): void {
         '  $ onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
     )
     .action(async (options: EmulatorCommandOptions) => {
-      try {
-        // What it prints is a log: for people unless it is asked for as JSON.
-        process.exitCode = await run({ ...options, table: true })
-      } catch (error) {
-        process.exitCode = printError(error, options)
-      }
+      // What it prints is a log: for people unless it is asked for as JSON.
+      host().exitCode = await run({ ...options, table: true })
     })
   addEmulatorAdvanceCommand(emulator)
   addEmulatorReplayCommand(emulator)
@@ -117,7 +114,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
       const areSeveral = emulator.accounts.allWebhooks().length > 1
       printResult(attemptJson(report), options, () => attemptLine(report, areSeveral))
     },
-    ...(options.data !== undefined && { dataFile: options.data }),
+    ...(options.data !== undefined && { dataFile: fromCwd(options.data) }),
     ...(count !== undefined && { count }),
   })
   const progress = createProgress()
@@ -144,11 +141,11 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
 }
 
 function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  for (const warning of warnings) host().stderr.write(`warning: ${warning}\n`)
 }
 
 function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCommandOptions): Seed {
-  const seed = seedFile === undefined ? builtInSeed(name) : readSeedFile(seedFile)
+  const seed = seedFile === undefined ? builtInSeed(name) : readSeedFile(fromCwd(seedFile))
   const { history, activity, speed, manualClock } = options
   return {
     ...seed,
@@ -178,12 +175,12 @@ async function readTls(
   { tls, tlsCert, tlsKey, data }: EmulatorCommandOptions,
   cleanup: DisposableStack,
 ): Promise<(TlsPair & { certFile?: string }) | null> {
-  if (tlsCert !== undefined && tlsKey !== undefined) return readCertificate(tlsCert, tlsKey)
+  if (tlsCert !== undefined && tlsKey !== undefined) return readCertificate(fromCwd(tlsCert), fromCwd(tlsKey))
   if (tlsCert !== undefined || tlsKey !== undefined) {
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
   }
   if (tls !== true) return null
-  if (data !== undefined) return ownCertificate(resolve(dirname(data)), systemClock.now())
+  if (data !== undefined) return ownCertificate(dirname(fromCwd(data)), systemClock.now())
   return cleanup.use(await passingCertificate(systemClock.now()))
 }
 

@@ -1,50 +1,37 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
 import type { ListJson } from '../admin/wire.ts'
-import { processEnvironment } from '../config/config.ts'
 import { InboxError } from '../base/errors.ts'
+import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
-import { printError, withOutputOptions, type OutputOptions } from './output.ts'
+import { withOutputOptions, type OutputOptions } from './output.ts'
 
 /** Options of every command on events. */
-export interface EventCommandOptions extends OutputOptions {
+export interface EventCommandOptions extends OutputOptions, ConfigOption {
   readonly adminUrl?: string
-  readonly config?: string
 }
 
 /** Gives a command the options of commands on events, and an example in its help. */
 export function asEventCommand(command: Command, example: string): Command {
-  command
-    .option('--admin-url <url>', 'the admin side of the sidecar (default: as its settings say)')
-    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
-  return withOutputOptions(command, 'print one JSON document, as the admin API gives it').addHelpText(
+  command.option('--admin-url <url>', 'the admin side of the sidecar (default: as its settings say)')
+  return withOutputOptions(withConfigOption(command), 'print one JSON document, as the admin API gives it').addHelpText(
     'after',
     `\nExample:\n  $ onchain-inbox ${example}`,
   )
 }
 
-/** Opens the events for `work`, closes them after it, and reports what failed. */
+/** Opens the events for `work`, and closes them after it. */
 export async function withEvents(
   options: EventCommandOptions,
   work: (events: OpenedEvents) => Promise<void>,
 ): Promise<void> {
   // What opening the database may write, a copy of it above all, is for its own user only.
   process.umask(0o077)
+  const events = await openEvents(options)
   try {
-    const { adminUrl, config } = options
-    const events = await openEvents({
-      env: processEnvironment(),
-      cwd: process.cwd(),
-      ...(adminUrl === undefined ? {} : { adminUrl }),
-      ...(config === undefined ? {} : { configFile: config }),
-    })
-    try {
-      await work(events)
-    } finally {
-      await events.close()
-    }
-  } catch (error) {
-    process.exitCode = printError(error, options)
+    await work(events)
+  } finally {
+    await events.close()
   }
 }
 

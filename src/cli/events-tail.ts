@@ -10,6 +10,7 @@ import { safeText } from '../base/log.ts'
 import { asEventCommand, collect, withEvents, type EventCommandOptions } from './event-command.ts'
 import { createEventFollower, type EventFilters, type EventFollower } from './event-follower.ts'
 import { noteUnknownNames } from './filter-notes.ts'
+import { host } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
@@ -119,9 +120,9 @@ async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
 }
 
 function renderLine(event: EventSummaryJson, envelope: unknown): string {
-  const color = hasColors(process.stdout)
+  const color = hasColors(host().stdout)
   const line = formatEvent((toPlainNumbers(envelope) ?? { ...event, data: {} }) as AnyEvent, { color })
-  return `${line}  ${screenOf(process.stdout).paint('gray', safeText(event.id))}`
+  return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
 }
 
 function parseLimit(text: string): number {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printError, printResult, renderTable } from './output.ts'
+import { printResult, renderTable } from './output.ts'
 
 interface SetOptions extends EventCommandOptions {
   readonly concurrency: number | 'default'
@@ -92,8 +92,7 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
       const isAll = options.all ?? false
       if (isAll === (name !== undefined)) {
         const message = 'expected either the name of a handler, as `handlers list` shows it, or --all'
-        process.exitCode = printError(new InboxError('usage', message), options)
-        return
+        throw new InboxError('usage', message)
       }
       await withEvents(options, async (opened) => {
         const [one, all] = paused ? (['pauseHandler', 'pauseAll'] as const) : (['resumeHandler', 'resumeAll'] as const)

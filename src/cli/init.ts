@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { basename, relative, resolve } from 'node:path'
+import { basename, relative } from 'node:path'
+import { fromCwd, host } from './host.ts'
 import { newSecret, packageName, projectFiles } from './init/project.ts'
 import { refuseUsedFolder, writeProject } from './init/write.ts'
 import { version } from '../base/version.ts'
-import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 
 interface InitOptions extends OutputOptions {
   readonly dryRun?: boolean
@@ -34,11 +35,7 @@ export function addInitCommand(program: Command): void {
     )
     .addHelpText('after', '\nExample:\n  $ onchain-inbox init my-inbox')
   withOutputOptions(init).action(async (folder: string, options: InitOptions) => {
-    try {
-      printResult(await make(resolve(folder), options), options, render)
-    } catch (error) {
-      process.exitCode = printError(error, options)
-    }
+    printResult(await make(fromCwd(folder), options), options, render)
   })
 }
 
@@ -60,7 +57,7 @@ async function make(folder: string, options: InitOptions): Promise<Made> {
 function render({ folder, files, written }: Made): string {
   const list = files.map((file) => `  ${file}`).join('\n')
   if (!written) return `would write to ${folder}:\n${list}`
-  const place = relative(process.cwd(), folder)
+  const place = relative(host().cwd(), folder)
   const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', 'npm start']
   return `wrote to ${folder}:\n${list}\n\nNext:\n${steps.map((step) => `  ${step}`).join('\n')}\n\nREADME.md says the rest.`
 }

@@ -1,20 +1,14 @@
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { processEnvironment } from '../config/config.ts'
-import { withDatabaseUrl } from '../config/database-file.ts'
-import { parseSettings } from '../config/parse.ts'
-import { collectSettings } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import { describeDatabase } from '../base/database-url.ts'
 import { InboxError } from '../base/errors.ts'
 import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
 import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/look.ts'
-import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { readDatabaseSetting, withConfigOption, type ConfigOption } from './settings.ts'
 
-interface MigrateOptions extends OutputOptions {
-  readonly config?: string
-}
+interface MigrateOptions extends OutputOptions, ConfigOption {}
 
 /** What `migrate` did; `from` and `backup` as in `Upgrade`. */
 interface MigratedFile extends Upgrade {
@@ -36,18 +30,13 @@ export function addMigrateCommand(program: Command): void {
     .description(
       'bring the database to the schema of this version; a file is copied first, and `serve` does it to a file by itself',
     )
-    .option('--config <file>', 'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox migrate')
-  withOutputOptions(migrateCommand).action(async (options: MigrateOptions) => {
+  withOutputOptions(withConfigOption(migrateCommand)).action(async (options: MigrateOptions) => {
     // The copy holds every event: it is for its own user only.
     process.umask(0o077)
-    try {
-      const database = await databaseSetting(options)
-      if (database.kind === 'postgres') printResult(await migrateServer(database.url), options, renderServer)
-      else printResult(await migrateFile(database.file), options, renderFile)
-    } catch (error) {
-      process.exitCode = printError(error, options)
-    }
+    const database = await databaseSetting(options)
+    if (database.kind === 'postgres') printResult(await migrateServer(database.url), options, renderServer)
+    else printResult(await migrateFile(database.file), options, renderFile)
   })
 }
 
@@ -62,17 +51,9 @@ async function migrateFile(file: string): Promise<MigratedFile> {
   return { file, result: upgrade.from === upgrade.to ? 'current' : 'migrated', ...upgrade }
 }
 
-async function databaseSetting({ config }: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {
-  const cwd = process.cwd()
-  const sources = { env: processEnvironment(), cwd, ...(config === undefined ? {} : { configFile: config }) }
-  const given = await withDatabaseUrl(await collectSettings(sources), cwd)
-  const { INBOX_DATABASE_URL } = given.values
-  const { values, problems } = parseSettings({ INBOX_DATABASE_URL })
-  const all = [...given.problems, ...problems]
-  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
-  const { INBOX_DATABASE_URL: database } = values
-  if (database.kind === 'postgres') return database
-  if (database.kind === 'sqlite') return { kind: 'sqlite', file: resolve(cwd, database.file) }
+async function databaseSetting(options: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {
+  const database = await readDatabaseSetting(options)
+  if (database.kind !== 'memory') return database
   throw new InboxError(
     'usage',
     'memory: begins anew at each start, so there is nothing to migrate; expected a file in INBOX_DATABASE_URL, such as ' +

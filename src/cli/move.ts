@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { databaseUrl } from '../config/values.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
-import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { fromCwd } from './host.ts'
+import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { createProgress } from './progress.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -41,11 +41,7 @@ export function addMoveCommand(program: Command): void {
     .action(async (options: MoveCommandOptions) => {
       // What is made beside the file is for its own user only.
       process.umask(0o077)
-      try {
-        await run(options)
-      } catch (error) {
-        process.exitCode = printError(error, options)
-      }
+      await run(options)
     })
 }
 
@@ -82,7 +78,7 @@ async function run(options: MoveCommandOptions): Promise<void> {
 
 function fileOf(given: string): string {
   const found = databaseUrl.safeParse(given)
-  if (found.success && found.data.kind === 'sqlite') return resolve(found.data.file)
+  if (found.success && found.data.kind === 'sqlite') return fromCwd(found.data.file)
   throw new InboxError('usage', '--from: expected the URL of a SQLite file, such as sqlite:./data/inbox.db')
 }
 

@@ -1,13 +1,9 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { adminTokenFile } from '../admin/token-file.ts'
 import { systemClock } from '../base/clock.ts'
 import { rawEvent } from '../admin/events.ts'
 import type { AdminContext } from '../admin/route.ts'
 import { callOperation, type AdminCalls } from '../admin/routes.ts'
-import { withDatabaseUrl } from '../config/database-file.ts'
-import { parseSettings } from '../config/parse.ts'
-import { collectSettings, type ConfigSources, type GivenSettings } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../base/errors.ts'
@@ -15,8 +11,10 @@ import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/ingest.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { createAdminClient, isSidecarAt } from './admin-client.ts'
+import { fromCwd } from './host.ts'
+import { readSettings, type ConfigOption } from './settings.ts'
 
-export interface OpenEventsOptions extends ConfigSources {
+export interface OpenEventsOptions extends ConfigOption {
   /** Then it is this sidecar or none: no file is opened. */
   readonly adminUrl?: string
   /** What a sidecar would load, where that is known; for a file that is opened here. */
@@ -38,7 +36,7 @@ export interface OpenedEvents extends AdminCalls {
  * @throws InboxError `admin_unreachable` if a process holds the file and its admin API does not answer
  */
 export async function openEvents(options: OpenEventsOptions): Promise<OpenedEvents> {
-  const { url, token, database } = await readSettings(options)
+  const { url, token, database } = await readNeeded(options)
   const connect = (secret: string) => ({
     ...createAdminClient({ url, token: secret }),
     isLive: true,
@@ -64,26 +62,18 @@ const needed = [
 ] as const
 
 /** Only the settings that matter here: a command on events needs no webhook secret. */
-async function readSettings(options: OpenEventsOptions) {
-  const given = await withDatabaseUrl(await collectSettings(options), options.cwd)
-  const picked: Partial<Record<keyof GivenSettings['values'], unknown>> = {}
-  for (const name of needed) if (name in given.values) picked[name] = given.values[name]
-  const { values, problems } = parseSettings(picked)
-  const all = [...given.problems, ...problems]
-  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
-
-  const { INBOX_DATABASE_URL: database, INBOX_ADMIN_TOKEN_FILE: file, INBOX_ADMIN_TOKEN: text } = values
-  const at = (path: string) => resolve(options.cwd, path)
-  const token = file === undefined ? text : await readSecretFile(at(file))
+async function readNeeded(options: OpenEventsOptions) {
+  const values = await readSettings(needed, options)
+  const { INBOX_ADMIN_TOKEN_FILE: file, INBOX_ADMIN_TOKEN: text, INBOX_DATABASE_URL: database } = values
   return {
     url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
-    token,
-    database: database.kind === 'sqlite' ? { kind: database.kind, file: at(database.file) } : database,
+    token: file === undefined ? text : await readSecretFile(fromCwd(file)),
+    database: database.kind === 'sqlite' ? { kind: database.kind, file: fromCwd(database.file) } : database,
   }
 }
 
-function toUrl(host: string, port: number): string {
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+function toUrl(address: string, port: number): string {
+  const name = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { host } from './host.ts'
 import { screenOf } from './screen.ts'
 
 export { renderTable } from './table.ts'
@@ -30,12 +31,12 @@ export function printResult<T>(value: T, options: OutputOptions, render: (value:
 
 /** Whether results are printed for people. */
 function isForPeople({ json, table }: OutputOptions): boolean {
-  return json !== true && (table === true || process.stdout.isTTY)
+  return json !== true && (table === true || host().stdout.isTTY)
 }
 
 /** Tells a person something beside the result, on standard error. */
 export function printNote(text: string): void {
-  process.stderr.write(`${text}\n`)
+  host().stderr.write(`${text}\n`)
 }
 
 function printLines(value: unknown): void {
@@ -55,7 +56,7 @@ function isList(value: unknown): value is { readonly data: readonly unknown[]; r
 
 /** JSON escapes some control characters, but not all that a terminal, or its reader, could be misled by. They stand in texts only. */
 function escapeForTerminal(json: string): string {
-  if (!process.stdout.isTTY || safeText(json, Infinity) === json) return json
+  if (!host().stdout.isTTY || safeText(json, Infinity) === json) return json
   return Array.from(json, (character) => {
     if (safeText(character) === character) return character
     return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -64,7 +65,7 @@ function escapeForTerminal(json: string): string {
 
 /** Writes the bytes of a sender as they are; on a terminal, with all that could mislead it escaped. */
 export function printRaw(bytes: Uint8Array): void {
-  if (!process.stdout.isTTY) return printBytes(bytes)
+  if (!host().stdout.isTTY) return printBytes(bytes)
   const lines = Buffer.from(bytes).toString().split('\n')
   printBytes(`${lines.map((line) => safeText(line, Infinity)).join('\n')}\n`)
 }
@@ -72,9 +73,10 @@ export function printRaw(bytes: Uint8Array): void {
 /** Writes a result as it is. A reader that has gone, as `head` does, wanted no more; nothing else may cut it short unnoticed. */
 export function printBytes(bytes: string | Uint8Array): void {
   if (bytes.length === 0) return
-  process.stdout.write(bytes, (error?: NodeJS.ErrnoException | null) => {
+  const { stdout, exit } = host()
+  stdout.write(bytes, (error?: NodeJS.ErrnoException | null) => {
     if (!error || error.code === 'EPIPE') return
-    process.exit(printError(new InboxError('usage', `standard output cannot be written (${error.message})`), {}))
+    exit(printError(new InboxError('usage', `standard output cannot be written (${error.message})`), {}))
   })
 }
 
@@ -82,11 +84,11 @@ export function printBytes(bytes: string | Uint8Array): void {
 export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
   const error = thrown instanceof InboxError ? thrown : new InboxError('internal', messageOf(thrown), { cause: thrown })
   if (options.json) {
-    process.stderr.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
+    host().stderr.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
   } else {
     const stack = error.code === 'internal' && thrown instanceof Error ? `\n${withoutUserinfo(thrown.stack ?? '')}` : ''
-    const code = screenOf(process.stderr).paint('red', error.code)
-    process.stderr.write(`${code}: ${error.message}${stack}\n`)
+    const code = screenOf(host().stderr).paint('red', error.code)
+    host().stderr.write(`${code}: ${error.message}${stack}\n`)
   }
   return error.exitCode
 }

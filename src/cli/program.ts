@@ -1,28 +1,106 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { InboxError } from '../base/errors.ts'
+import { version } from '../base/version.ts'
+import { host, withHost, type Host } from './host.ts'
 import { printError } from './output.ts'
 
-/**
- * A program without commands yet. Those that are added to it report a wrong call as every other error, and what stands behind
- * the name of a command is of that command alone.
- */
-export function createProgram(): Command {
-  return new Command('onchain-inbox')
-    .exitOverride()
-    .enablePositionalOptions()
-    .configureOutput({ outputError: () => {} })
+/** Adds what a file has to add. A file is loaded only when its command is wanted: all of them together take a second. */
+type Load = () => Promise<(program: Command) => void>
+
+const loadRest = (name: string) => async () => {
+  const { addRestCommands } = await import('./rest-commands.ts')
+  return (program: Command) => addRestCommands(program, name)
 }
 
-/** Runs the command that this process was called with. */
-export async function runProgram(program: Command): Promise<void> {
-  // Unheard, a failed write would end the process, and with it a sidecar whose log nobody reads any more.
-  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
-  try {
-    await program.parseAsync()
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    process.exitCode = isMistake(error) ? printError(toUsageError(error), { json: asksForJson() }) : error.exitCode
+/** All commands, in the groups and the order of help. */
+const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  'Start:': {
+    init: async () => (await import('./init.ts')).addInitCommand,
+    demo: async () => (await import('./demo.ts')).addDemoCommand,
+    check: async () => (await import('./check.ts')).addCheckCommand,
+    serve: async () => (await import('./serve.ts')).addServeCommand,
+    doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+  },
+  'Events and handlers:': {
+    events: async () => (await import('./events.ts')).addEventsCommand,
+    dead: async () => (await import('./dead.ts')).addDeadCommand,
+    quarantine: async () => (await import('./quarantine.ts')).addQuarantineCommand,
+    handlers: async () => (await import('./handlers.ts')).addHandlersCommand,
+    replay: async () => (await import('./replay.ts')).addReplayCommand,
+    replays: async () => (await import('./replay.ts')).addReplaysCommand,
+  },
+  'Database:': {
+    migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
+    backup: async () => (await import('./backup.ts')).addBackupCommand,
+    restore: async () => (await import('./backup.ts')).addRestoreCommand,
+    move: async () => (await import('./move.ts')).addMoveCommand,
+    prune: async () => (await import('./prune.ts')).addPruneCommand,
+  },
+  'Service:': {
+    subscribe: async () => (await import('./subscribe.ts')).addSubscribeCommand,
+    ...Object.fromEntries(
+      ['webhooks', 'alerts', 'tokens', 'wallets', 'networks'].map((name) => [name, loadRest(name)]),
+    ),
+  },
+  'Development and tests:': {
+    emulator: async () => (await import('./emulator.ts')).addEmulatorCommand,
+    trigger: async () => (await import('./trigger.ts')).addTriggerCommand,
+    verify: async () => (await import('./verify.ts')).addVerifyCommand,
+    conformance: async () => (await import('./conformance/command.ts')).addConformanceCommand,
+  },
+  'Other:': {
+    completion: async () => (await import('./completion.ts')).addCompletionCommand,
+  },
+}
+
+/** Those that are about all others. */
+const aboutAll: readonly string[] = ['completion']
+/** What is answered without any of them. */
+const versionFlags: readonly string[] = ['-V', '--version']
+
+/**
+ * The program with the one command of this name, or with none for its version, or with all: for help, to say which of them was
+ * meant by a name that is none, and for a command that is about all others.
+ */
+export async function loadProgram(name = ''): Promise<Command> {
+  const program = new Command('onchain-inbox')
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureOutput(commandOutput)
+    .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
+    .version(version, versionFlags.join(', '))
+  if (versionFlags.includes(name)) return program
+  const isOne = !aboutAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
+  for (const [heading, group] of Object.entries(groups)) {
+    program.commandsGroup(heading)
+    for (const [known, load] of Object.entries(group)) if (!isOne || known === name) (await load())(program)
   }
+  return program.helpCommand(true)
+}
+
+const commandOutput: OutputConfiguration = {
+  writeOut: (text) => void host().stdout.write(text),
+  writeErr: (text) => void host().stderr.write(text),
+  // Invalid usage is reported as every other error.
+  outputError: () => {},
+  getOutHelpWidth: () => host().stdout.columns,
+  getErrHelpWidth: () => host().stderr.columns,
+}
+
+/** Runs one command, and reports what it throws. */
+export async function runCommand(args: readonly string[], given: Host = process): Promise<void> {
+  await withHost(given, async () => {
+    // Unheard, a failed write would end the process, and with it a sidecar whose log nobody reads any more.
+    for (const output of [given.stdout, given.stderr]) output.on('error', () => {})
+    try {
+      const program = await loadProgram(args[0])
+      await program.parseAsync(args, { from: 'user' })
+    } catch (error) {
+      const isPrinted = error instanceof CommanderError && !isMistake(error)
+      const thrown = error instanceof CommanderError ? toUsageError(error) : error
+      given.exitCode = isPrinted ? error.exitCode : printError(thrown, { json: args.includes('--json') })
+    }
+  })
 }
 
 /** Help and version are thrown too, after they were printed. */
@@ -30,13 +108,8 @@ function isMistake({ code }: CommanderError): boolean {
   return code !== 'commander.help' && code !== 'commander.helpDisplayed' && code !== 'commander.version'
 }
 
-/** A URL that is not valid is not shown: it may hold a password. */
+/** An invalid URL is not shown: it may hold a password. */
 function toUsageError({ message }: CommanderError): InboxError {
   const shown = message.replace(/^error: /, '').replace(/(<url>' argument) '.*' (is invalid)/s, '$1 $2')
   return new InboxError('usage', `${shown} (--help shows what is possible)`)
-}
-
-/** The options were not understood, so this one is looked for among the arguments as they are. */
-function asksForJson(): boolean {
-  return process.argv.includes('--json')
 }

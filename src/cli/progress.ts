@@ -1,3 +1,4 @@
+import { host } from './host.ts'
 /** A line on standard error that is written over as work goes on; nothing where that is no terminal. */
 export interface Progress {
   show(done: number, text: string): void
@@ -6,7 +7,7 @@ export interface Progress {
 
 const barWidth = 24
 
-export function createProgress(output: NodeJS.WriteStream = process.stderr): Progress {
+export function createProgress(output: NodeJS.WriteStream = host().stderr): Progress {
   if (!output.isTTY) return { show() {}, end() {} }
   let isShown = false
   return {

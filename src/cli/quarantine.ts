@@ -4,7 +4,8 @@ import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, Retried
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printError, printRaw, printResult, renderTable, times } from './output.ts'
+import { host } from './host.ts'
+import { printRaw, printResult, renderTable, times } from './output.ts'
 
 interface ListOptions extends EventCommandOptions {
   readonly limit: number
@@ -75,13 +76,12 @@ export function addQuarantineCommand(program: Command): void {
     const which = whichOf(ids, options.all, options.reason)
     if (which === null) {
       const message = 'expected either ids of bodies, --all, or --reason with a reason'
-      process.exitCode = printError(new InboxError('usage', message), options)
-      return
+      throw new InboxError('usage', message)
     }
     await withEvents(options, async (opened) => {
       const result = await opened.call('retryQuarantine', { body: { ...which, dryRun: options.dryRun ?? false } })
       printResult(result, options, renderRetried)
-      if (result.still_unusable > 0) process.exitCode = 1
+      if (result.still_unusable > 0) host().exitCode = 1
     })
   })
 
@@ -99,8 +99,7 @@ export function addQuarantineCommand(program: Command): void {
       const which = whichOf(ids, all, only)
       if (which === null) {
         const message = 'expected either ids of bodies, --all, or --only with a reason'
-        process.exitCode = printError(new InboxError('usage', message), options)
-        return
+        throw new InboxError('usage', message)
       }
       await withEvents(options, async (opened) => {
         const result = await opened.call('dropQuarantine', { body: { ...which, reason, dryRun } })

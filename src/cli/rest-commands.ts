@@ -7,8 +7,9 @@ import { ApiError, createClient, type OperationId, type PageOf, type Pages } fro
 
 import { InboxError } from '../base/errors.ts'
 import { collect, moreLine, parseCount } from './event-command.ts'
+import { host } from './host.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
-import { readApiSettings, withApiOptions, type ApiOptions } from './rest-settings.ts'
+import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
 /** A command that makes one call. Its options are arguments of the call: `--webhook-url` is `webhook_url`. */
 interface RestCommand {
@@ -170,11 +171,10 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       .option('--limit <number>', 'how many', parseCount, 20)
       .option('--cursor <cursor>', 'go on behind an earlier list')
   }
-  withApiOptions(command).option(
-    '--config <file>',
-    'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)',
+  withOutputOptions(
+    withConfigOption(withApiOptions(command)),
+    'print one JSON document, every number as the service wrote it',
   )
-  withOutputOptions(command, 'print one JSON document, every number as the service wrote it')
     .addHelpText('after', `\nExample:\n  $ onchain-inbox ${[words, rest.example].filter(Boolean).join(' ')}`)
     .action(async (...given: readonly unknown[]) => {
       const options = given[argument === undefined ? 0 : 1] as Options
@@ -209,7 +209,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
           return `${rows.length === 0 ? 'nothing found' : renderTable(columns, rows)}${moreLine(list)}`
         })
       } catch (error) {
-        process.exitCode = printError(toInboxError(error, rest), options)
+        host().exitCode = printError(toInboxError(error, rest), options)
       }
     })
 }

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers'
-import { processEnvironment } from '../config/config.ts'
 import { InboxError } from '../base/errors.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { readSecretFile } from '../base/secret-file.ts'
+import { fromCwd, host } from './host.ts'
 
 export interface SecretArgumentOptions {
   /** What the secret is used with. With a loopback URL a literal secret passes, with a warning on standard error. */
@@ -35,8 +35,8 @@ export async function readSignatureArgument(argument: string): Promise<string> {
 
 /** What `@file`, `-` or `env:NAME` stands for; undefined for a literal. */
 async function readNamed(argument: string): Promise<string | undefined> {
-  if (argument === '-') return text(process.stdin)
-  if (argument.startsWith('@')) return readSecretFile(argument.slice(1))
+  if (argument === '-') return text(host().stdin)
+  if (argument.startsWith('@')) return readSecretFile(fromCwd(argument.slice(1)))
   if (argument.startsWith('env:')) return readVariable(argument.slice('env:'.length))
   return undefined
 }
@@ -53,9 +53,7 @@ function takeLiteral(argument: string, { url }: SecretArgumentOptions): string {
 }
 
 function warn(what: string): void {
-  process.stderr.write(
-    `warning: every user of this machine can read ${what} on the command line; give it as ${forms}\n`,
-  )
+  host().stderr.write(`warning: every user of this machine can read ${what} on the command line; give it as ${forms}\n`)
 }
 
 function readVariable(name: string): string {
@@ -65,7 +63,7 @@ function readVariable(name: string): string {
       'after env: the name of an environment variable is expected, for example env:INBOX_SECRETS',
     )
   }
-  const value = processEnvironment()[name]
+  const value = host().env[name]
   if (value === undefined) throw new InboxError('usage', `the environment variable ${name} is not set`)
   return value
 }

@@ -2,11 +2,12 @@ import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { startApp, type App } from '../app/app.ts'
 import { systemClock } from '../base/clock.ts'
-import { loadConfig, processEnvironment } from '../config/config.ts'
+import { loadConfig } from '../config/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { printError, type OutputOptions } from './output.ts'
 import { prepareEnd, type ProcessEnd } from './process-end.ts'
+import { configSources } from './settings.ts'
 
 interface ServeOptions extends OutputOptions {
   readonly watch?: boolean
@@ -36,17 +37,15 @@ export function addServeCommand(program: Command): void {
       } catch (error) {
         await end.now(printError(error, { json: options.json ?? !process.stderr.isTTY }))
       }
+      // It ends the process by itself.
+      await new Promise(() => {})
     })
 }
 
 async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<void> {
   // What it writes, events above all, is for its own user only.
   process.umask(0o077)
-  const config = await loadConfig({
-    env: processEnvironment(),
-    cwd: process.cwd(),
-    ...(options.config !== undefined && { configFile: options.config }),
-  })
+  const config = await loadConfig(configSources(options))
   const prettyLog = process.stdout.isTTY && options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
   for (const warning of config.warnings) log.warn({}, warning)

@@ -1,3 +1,4 @@
+import { host } from './host.ts'
 const longestTimeoutMs = 2 ** 31 - 1
 
 /**
@@ -6,21 +7,23 @@ const longestTimeoutMs = 2 ** 31 - 1
  */
 export async function untilSignal(sooner?: Promise<void> | number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
+  // Signals come outside of the command's own context.
+  const own = host()
   const limitMs = typeof sooner === 'number' ? sooner * 1_000 : longestTimeoutMs
   const alive = setTimeout(resolve, Math.min(limitMs, longestTimeoutMs))
   const dispose = () => {
     clearTimeout(alive)
-    process.off('SIGINT', stop)
-    process.off('SIGTERM', stop)
-    process.stdout.off('error', stop)
+    own.off('SIGINT', stop)
+    own.off('SIGTERM', stop)
+    own.stdout.off('error', stop)
   }
   const stop = () => {
     dispose()
     resolve()
   }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
-  process.stdout.on('error', stop)
+  own.on('SIGINT', stop)
+  own.on('SIGTERM', stop)
+  own.stdout.on('error', stop)
   await (typeof sooner === 'object' ? Promise.race([promise, sooner]) : promise)
   dispose()
 }

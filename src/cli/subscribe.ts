@@ -4,7 +4,7 @@ import type { FoundSubscriptionJson, SubscriptionJson } from '../admin/subscript
 import { toWire } from '../admin/wire.ts'
 import { createClient } from '../client/index.ts'
 import { systemClock } from '../base/clock.ts'
-import { loadConfig, processEnvironment, type Config } from '../config/config.ts'
+import { loadConfig, type Config } from '../config/config.ts'
 import { subscribedEvents, subscribedUrl, unknownTypes } from '../config/subscribe.ts'
 import { InboxError } from '../base/errors.ts'
 import type { Subscription, SubscriptionPort } from '../inbox/port.ts'
@@ -14,9 +14,10 @@ import { describeRegistration, describeWanted } from '../client/registration/des
 import { confirmRegistered, register, type Registration } from '../client/registration/register.ts'
 import type { Wanted } from '../client/registration/wanted.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { host } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
-import { printError, printNote, printResult } from './output.ts'
-import { readApiSettings, withApiOptions } from './rest-settings.ts'
+import { printNote, printResult } from './output.ts'
+import { configSources, readApiSettings, withApiOptions } from './settings.ts'
 
 interface SubscribeOptions extends EventCommandOptions {
   readonly url?: string
@@ -44,13 +45,9 @@ export function addSubscribeCommand(program: Command): void {
     withApiOptions(subscribe),
     'subscribe --url https://inbox.example.com/webhooks --events "wallet.*,token.new_listing"',
   ).action(async (options: SubscribeOptions) => {
-    try {
-      // Mistakes are found before anything is opened.
-      const work = options.confirm ? confirm(options) : await prepare(options)
-      await withEvents(options, work)
-    } catch (error) {
-      process.exitCode = printError(error, options)
-    }
+    // Mistakes are found before anything is opened.
+    const work = options.confirm ? confirm(options) : await prepare(options)
+    await withEvents(options, work)
   })
 }
 
@@ -64,7 +61,7 @@ function confirm(options: SubscribeOptions): Work {
     if (noted === null) throw new InboxError('not_found', 'there is nothing to confirm: no registration was begun')
     if ('kind' in noted) {
       printResult(toJson(noted, noted.subscription), options, renderResult)
-      process.exitCode = exitCodeOf(noted)
+      host().exitCode = exitCodeOf(noted)
       return
     }
     printResult({ result: 'confirmed', subscription: toWire(noted) }, options, () => {
@@ -74,11 +71,7 @@ function confirm(options: SubscribeOptions): Work {
 }
 
 async function prepare(options: SubscribeOptions): Promise<Work> {
-  const config = await loadConfig({
-    env: processEnvironment(),
-    cwd: process.cwd(),
-    ...(options.config !== undefined && { configFile: options.config }),
-  })
+  const config = await loadConfig(configSources(options))
   const { wanted, secret } = wantedOf(options, config)
   for (const problem of unknownTypes(wanted.events)) printNote(`warning: ${problem}`)
   const { url, key } = await readApiSettings(options)
@@ -95,7 +88,7 @@ async function prepare(options: SubscribeOptions): Promise<Work> {
       dryRun: options.dryRun ?? false,
     })
     printResult(toJson(result, wanted), options, renderResult)
-    process.exitCode = exitCodeOf(result)
+    host().exitCode = exitCodeOf(result)
   }
 }
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type StringWidth from 'string-width'
 import { safeText } from '../base/log.ts'
+import { host } from './host.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 
 /**
@@ -40,7 +41,7 @@ const gap = '  '
 export function renderTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  screen: Screen = screenOf(process.stdout),
+  screen: Screen = screenOf(host().stdout),
 ): string {
   const cells = rows.map((row) => head.map((_, column) => safeText(row[column] ?? '', Infinity)))
   const widths = fitColumns(head, cells, screen.columns)

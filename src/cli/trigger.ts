@@ -8,11 +8,12 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { createControlClient, type ControlClient } from './control-client.ts'
-import { openControl, reportingErrors, withControlOptions, type ControlOptions } from './control-command.ts'
+import { openControl, withControlOptions, type ControlOptions } from './control-command.ts'
 import type { DeliveryJson } from './control-json.ts'
 import { followDeliveries, lookAtEach, parseSeconds, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
+import { host } from './host.ts'
 
 interface TriggerOptions extends ControlOptions {
   readonly set?: Overrides
@@ -65,23 +66,26 @@ export function addTriggerCommand(program: Command): void {
     .option('--seed <text>', 'with --url: the same seed gives the same names and addresses (default: demo)')
     .addHelpText('after', examples)
     .action(async (type: string, options: TriggerOptions) => {
-      await reportingErrors(options, async () => {
-        const known = parseType(type)
-        if (options.url !== undefined) return triggerAlone(known, { ...options, url: options.url })
-        const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
-        if (misplaced !== undefined) {
-          throw new InboxError('usage', `--${misplaced} goes with --url; an emulator has its own`)
-        }
-        const client = await openControl(options)
-        warnOfMembers(known, options)
-        const { isAllAcknowledged } = await triggerEvents(client, known, options, options.timeout)
-        return isAllAcknowledged ? 0 : 1
-      })
+      const { url } = options
+      const isAcknowledged = await (url === undefined
+        ? triggerRunning(type, options)
+        : triggerAlone(type, { ...options, url }))
+      host().exitCode = isAcknowledged ? 0 : 1
     })
 }
 
+async function triggerRunning(type: string, options: TriggerOptions): Promise<boolean> {
+  const known = parseType(type)
+  const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
+  if (misplaced !== undefined) throw new InboxError('usage', `--${misplaced} goes with --url; an emulator has its own`)
+  const client = await openControl(options)
+  warnOfMembers(known, options)
+  return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
+}
+
 /** Starts an emulator of its own, whose only webhook is the receiver and whose clock stands still: each event is posted once. */
-async function triggerAlone(type: EventType, options: TriggerOptions & { readonly url: string }): Promise<0 | 1> {
+async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
+  const known = parseType(type)
   const { url, seed = 'demo', secret: argument, set = {} } = options
   if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url)) {
     throw new InboxError('usage', '--url: http goes to this machine only; expected https for any other')
@@ -89,7 +93,7 @@ async function triggerAlone(type: EventType, options: TriggerOptions & { readonl
   if (argument === undefined)
     throw new InboxError('usage', '--url and --secret go together: where events go, and what signs them')
   const secret = await readSecretArgument(argument, { url })
-  warnOfMembers(type, options)
+  warnOfMembers(known, options)
   // It loads slowly, and a running emulator doesn't need it.
   const { createEmulator } = await import('../emulator/emulator.ts')
   await using emulator = createEmulator({
@@ -102,8 +106,8 @@ async function triggerAlone(type: EventType, options: TriggerOptions & { readonl
   })
   await emulator.start()
   const client = createControlClient({ url: emulator.url ?? '', token: emulator.controlToken })
-  const { isAllAcknowledged, isAnswered } = await triggerEvents(client, type, { ...options, set }, Infinity)
-  if (isAnswered) return isAllAcknowledged ? 0 : 1
+  const { isAllAcknowledged, isAnswered } = await triggerEvents(client, known, { ...options, set }, Infinity)
+  if (isAnswered) return isAllAcknowledged
   const advice = 'start the receiver, or give its address'
   throw new InboxError('receiver_unreachable', `nothing answers at ${safeText(url)}: ${advice}`)
 }

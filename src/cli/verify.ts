@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import { InboxError } from '../base/errors.ts'
 import { explain } from '../signature/explain.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
-import { printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { fromCwd, host } from './host.ts'
+import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument, readSignatureArgument } from './secret-argument.ts'
 
 interface VerifyCommandOptions extends OutputOptions {
@@ -44,11 +45,7 @@ export function addVerifyCommand(program: Command): void {
   withOutputOptions(verify)
     .addHelpText('after', examples)
     .action(async (options: VerifyCommandOptions) => {
-      try {
-        process.exitCode = await run(options)
-      } catch (error) {
-        process.exitCode = printError(error, options)
-      }
+      host().exitCode = await run(options)
     })
 }
 
@@ -82,13 +79,13 @@ async function readSecrets(argument: string): Promise<readonly Secret[]> {
 }
 
 async function readBody(argument: string): Promise<Uint8Array> {
-  if (argument === '-') return buffer(process.stdin)
+  if (argument === '-') return buffer(host().stdin)
   if (!argument.startsWith('@')) {
     throw new InboxError('usage', '--body: expected @file or - for standard input, so that not a byte of it is changed')
   }
   const file = argument.slice(1)
   try {
-    return await readFile(file)
+    return await readFile(fromCwd(file))
   } catch (error) {
     throw new InboxError('usage', `--body: ${file} cannot be read; expected the path of a file after @`, {
       cause: error,

@@ -85,11 +85,6 @@ const senderTimeoutMs = 5000
 /** What names sinks: without a value where it was given, it could not be read. */
 const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
 
-/** The environment of this process. Only cli.ts, which must not load this file first, reads it elsewhere. */
-export function processEnvironment(): NodeJS.ProcessEnv {
-  return process.env
-}
-
 /**
  * Reads the environment and the config file into one frozen, checked configuration; relative paths start at `cwd`.
  *

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/cli.ts'
+import { forPeople, runCli, startCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -19,6 +19,75 @@ export default defineHandler({
 })
 `
 
+const secret = '0123456789abcdef'
+
+/** A folder with a handler in `handlers`, which takes these types, a broken one in `broken`, and none in `empty`. */
+async function checkFolder(types: readonly string[] = ['wallet.large_trade']) {
+  const dir = await createTempDir()
+  for (const name of ['handlers', 'broken', 'empty']) mkdirSync(join(dir.path, name))
+  const handlers = types.map((type) => `{ name: 'big', type: '${type}', run() {} }`)
+  for (const [index, text] of handlers.entries()) {
+    const name = types.length === 1 ? 'big' : `big-${index}`
+    writeFileSync(join(dir.path, 'handlers', `${name}.mjs`), `export default ${text.replace("'big'", `'${name}'`)}\n`)
+  }
+  writeFileSync(join(dir.path, 'broken/a.mjs'), 'export default 1\n')
+  return {
+    path: dir.path,
+    check: (args: readonly string[] = [], env: Record<string, string> = {}) =>
+      runCli(forPeople(['check', ...args]), { cwd: dir.path, env: { INBOX_SECRETS: `main:${secret}`, ...env } }),
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
+
+test('P8 check prints configuration, handlers and warnings, without secrets, for people and as JSON', async () => {
+  await using dir = await checkFolder()
+  const { code, out } = await dir.check([], { INBOX_PROT: '1' })
+  expect(code).toBe(0)
+  expect(out).toMatch(/webhook secrets +set \(labels: main\)/)
+  expect(out).toMatch(/big +wallet\.large_trade/)
+  expect(out).toContain('warning: INBOX_PROT is not a setting')
+  const json = await dir.check(['--json'])
+  expect(out + json.out).not.toContain(secret)
+  expect(JSON.parse(json.out)).toMatchObject({
+    config: { 'webhook secrets': 'set (labels: main)' },
+    handlers: [{ name: 'big', types: ['wallet.large_trade'] }],
+    warnings: [],
+  })
+})
+
+test('check reports unusable settings and handlers together, and shows what can be used', async () => {
+  await using dir = await checkFolder()
+  const [bad, broken] = [{ INBOX_PORT: 'x' }, { INBOX_PORT: 'x', INBOX_HANDLERS: './broken' }]
+  const shown = await dir.check(['--json'], bad)
+  expect(shown).toMatchObject({ code: 1, errors: expect.stringContaining('INBOX_PORT: got \\"x\\"') })
+  expect(JSON.parse(shown.out)).toMatchObject({ config: null, handlers: [{ name: 'big' }] })
+  const both = await dir.check([], broken)
+  expect(both).toMatchObject({ code: 1, out: '' })
+  expect(both.errors).toMatch(/^config_invalid: .*\n  INBOX_PORT: got "x".*\nhandler_invalid: .*a\.mjs/s)
+  expect(JSON.parse((await dir.check(['--json'], broken)).errors)).toEqual({
+    error: { code: 'config_invalid', message: expect.stringContaining('\nhandler_invalid: ') },
+  })
+})
+
+test('check does not guess the folder of a config file that cannot be used', async () => {
+  await using dir = await checkFolder()
+  writeFileSync(join(dir.path, 'broken.config.mjs'), 'nonsense(')
+  const args = ['--config', 'broken.config.mjs']
+  expect(await dir.check(args)).toMatchObject({ code: 1, out: '' })
+  const named = await dir.check(args, { INBOX_HANDLERS: './handlers' })
+  expect(named).toMatchObject({ code: 1, out: expect.stringContaining('handlers/big.mjs') })
+})
+
+test('check warns of types that no documented event has, and of a folder without handlers', async () => {
+  await using dir = await checkFolder(['*', 'wallet.*', 'token.price_alert', 'walet.*', 'wallet.larg_trade', 'wallet'])
+  const { warnings } = JSON.parse((await dir.check(['--json'])).out) as { warnings: string[] }
+  expect(warnings).toEqual(
+    ['walet.*', 'wallet.larg_trade', 'wallet'].map((type) => expect.stringContaining(`takes ${type},`)),
+  )
+  const empty = await dir.check([], { INBOX_HANDLERS: './empty' })
+  expect(empty).toMatchObject({ code: 0, out: expect.stringMatching(/warning: there are no handlers in .*empty/) })
+})
+
 test('check ends although a handler file is stuck in a native call, and ignores what handler code posts', async () => {
   await using dir = await createTempDir()
   mkdirSync(join(dir.path, 'handlers'))
@@ -28,11 +97,11 @@ test('check ends although a handler file is stuck in a native call, and ignores 
     "import { parentPort } from 'node:worker_threads'\nparentPort.postMessage(null)\n" +
       "export default { type: '*', run() {} }\n",
   )
-  const env = { INBOX_SECRETS: 'main:0123456789abcdef' }
-  const check = () => runCli(['check'], { cwd: dir.path, env })
-  expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('posts') })
+  const options = { cwd: dir.path, env: { INBOX_SECRETS: 'main:0123456789abcdef' } }
+  expect(await runCli(['check'], options)).toMatchObject({ code: 0, out: expect.stringContaining('posts') })
   write('stuck.mjs', "import { execSync } from 'node:child_process'\nexecSync('sleep 60')\n")
-  const { code, errors } = await check()
+  using process = startCli(['check'], options)
+  const { code, errors } = await process.ended
   expect([code, errors]).toEqual([1, expect.stringMatching(/takes longer than 10000 ms.*stuck\.mjs/)])
 }, 45_000)
 

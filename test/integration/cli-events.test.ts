@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { forPeople } from '../support/cli.ts'
-import { compileCache } from '../support/compile-cache.ts'
+import { forPeople, runCli, type CliResult } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/token-file.ts'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createAdminApp } from '../../src/admin/server.ts'
@@ -19,8 +16,6 @@ import { silentLogger } from '../../src/base/log.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { until } from '../support/until.ts'
 
-const program = fileURLToPath(new URL('../fixtures/event-commands.ts', import.meta.url))
-
 let dir: string
 let file: string
 beforeEach(async () => {
@@ -29,25 +24,15 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-interface Run {
-  readonly code: number | null
-  readonly out: string
-  readonly errors: string
-}
+type Run = CliResult
 
-/** Runs a command in a process of its own, with no settings but the given ones. Without `--json` it prints for people. */
+/** Runs a command with no settings but the given ones. Without `--json` it prints for people. */
 function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   // A port where nothing listens, so that a sidecar of this machine is not taken for the one of the test.
-  const settings = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env }
-  const child = spawn(process.execPath, [program, ...forPeople(args)], {
-    cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  return runCli(forPeople(args), {
+    cwd: dir,
+    env: { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env },
   })
-  let [out, errors] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, errors })))
 }
 
 /** A file with two dead letters, of `evt_1` and `evt_2`, and an event of another type. Gives the run ids. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { commandsPage, examplesOf } from '../../docs/make-commands.ts'
-import { loadProgram } from '../../src/cli/commands.ts'
+import { loadProgram } from '../../src/cli/program.ts'
 import { runCli } from '../support/cli.ts'
 import { callsOf } from '../support/snippets.ts'
 

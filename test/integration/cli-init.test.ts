@@ -76,7 +76,9 @@ test('init writes a project whose own test passes, and fails when its handler is
   const passed = runItsTest(project)
   expect(passed.status, passed.stdout + passed.stderr).toBe(0)
   expect(passed.stdout).toMatch(/^. pass 1$/m)
-  const compiled = spawnSync(join(root, 'node_modules/typescript/bin/tsc'), ['-p', project], { encoding: 'utf8' })
+  const compiled = spawnSync(join(root, 'node_modules/typescript/bin/tsc'), ['-p', project, '--preserveSymlinks'], {
+    encoding: 'utf8',
+  })
   expect(compiled).toMatchObject({ status: 0, stdout: '' })
 
   const handler = join(project, 'handlers/large-trades.ts')

@@ -124,7 +124,7 @@ describe('a move', () => {
       expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
 
       await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({ code: 'config_invalid' })
-      const served = await runCli(['serve'], {
+      using serving = startCli(['serve'], {
         cwd,
         env: {
           INBOX_DATABASE_URL: 'sqlite:./inbox.db',
@@ -132,6 +132,7 @@ describe('a move', () => {
           INBOX_FORWARD_URL: 'http://127.0.0.1:1/',
         },
       })
+      const served = await serving.ended
       expect(served).toMatchObject({ code: 1 })
       expect(served.errors + served.out).toMatch(/was moved to PostgreSQL at 20.*move --undo/s)
 

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { cliFile, runCli, startCli } from '../support/cli.ts'
+import { cliFile, startCli } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -71,7 +71,8 @@ test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no suc
 
 test('every line of the demo with --json is a JSON object, those of the handlers too', async () => {
   await using dir = await createTempDir()
-  const { code, out, errors } = await runCli(['demo', '--seconds', '2', '--json'], { cwd: dir.path })
+  using demo = startCli(['demo', '--seconds', '2', '--json'], { cwd: dir.path })
+  const { code, out, errors } = await demo.ended
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   const lines = out
     .trimEnd()
@@ -87,7 +88,8 @@ test('a second demo in the same folder says that one is running, and which proce
   await using dir = await createTempDir()
   using first = startCli(['demo', '--seconds', '600'], { cwd: dir.path })
   await once(first.child.stdout, 'data')
-  const second = await runCli(['demo'], { cwd: dir.path })
+  using again = startCli(['demo'], { cwd: dir.path })
+  const second = await again.ended
   first.child.kill()
   await first.ended
   expect(second).toEqual({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { inTerminal, runCli } from '../support/cli.ts'
+import { inTerminal, runCli, startCli } from '../support/cli.ts'
 import { compileCache } from '../support/compile-cache.ts'
 import { has } from '../support/tools.ts'
 
@@ -76,10 +76,10 @@ test('--json is one document, --table is for people also in a pipe, and both tog
 })
 
 test('--table has colours in a pipe only where FORCE_COLOR says so; NDJSON has none', async () => {
-  const [table, lines] = await Promise.all([
-    run('events list --table', { FORCE_COLOR: '1' }),
-    run('events list', { FORCE_COLOR: '1' }),
-  ])
+  const options = { cwd: tmpdir(), env: { ...stage.env, FORCE_COLOR: '1' } }
+  using forPeople = startCli(['events', 'list', '--table'], options)
+  using forPrograms = startCli(['events', 'list'], options)
+  const [table, lines] = await Promise.all([forPeople.ended, forPrograms.ended])
   expect(table.out).toContain(`${escape}31mdead${escape}39m`)
   expect(lines.out).not.toContain(escape)
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { passingCertificate } from '../../src/emulator/tls.ts'
-import { runCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { linesOf, secret, startSteered } from './cli-emulator-run.ts'
 import { answerStatus, type TestReceiver } from './emulator-receiver.ts'
 import { controlToken, startStage } from './emulator-stage.ts'
@@ -147,7 +147,8 @@ test('where a certificate is not trusted the error says how to trust it', async 
   const { port } = server.address() as AddressInfo
   const args = ['trigger', 'wallet.large_trade', '--emulator', `https://127.0.0.1:${port}`]
   const untrusted = await runCli(args, { cwd: tmpdir() })
-  const trusted = await runCli(args, { cwd: tmpdir(), env: { NODE_EXTRA_CA_CERTS: pair.certFile } })
+  using trusting = startCli(args, { cwd: tmpdir(), env: { NODE_EXTRA_CA_CERTS: pair.certFile } })
+  const trusted = await trusting.ended
   await new Promise((resolve) => server.close(resolve))
   expect(untrusted).toMatchObject({
     code: 75,

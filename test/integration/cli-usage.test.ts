@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 
 const root = join(import.meta.dirname, '../..')
 const run = (...args: string[]) => runCli(args, { cwd: tmpdir() })
@@ -68,10 +68,11 @@ test('P8 settings and databases are shown without the user and the password of t
 })
 
 test('on a Node that is too old it says which one is needed, before it reads anything', async () => {
-  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.2' } })`
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` }
+  const makeOld = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.2' } })`
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(makeOld)}` }
   const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } }
-  const { code, out, errors } = await runCli(['check'], { cwd: tmpdir(), env })
+  using old = startCli(['check'], { cwd: tmpdir(), env })
+  const { code, out, errors } = await old.ended
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(errors).toContain(`needs Node ${engines.node.slice(2)} or newer, and this is 20.19.2`)
 })

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { cliFile, forPeople, runCli, startCli } from '../support/cli.ts'
+import { cliFile, forPeople, runCli, startCli, type CliOptions } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { has } from '../support/tools.ts'
 
@@ -14,6 +14,11 @@ const hasTerminals = process.platform === 'linux' && has('script')
 const escape = '\u001b['
 
 /** Runs a command of a shell in a terminal of its own. */
+/** The demo in a process of its own: its log goes to the real standard output. */
+function runDemo(args: readonly string[], options: CliOptions) {
+  return startCli(['demo', ...args], options).ended
+}
+
 const inTerminal = (command: string) => ['script', '-qefc', command, '/dev/null'] as const
 
 /** What a process prints. `see` waits for something in it, and gives the match. */
@@ -92,7 +97,7 @@ function disposable(db: Sqlite.Database): Sqlite.Database & Disposable {
 
 test('it first says where everything is and what to try, in 100 columns and 24 lines', async () => {
   await using dir = await createTempDir()
-  const { out } = await runCli(['demo', '--seconds', '0.1'], { cwd: dir.path })
+  const { out } = await runDemo(['--seconds', '0.1'], { cwd: dir.path })
   const [welcome = ''] = /^[^]*?Ctrl-C ends it\.\n/.exec(out) ?? []
   const lines = welcome.split('\n')
   expect(lines.length).toBeLessThanOrEqual(24)
@@ -164,7 +169,7 @@ test('with --json each line is an object, those of handlers and of the log as we
 
 test('a demo that is started again the next day says nothing of events that were not received in between', async () => {
   await using dir = await createTempDir()
-  const demo = () => runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path })
+  const demo = () => runDemo(['--seconds', '0.1', '--json'], { cwd: dir.path })
   expect((await demo()).code).toBe(0)
   const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'))
   db.exec(
@@ -186,7 +191,7 @@ test('the demo, whose credentials are published, takes nothing from the settings
   }
   await writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${JSON.stringify(settings)}`)
   const env = { INBOX_ADMIN_HOST: '0.0.0.0' }
-  const { code, out } = await runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path, env })
+  const { code, out } = await runDemo(['--seconds', '0.1', '--json'], { cwd: dir.path, env })
   expect(code).toBe(0)
   const line = out.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
   const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string }

@@ -1,18 +1,12 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { loadProgram } from '../../src/cli/program.ts'
 import { callsOf, pages, readPage, snippetsOf } from '../support/snippets.ts'
 
 let program: Command
 
 beforeAll(async () => {
-  // The program as it is, with every command; instead of being run it is kept.
-  const parse = vi.spyOn(Command.prototype, 'parseAsync').mockResolvedValue(new Command())
-  const { argv } = process
-  process.argv = argv.slice(0, 2)
-  await import('../../src/cli/main.ts')
-  process.argv = argv
-  program = parse.mock.contexts[0] as Command
-  parse.mockRestore()
+  program = await loadProgram()
   for (const command of commandsOf(program)) {
     const { _actionHandler: action } = command as unknown as { readonly _actionHandler: unknown }
     // One without an action shows its help, or says that it does not know a sub-command.

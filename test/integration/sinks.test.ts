@@ -135,7 +135,8 @@ describe('a sink that holds something open', () => {
 test('check lists the sinks with kind, types and where they lead, and says what is wrong with them', async () => {
   await using dir = await createTempDir()
   const env = { INBOX_SECRETS: `main:${testSecret}`, CHAT_URL: 'https://hooks.slack.example/services/hush' }
-  const write = (sinks: string) => writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${sinks}`)
+  const write = (sinks: string, name = 'onchain-inbox.config.mjs') =>
+    writeFile(join(dir.path, name), `export default ${sinks}`)
   await write(`{
     sinks: {
       desk: { kind: 'slack', url: { env: 'CHAT_URL' } },
@@ -157,8 +158,11 @@ test('check lists the sinks with kind, types and where they lead, and says what 
   })
   expect(listed.out).not.toContain('hush')
 
-  await write(`{ sinks: { desk: { kind: 'slack', url: { env: 'CHAT_URL' }, batch: 2, breaker: { tries: 1 } } } }`)
-  const refused = await runCli(['check'], { cwd: dir.path, env })
+  await write(
+    `{ sinks: { desk: { kind: 'slack', url: { env: 'CHAT_URL' }, batch: 2, breaker: { tries: 1 } } } }`,
+    'broken.mjs',
+  )
+  const refused = await runCli(['check', '--config', 'broken.mjs'], { cwd: dir.path, env })
   expect(refused.code).toBe(1)
   expect(refused.errors).toContain('sinks.desk.breaker')
   expect(refused.errors).not.toContain('hush')

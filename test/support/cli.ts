@@ -1,6 +1,9 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import { EventEmitter } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import type { Host } from '../../src/cli/host.ts'
+import { runCommand } from '../../src/cli/program.ts'
 import { compileCache } from './compile-cache.ts'
 
 /** The file that `node` runs as `onchain-inbox`. */
@@ -17,6 +20,51 @@ export interface CliResult {
   readonly errors: string
 }
 
+/** A command under way in this process, with no settings but the given ones. */
+export interface CliRun {
+  readonly stdout: Readable
+  /** What it has printed so far. */
+  readonly printed: () => string
+  readonly ended: Promise<CliResult>
+  /** Sends a signal, to the command alone. */
+  readonly kill: (signal?: NodeJS.Signals) => void
+}
+
+export interface RunOptions extends CliOptions {
+  /** All of standard input. */
+  readonly stdin?: string | Uint8Array
+}
+
+/** Starts `onchain-inbox` in this process. */
+export function beginCli(args: readonly string[], { cwd, env = {}, stdin }: RunOptions): CliRun {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  let [out, errors] = ['', '']
+  stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const exited = Promise.withResolvers<never>()
+  const signals = new EventEmitter()
+  const host = Object.assign(signals, {
+    stdout,
+    stderr,
+    stdin: Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]),
+    env: { ...env },
+    cwd: () => cwd,
+    exit(code?: number) {
+      host.exitCode = code
+      exited.reject(new Error('the command has ended its process'))
+    },
+    exitCode: undefined as number | undefined,
+  })
+  const ended = Promise.race([runCommand(args, host as unknown as Host), exited.promise.catch(() => {})]).then(
+    (): CliResult => ({ code: host.exitCode ?? 0, out, errors }),
+  )
+  return { stdout, printed: () => out, ended, kill: (signal = 'SIGTERM') => void signals.emit(signal) }
+}
+
+export function runCli(args: readonly string[], options: RunOptions): Promise<CliResult> {
+  return beginCli(args, options).ended
+}
+
 /** Disposing of it kills the process, if that still runs. */
 export interface CliProcess extends Disposable {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
@@ -24,7 +72,7 @@ export interface CliProcess extends Disposable {
   readonly ended: Promise<CliResult>
 }
 
-/** Starts `onchain-inbox` in a process of its own, with no settings but the given ones. */
+/** Starts `onchain-inbox` in a process of its own, with no settings but the given ones. For what only a process shows. */
 export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): CliProcess {
   const child = spawn(process.execPath, [cliFile, ...args], {
     cwd,
@@ -36,10 +84,6 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
   const ended = new Promise<CliResult>((resolve) => child.on('close', (code) => resolve({ code, out, errors })))
   return { child, ended, [Symbol.dispose]: () => void child.kill('SIGKILL') }
-}
-
-export function runCli(args: readonly string[], options: CliOptions): Promise<CliResult> {
-  return startCli(args, options).ended
 }
 
 /** A program that runs the command line in a terminal of its own, so many columns wide (needs script). */

@@ -2,7 +2,8 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { open, writeFile } from 'node:fs/promises'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { isLoopbackUrl } from '../../base/loopback.ts'
-import { printError, printResult, type OutputOptions } from '../output.ts'
+import { fromCwd, host } from '../host.ts'
+import { printResult, type OutputOptions } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { readSecretArgument } from '../secret-argument.ts'
 import { untilSignal } from '../signals.ts'
@@ -57,12 +58,8 @@ export function addConformanceCommand(program: Command): void {
     .option('--json', 'print one JSON object per line, the summary last')
     .addHelpText('after', examples)
     .action(async (options: ConformanceCommandOptions) => {
-      try {
-        // CI logs get the report for people, unless JSON is asked for.
-        process.exitCode = await run({ ...options, table: true })
-      } catch (error) {
-        process.exitCode = printError(error, options)
-      }
+      // CI logs get the report for people, unless JSON is asked for.
+      host().exitCode = await run({ ...options, table: true })
     })
 }
 
@@ -73,7 +70,7 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   const secrets = await readSecrets(options)
   if (junit !== undefined) await onJunitFile(junit, async () => (await open(junit, 'a')).close())
   if (!isLoopbackUrl(url.href))
-    process.stderr.write(`warning: ${withoutCredentials(url)} is not this machine: it gets thousands of requests\n`)
+    host().stderr.write(`warning: ${withoutCredentials(url)} is not this machine: it gets thousands of requests\n`)
   const progress = createProgress()
   const ending = new AbortController()
   const running = runConformance({
@@ -95,7 +92,7 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   const report = await running.finally(() => progress.end())
   const { verdicts: _, ...summary } = report
   printResult({ msg: 'finished', ...summary }, options, () => summaryText(report))
-  if (junit !== undefined) await onJunitFile(junit, () => writeFile(junit, toJunit(report)))
+  if (junit !== undefined) await onJunitFile(junit, () => writeFile(fromCwd(junit), toJunit(report)))
   return exitCodes[report.outcome]
 }
 

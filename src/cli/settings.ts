@@ -1,0 +1,95 @@
+import type { Command } from 'commander'
+import { withDatabaseUrl } from '../config/database-file.ts'
+import { parseSettings } from '../config/parse.ts'
+import type { SettingName, SettingValues } from '../config/settings.ts'
+import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import type { DatabaseSetting } from '../config/values.ts'
+import { InboxError } from '../base/errors.ts'
+import { readSecretFile } from '../base/secret-file.ts'
+import { fromCwd, host } from './host.ts'
+import { readSecretArgument } from './secret-argument.ts'
+
+export interface ConfigOption {
+  readonly config?: string
+}
+
+export function withConfigOption(command: Command): Command {
+  return command.option(
+    '--config <file>',
+    'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)',
+  )
+}
+
+/** Where the settings of a command come from. */
+export function configSources({ config }: ConfigOption): ConfigSources {
+  return { env: host().env, cwd: host().cwd(), ...(config !== undefined && { configFile: config }) }
+}
+
+/**
+ * Reads some settings. Other ones may be missing or invalid.
+ *
+ * @throws InboxError `config_invalid`
+ */
+export async function readSettings<Name extends SettingName>(
+  names: readonly Name[],
+  options: ConfigOption,
+): Promise<Pick<SettingValues, Name>> {
+  const sources = configSources(options)
+  const collected = await collectSettings(sources)
+  const needsDatabase = (names as readonly SettingName[]).includes('INBOX_DATABASE_URL')
+  const given = needsDatabase ? await withDatabaseUrl(collected, sources.cwd) : collected
+  const { values, problems } = parseSettings(
+    Object.fromEntries(names.flatMap((name) => (name in given.values ? [[name, given.values[name]]] : []))),
+  )
+  const all = [...given.problems, ...problems]
+  if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
+  return values
+}
+
+/** The database that the settings name, a file with its absolute path. */
+export async function readDatabaseSetting(options: ConfigOption): Promise<DatabaseSetting> {
+  const { INBOX_DATABASE_URL: database } = await readSettings(['INBOX_DATABASE_URL'], options)
+  return database.kind === 'sqlite' ? { kind: 'sqlite', file: fromCwd(database.file) } : database
+}
+
+/** Options of every command that calls the REST service. */
+export interface ApiOptions extends ConfigOption {
+  readonly apiUrl?: string
+  readonly apiKey?: string
+}
+
+/** Gives a command the options that say where the service is. */
+export function withApiOptions(command: Command): Command {
+  return command
+    .option('--api-url <url>', 'the REST service (default: INBOX_API_URL)')
+    .option('--api-key <key>', 'its key, as @file, - or env:NAME (default: INBOX_API_KEY)')
+}
+
+const apiSettings = ['INBOX_API_URL', 'INBOX_API_KEY', 'INBOX_API_KEY_FILE'] as const
+
+/**
+ * URL and key of the service, from options, environment or config file. A key on the command line is never a literal, unless the
+ * service is on this machine.
+ *
+ * @throws InboxError `usage` or `config_invalid`, never with the key
+ */
+export async function readApiSettings(options: ApiOptions): Promise<{ readonly url: string; readonly key: string }> {
+  const values = await readSettings(apiSettings, options)
+  const { INBOX_API_KEY_FILE: file, INBOX_API_KEY: text } = values
+  const url = options.apiUrl ?? values.INBOX_API_URL
+  if (url === undefined) throw missing('the REST service is not known', 'INBOX_API_URL, or give it by --api-url')
+  if (options.apiKey !== undefined) return { url, key: await readSecretArgument(options.apiKey, { url }) }
+  if (file !== undefined && text !== undefined) {
+    throw new InboxError('config_invalid', 'INBOX_API_KEY and INBOX_API_KEY_FILE are both set, expected one of them')
+  }
+  const key = file === undefined ? text : await readSecretFile(fromCwd(file))
+  if (key === undefined || key === '') {
+    const names = 'INBOX_API_KEY or INBOX_API_KEY_FILE, or give it by --api-key'
+    throw missing('the key of the REST service is not known', names)
+  }
+  return { url, key }
+}
+
+function missing(what: string, where: string): InboxError {
+  return new InboxError('config_invalid', `${what}: set ${where}`)
+}
