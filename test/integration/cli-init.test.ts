@@ -41,7 +41,7 @@ function install(project: string): void {
   }
   const sources = JSON.stringify(exports).replaceAll(/"\.\/dist\/([^"]*?)(?:\.d\.ts|\.js)"/g, '"./$1.ts"')
   writeFileSync(join(own, 'package.json'), `{"name":"onchain-inbox","type":"module","exports":${sources}}`)
-  for (const folder of ['src', 'schema', 'handlers']) symlinkSync(join(root, folder), join(own, folder))
+  for (const folder of ['src', 'schema', 'handlers', 'node_modules']) symlinkSync(join(root, folder), join(own, folder))
   symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'))
 }
 
