@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { addConformanceCommand } from '../../src/cli/conformance/command.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
-import { runCli, startCli } from '../support/cli.ts'
+import { runCli, beginCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const options = { cwd: '/', env: { SECRET: testSecret } }
@@ -59,9 +59,9 @@ test('an unreachable receiver is exit 75 with the reason', async () => {
 
 test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
   await using app = await AppServer.start()
-  using run = startCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
-  await once(run.child.stdout, 'data')
-  run.child.kill('SIGINT')
+  const run = beginCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
+  await once(run.stdout, 'data')
+  run.kill('SIGINT')
   const { code, out } = await run.ended
   const lines = out
     .trimEnd()

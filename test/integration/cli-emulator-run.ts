@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
-import { forPeople, runCli, startCli, type CliProcess, type CliResult } from '../support/cli.ts'
+import { beginCli, forPeople, runCli, type CliResult, type CliRun } from '../support/cli.ts'
 import { createTestReceiver, type Answer, type TestReceiver } from './emulator-receiver.ts'
 import { controlToken, startStage, type Stage } from './emulator-stage.ts'
 
@@ -11,7 +11,7 @@ export interface Steered extends AsyncDisposable {
   readonly receiver: TestReceiver
   /** Runs a command, its words parted by spaces, on this emulator. Without `--json` it prints for people. */
   run(line: string, env?: Readonly<Record<string, string>>): Promise<CliResult>
-  start(line: string): CliProcess
+  start(line: string): CliRun
 }
 
 /** A running emulator with one webhook, and commands that work on it. */
@@ -24,7 +24,7 @@ export async function startSteered(answer: Answer, options: Partial<EmulatorOpti
     stage,
     receiver,
     run: (line, more = {}) => runCli(args(line), { cwd: tmpdir(), env: { ...env, ...more } }),
-    start: (line) => startCli(args(line), { cwd: tmpdir(), env }),
+    start: (line) => beginCli(args(line), { cwd: tmpdir(), env }),
     async [Symbol.asyncDispose]() {
       await stage[Symbol.asyncDispose]()
       await receiver[Symbol.asyncDispose]()
@@ -38,7 +38,7 @@ export interface Line {
 }
 
 /** What a command printed with `--json`. */
-export function linesOf({ out }: CliResult): readonly Line[] {
+export function linesOf({ out }: Pick<CliResult, 'out'>): readonly Line[] {
   return out
     .trim()
     .split('\n')

@@ -2,20 +2,19 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { ProcessOutput } from '../support/process-output.ts'
+import type { CliRun } from '../support/cli.ts'
 import { linesOf, startSteered, type Steered } from './cli-emulator-run.ts'
 import { until } from '../support/until.ts'
 import { answerStatus } from './emulator-receiver.ts'
 import { stageOf, testSeed } from './emulator-stage.ts'
 
 const quiet = { seed: testSeed({ world: { seed: 'test', history: '0s', activity: 0 } }) }
-const heard = 20_000
 
 /** Changes the clock until the tail says so: it listens now. */
-async function untilListening({ stage }: Steered, output: ProcessOutput): Promise<void> {
+async function untilListening({ stage }: Steered, tail: CliRun): Promise<void> {
   await until(async () => {
     await stage.control('POST', '/clock', { mode: 'manual' })
-    return output.text.includes('clock')
+    return tail.text.out.includes('clock')
   }, 'tail to listen')
 }
 
@@ -31,23 +30,22 @@ async function refuseOne(port: number): Promise<void> {
 
 test('tail prints events and attempts as they happen, and ends with Ctrl-C and exit code 0', async () => {
   await using steered = await startSteered(answerStatus(500), quiet)
-  using tail = steered.start('emulator tail --json')
-  const output = new ProcessOutput()
-  output.attach(tail.child)
-  await untilListening(steered, output)
+  const tail = steered.start('emulator tail --json')
+  await untilListening(steered, tail)
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  const event = await output.waitFor(({ msg }) => msg === 'event', 'the event', heard)
-  const attempt = await output.waitFor(({ msg }) => msg === 'attempt', 'the attempt', heard)
+  const find = (msg: string) => linesOf(tail.text).find((line) => line.msg === msg)
+  await until(async () => tail.text.out.includes('"nextAttemptAt"') && find('event') !== undefined, 'event and attempt')
+  const [event, attempt] = [find('event'), find('attempt')]
   expect(event).toMatchObject({ type: 'contract.ownership_changed', created_at: '2026-01-01T00:00:00.000Z' })
   expect(attempt).toMatchObject({
-    eventId: event['id'],
+    eventId: event?.['id'],
     url: steered.receiver.url,
     status: 500,
     outcome: 'failed',
     at: '2026-01-01T00:00:00.000Z',
     nextAttemptAt: '2026-01-01T00:01:00.000Z',
   })
-  tail.child.kill('SIGINT')
+  tail.kill('SIGINT')
   const ended = await tail.ended
   expect(ended).toMatchObject({ code: 0, errors: '' })
   expect(linesOf(ended).every(({ msg }) => ['event', 'attempt', 'clock'].includes(msg))).toBe(true)
@@ -56,23 +54,21 @@ test('tail prints events and attempts as they happen, and ends with Ctrl-C and e
 test('for people it prints the lines of the emulator, of the kinds that are asked for, and goes on when it restarts', async () => {
   await using steered = await startSteered(answerStatus(200), quiet)
   const url = steered.stage.emulator.url ?? ''
-  using tail = steered.start('emulator tail --types attempt,clock')
-  const output = new ProcessOutput()
-  output.attach(tail.child)
-  await untilListening(steered, output)
+  const tail = steered.start('emulator tail --types attempt,clock')
+  await untilListening(steered, tail)
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await until(async () => output.text.includes('acknowledged'), 'the attempt')
+  await until(async () => tail.text.out.includes('acknowledged'), 'the attempt')
 
   await steered.stage.emulator.stop()
-  await until(async () => output.text.includes('has gone'), 'tail to miss the emulator')
+  await until(async () => tail.text.errors.includes('has gone'), 'tail to miss the emulator')
   const port = Number(new URL(url).port)
   await refuseOne(port)
   await using again = createEmulator({ ...quiet, listen: { host: '127.0.0.1', port } })
   await again.start()
-  await until(async () => output.text.includes('is back'), 'tail to find the emulator again')
+  await until(async () => tail.text.errors.includes('is back'), 'tail to find the emulator again')
   await stageOf(again).control('POST', '/clock', { mode: 'scaled', speed: 60 })
-  await until(async () => output.text.includes('scaled'), 'the change of the clock')
-  tail.child.kill('SIGINT')
+  await until(async () => tail.text.out.includes('scaled'), 'the change of the clock')
+  tail.kill('SIGINT')
   const { code, out, errors } = await tail.ended
   expect(code).toBe(0)
   expect(out).toMatch(
@@ -85,16 +81,14 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
 
 test('a line of another day has its date, and an advance of many requests is no line of its own', async () => {
   await using steered = await startSteered(answerStatus(500), quiet)
-  using tail = steered.start('emulator tail --types attempt,clock')
-  const output = new ProcessOutput()
-  output.attach(tail.child)
-  await untilListening(steered, output)
+  const tail = steered.start('emulator tail --types attempt,clock')
+  await untilListening(steered, tail)
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
   await steered.run('emulator advance 12h')
   await steered.run('emulator advance 12h')
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await until(async () => output.text.includes('2026-01-02 '), 'the second day')
-  tail.child.kill('SIGINT')
+  await until(async () => tail.text.out.includes('2026-01-02 '), 'the second day')
+  tail.kill('SIGINT')
   const lines = (await tail.ended).out.trim().split('\n')
   expect(lines.map((line) => /^(?:[\d-]{10} )?[\d:]{8} {2}\w+/.exec(line)?.[0])).toEqual([
     '2026-01-01 00:00:00  clock',

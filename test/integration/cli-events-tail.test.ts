@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { arrivalOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { inTerminal, runCli, startCli, type CliProcess } from '../support/cli.ts'
+import { beginCli, inTerminal, runCli, startCli } from '../support/cli.ts'
 import { has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 
@@ -17,14 +17,6 @@ const idsOf = (out: string) =>
     .split('\n')
     .slice(0, -1)
     .map((line) => (JSON.parse(line) as { id: string }).id)
-
-/** What a process has printed so far. */
-function read({ child }: CliProcess) {
-  const text = { out: '', errors: '' }
-  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (text.errors += chunk.toString()))
-  return text
-}
 
 test('R93 events tail prints the newest, in the order that they came in, with their envelope', async () => {
   await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_2'), arrivalOf('evt_3', 'token.price_alert')])
@@ -68,8 +60,7 @@ test('R127 a type or network that no document names is listed and replayed like 
 })
 
 test('events tail --follow goes on with those that come, outlives a restart of the sidecar, and ends with 0 on SIGINT', async () => {
-  using tail = startCli(args('-n 1 --follow'), options)
-  const text = read(tail)
+  const { text, ...tail } = beginCli(args('-n 1 --follow'), options)
   await until(() => text.out.includes('\n'), 'the first line')
   await stage.inbox.accept([arrivalOf('evt_4'), arrivalOf('evt_5')])
   await until(() => text.out.includes('evt_5'), 'what came')
@@ -78,7 +69,7 @@ test('events tail --follow goes on with those that come, outlives a restart of t
   await stage.inbox.accept([arrivalOf('evt_6')])
   await stage.open()
   await until(() => text.out.includes('evt_6'), 'what came meanwhile')
-  tail.child.kill('SIGINT')
+  tail.kill('SIGINT')
   const { code, out, errors } = await tail.ended
   expect(code).toBe(0)
   expect(idsOf(out)).toEqual(['evt_3', 'evt_4', 'evt_5', 'evt_6'])

@@ -24,7 +24,7 @@ export interface CliResult {
 export interface CliRun {
   readonly stdout: Readable
   /** What it has printed so far. */
-  readonly printed: () => string
+  readonly text: { readonly out: string; readonly errors: string }
   readonly ended: Promise<CliResult>
   /** Sends a signal, to the command alone. */
   readonly kill: (signal?: NodeJS.Signals) => void
@@ -38,9 +38,9 @@ export interface RunOptions extends CliOptions {
 /** Starts `onchain-inbox` in this process. */
 export function beginCli(args: readonly string[], { cwd, env = {}, stdin }: RunOptions): CliRun {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  let [out, errors] = ['', '']
-  stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const text = { out: '', errors: '' }
+  stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()))
+  stderr.on('data', (chunk: Buffer) => (text.errors += chunk.toString()))
   const exited = Promise.withResolvers<never>()
   const signals = new EventEmitter()
   const host = Object.assign(signals, {
@@ -56,9 +56,9 @@ export function beginCli(args: readonly string[], { cwd, env = {}, stdin }: RunO
     exitCode: undefined as number | undefined,
   })
   const ended = Promise.race([runCommand(args, host as unknown as Host), exited.promise.catch(() => {})]).then(
-    (): CliResult => ({ code: host.exitCode ?? 0, out, errors }),
+    (): CliResult => ({ code: host.exitCode ?? 0, ...text }),
   )
-  return { stdout, printed: () => out, ended, kill: (signal = 'SIGTERM') => void signals.emit(signal) }
+  return { stdout, text, ended, kill: (signal = 'SIGTERM') => void signals.emit(signal) }
 }
 
 export function runCli(args: readonly string[], options: RunOptions): Promise<CliResult> {
