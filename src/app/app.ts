@@ -7,29 +7,32 @@ import { findHandlerFiles } from '../dispatch/registry.ts'
 import { startRunner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { sourcesOf } from '../dispatch/sources.ts'
-import { freeBytesOf } from '../health/free-bytes.ts'
-import { createMeter } from '../health/meter.ts'
-import { observeWith } from '../health/observer.ts'
+import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
+import { createMeter, type HealthMeter } from '../health/meter.ts'
 import { followCluster } from '../inbox/follow-cluster.ts'
-import { createReconciler } from '../health/reconcile.ts'
+import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
 import { createHealthWatch } from '../health/watch.ts'
 import { startHttpServer } from '../base/http/server.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
-import { createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
 import { startRetention } from '../health/retention.ts'
 import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
 import { createGroupCommit } from '../receiver/group-commit.ts'
-import { createIngest } from '../receiver/ingest.ts'
+import { createIngest, readAsEvent } from '../receiver/ingest.ts'
 import { createHeaderReader } from '../receiver/kept-headers.ts'
 import { createPressure } from '../receiver/pressure.ts'
-import { createRejectLog } from '../receiver/rejects.ts'
-import { createRejects } from '../receiver/rejects.ts'
+import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
-import { createSecretsSource } from '../config/secrets.ts'
-import { reconcileClientOf, registrationOf } from './service-access.ts'
-import { startAdmin } from './start-admin.ts'
+import { createSecretsSource, type SecretsSource } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
+import { createConsolePages } from '../admin/pages.ts'
+import { createAdminApp, type AdminAppOptions } from '../admin/server.ts'
+import { resolveAdminToken } from '../admin/token-file.ts'
+import { describeSettings } from '../config/described.ts'
+import { isLoopback } from '../base/loopback.ts'
+import { createClient } from '../client/index.ts'
+import { createReceiverRegistration } from '../client/registration/at-start.ts'
+import type { ReceiverObserver } from '../receiver/receive.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -274,5 +277,120 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       return runner.inFlight
     },
     reloadSecrets: () => secrets.reload(),
+  }
+}
+
+/** What does not follow from the settings. */
+export type AdminSources = Omit<
+  AdminAppOptions,
+  'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'readEvent' | 'now' | 'clock'
+> & { readonly clock: Clock }
+
+/** A large act, pruning for instance, is answered when it is done. */
+const timeoutMs = 300_000
+/** More than can listen to the live stream, so that there are some left for everything else. */
+const maxConnections = 250
+
+const beyondLoopback =
+  'the admin side can be reached from other machines, and has no TLS of its own: whoever is between can read its tokens. Have it ' +
+  'listen on 127.0.0.1 behind a proxy with TLS, or allow none but that proxy to reach it'
+
+/** Starts the admin side; `opened` ends it: first the streams, then all else. */
+async function startAdmin(
+  opened: AsyncDisposableStack,
+  config: Config,
+  sources: AdminSources,
+): Promise<{ readonly url: string; readonly token: string }> {
+  const { host, port, hosts, viewerToken } = config.admin
+  const described = describeSettings(config)
+  const token = await resolveAdminToken(config)
+  const app = createAdminApp({
+    ...sources,
+    pages: await createConsolePages(),
+    token,
+    viewerToken,
+    hosts: [host, ...hosts],
+    readEvent: readAsEvent,
+    now: () => sources.clock.now(),
+    settings: () => described,
+  })
+  const server = await startHttpServer({
+    host,
+    port,
+    portSetting: 'INBOX_ADMIN_PORT',
+    maxConnections,
+    socketTimeoutMs: timeoutMs,
+    keepAliveMs: config.keepAliveMs,
+    handler: app,
+  })
+  opened.defer(() => server.close(0))
+  opened.defer(() => app.close())
+  if (!isLoopback(host)) sources.log.warn({ adminUrl: server.url }, beyondLoopback)
+  return { url: server.url, token }
+}
+
+interface AccessOptions {
+  readonly config: Pick<Config, 'api' | 'subscribe'>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** A client of its own for each reconcile: its pace is that of the plan. Null: there is no access to the service. */
+function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): ReconcilerOptions['client'] {
+  if (api === undefined) return null
+  return (signal, onRequest) =>
+    createClient({
+      baseUrl: api.url,
+      apiKey: api.key,
+      clock,
+      log,
+      signal,
+      fetch(...request) {
+        onRequest()
+        return fetch(...request)
+      },
+    })
+}
+
+/** Registers the receiver with the service once it listens, if the settings say so. */
+function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, secrets: SecretsSource) {
+  const { subscribe, api } = config
+  if (subscribe === undefined || api === undefined) return undefined
+  const { url, events, secret: secretLabel } = subscribe
+  return createReceiverRegistration({
+    inbox,
+    client: () => createClient({ baseUrl: api.url, apiKey: api.key, retries: 0, clock, log }),
+    wanted: { url, events, secretLabel },
+    secret: () =>
+      secrets
+        .current()
+        .find(({ label }) => label === secretLabel)
+        ?.key.export()
+        .toString(),
+    clock,
+    log,
+  })
+}
+
+/** Tells the metrics and the meter of what the receiver did. */
+function observeWith(metrics: ReceiverObserver, meter: HealthMeter): ReceiverObserver {
+  return {
+    stored(result, type) {
+      metrics.stored(result, type)
+      meter.stored(result)
+    },
+    rejected(reason) {
+      metrics.rejected(reason)
+      meter.rejected(reason)
+    },
+    refused(code) {
+      metrics.refused(code)
+      meter.refused(code)
+    },
+    acknowledged(durationMs) {
+      metrics.acknowledged(durationMs)
+      meter.acknowledged(durationMs)
+    },
+    committed: (size) => metrics.committed(size),
   }
 }

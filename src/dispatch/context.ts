@@ -1,15 +1,16 @@
 import type { ApiClient } from '../client/api.ts'
 import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
-import type { Effects, Item, Lease } from '../inbox/port.ts'
+import type { Effects, Item, Lease, StoredEvent } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { noApi, type ApiSource } from './api.ts'
 import type { HandlerContext, HandlerEvent } from './define.ts'
-import { toHandlerEvent } from './event.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
 import { longestRetryAfterMs } from './retry-policy.ts'
 import { RunState, type HandlerState } from './run-state.ts'
 import type { StateCache } from './state-cache.ts'
+import type { AnyEvent } from '../../schema/index.ts'
+import { createExactReader } from '../base/exact.ts'
 
 export interface ContextOptions {
   readonly lease: Lease
@@ -163,4 +164,21 @@ export class RunContext implements HandlerContext {
     const { items = [] } = this.#outbox ?? {}
     return reads.length + writes.length + items.length === 0 ? undefined : { reads, writes, items }
   }
+}
+
+/**
+ * The event as a handler sees it: the parsed envelope with `raw` and `exact` beside it. Those two are not enumerable, so that
+ * logging or serialising the event shows what was sent and nothing else. Each run gets an object of its own.
+ */
+export function toHandlerEvent(stored: StoredEvent): HandlerEvent<'*'> {
+  const { raw } = stored
+  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
+  const event = JSON.parse(text) as AnyEvent
+  let exact: ((path: string) => string | undefined) | undefined
+  Object.defineProperties(event, {
+    // Said, because an event may come with members of these names.
+    raw: { enumerable: false, value: raw },
+    exact: { enumerable: false, value: (path: string) => (exact ??= createExactReader(text))(path) },
+  })
+  return event as HandlerEvent<'*'>
 }

@@ -8,11 +8,9 @@ import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import { AtWork } from './at-work.ts'
-import { nameFields, watchForBlockage } from './blockage.ts'
-import { createFailureLog, type FailureLog } from './failure-log.ts'
+import { AtWork, nameFields, watchForBlockage, Pulse } from './blockage.ts'
+import { createFailureLog, type FailureLog } from './run-error.ts'
 import type { Shut } from './gate.ts'
-import { Pulse } from './pulse.ts'
 import {
   SettledCounter,
   type FromRunner,

@@ -4,10 +4,9 @@ import type { WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
-import { closeSinks } from './close-sinks.ts'
+import { closeSinks, toRoute, type ResolvedHandler } from './resolved-handler.ts'
 import { Dispatcher, type DispatcherObserver, type Leftover } from './dispatcher.ts'
 import { runnerTiming } from './runner-protocol.ts'
-import { toRoute, type ResolvedHandler } from './resolved-handler.ts'
 
 export interface InProcessOptions {
   readonly work: Omit<WorkPort, 'reap'>

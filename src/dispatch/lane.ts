@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
-import { Backlog } from './backlog.ts'
 import type { Gate } from './gate.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
+import type { Lease } from '../inbox/port.ts'
 
 /** One handler, or in a dispatcher for suspects all of them. */
 export interface Lane {
@@ -84,4 +84,29 @@ export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }
 /** How many runs its gate lets it have that have not started. */
 export function roomOf({ gate }: Lane, now: number): number {
   return gate?.room(now) ?? Infinity
+}
+
+/** Runs that were claimed and not yet started, in the order in which they are to start: those of replays behind all others. */
+export class Backlog {
+  readonly #live: Lease[] = []
+  readonly #replayed: Lease[] = []
+
+  get length(): number {
+    return this.#live.length + this.#replayed.length
+  }
+
+  push(lease: Lease): void {
+    if (lease.replay === null) this.#live.push(lease)
+    else this.#replayed.push(lease)
+  }
+
+  shift(): Lease | undefined {
+    return this.#live.shift() ?? this.#replayed.shift()
+  }
+
+  /** Takes out all but the first `kept`. */
+  cut(kept: number): Lease[] {
+    const replayed = this.#replayed.splice(Math.max(0, kept - this.#live.length))
+    return [...this.#live.splice(kept), ...replayed]
+  }
 }

@@ -2,6 +2,9 @@ import type { HandlerRoute } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
 import type { HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
 import type { Gate } from './gate.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 
 /** A valid handler with its defaults, or a sink in the form of one. */
 export interface ResolvedHandler {
@@ -39,4 +42,22 @@ export interface ResolvedHandler {
 export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): HandlerRoute {
   const { name, types, order, keyPaths, latestOnly, onDead, from } = handler
   return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
+}
+
+/** Lets sinks close what they hold open, for `limitMs` at most. Never throws: what cannot be closed ends with the process. */
+export async function closeSinks(
+  handlers: readonly Pick<ResolvedHandler, 'name' | 'close'>[],
+  { clock, log, limitMs }: { readonly clock: Clock; readonly log: Logger; readonly limitMs: number },
+): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = clock.after(limitMs, late.resolve)
+  const closed = handlers.map(async ({ name, close }) => {
+    try {
+      await close?.()
+    } catch (error) {
+      log.warn({ handler: name, error: messageOf(error) }, 'a sink could not be closed')
+    }
+  })
+  await Promise.race([Promise.all(closed), late.promise])
+  timer.cancel()
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
 import type { StateEntry, StateRead, StateWrite } from '../inbox/port.ts'
 import { afterKey, compareKeys, isStateKey, isStatePrefix, longestStateKey } from '../inbox/state-keys.ts'
-import { parseJson, toJson } from './json-text.ts'
+import { parseJson, toJson } from './outbox.ts'
 import type { StateCache } from './state-cache.ts'
 
 export interface SetStateOptions {

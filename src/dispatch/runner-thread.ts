@@ -7,11 +7,10 @@ import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createApiSource } from './api.ts'
-import { AtWork } from './at-work.ts'
-import { closeSinks } from './close-sinks.ts'
+import { AtWork, Pulse } from './blockage.ts'
+import { closeSinks, type ResolvedHandler } from './resolved-handler.ts'
 import { Dispatcher, type Leftover } from './dispatcher.ts'
 import type { Shut } from './gate.ts'
-import { Pulse } from './pulse.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
   SettledCounter,
@@ -23,8 +22,7 @@ import {
   type ToRunner,
 } from './runner-protocol.ts'
 import { loadSources } from './sources.ts'
-import { stampOfSync } from './stamp.ts'
-import type { ResolvedHandler } from './resolved-handler.ts'
+import { stampOfSync } from './watch.ts'
 
 /**
  * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the

@@ -2,7 +2,7 @@ import { TerminalError } from '../base/errors.ts'
 import type { RunContext } from './context.ts'
 import type { SinkContext, SinkDefinition, SinkItem } from './define-sink.ts'
 import { Gate } from './gate.ts'
-import { parseJson } from './json-text.ts'
+import { parseJson } from './outbox.ts'
 
 export interface SendingOptions {
   readonly batch: number

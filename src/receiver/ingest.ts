@@ -7,9 +7,8 @@ import { safeText, type Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 import { verify } from '../signature/verify.ts'
 import { acceptedAnswer, answerFor, isAnswerCode, type Answer } from './answer.ts'
-import { readEnvelope } from './envelope.ts'
+import { readEnvelope, keyOf } from './envelope.ts'
 import type { CommitResult, GroupCommit } from './group-commit.ts'
-import { keyOf } from './key.ts'
 
 /** What came of a request, for metrics. Counted once per request. */
 export interface IngestObserver {

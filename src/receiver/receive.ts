@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parseTraceparent, type Tracer } from '../base/tracing.ts'
-import { answerFor, type Answer, type AnswerCode } from './answer.ts'
+import { answerFor, type Answer, type AnswerCode, send } from './answer.ts'
 import { bodyReadBefore, readBody } from './body.ts'
 import type { Ingest, IngestObserver } from './ingest.ts'
 import type { HeaderReader } from './kept-headers.ts'
 import type { Pressure } from './pressure.ts'
 import type { RejectLog } from './rejects.ts'
-import { send } from './send.ts'
 
 export interface ReceiveOptions {
   /** Lower case. */

@@ -4,9 +4,8 @@ import { bareExpress } from '../base/http/bare-express.ts'
 import { messageOf } from '../base/errors.ts'
 import { sendContinue } from '../base/http/expect-continue.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { healthAnswer, answerFor } from './answer.ts'
+import { healthAnswer, answerFor, send } from './answer.ts'
 import { receive, reject, type ReceiveOptions } from './receive.ts'
-import { send } from './send.ts'
 
 export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody'> {
   readonly path: string

@@ -4,7 +4,7 @@ import { eventExamples } from '../../schema/event-notes.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'
-import { keyOf } from '../../src/receiver/key.ts'
+import { keyOf } from '../../src/receiver/envelope.ts'
 
 /** `alike`: of one type and network. `varied`: of all types, as the service sends them, some now and then unlike their documentation. */
 export type Bodies = 'alike' | 'varied'

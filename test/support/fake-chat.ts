@@ -1,5 +1,5 @@
 import type { SinkContext, SinkDefinition, SinkItem } from '../../src/dispatch/define-sink.ts'
-import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { AppServer, type AppAnswer } from './app-server.ts'
 import { parseBody, type Rules, type Verdict } from './fake-chat-rules.ts'

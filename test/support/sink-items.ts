@@ -1,5 +1,5 @@
 import type { SinkContext, SinkDefinition, SinkItem } from '../../src/index.ts'
-import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { eventBytes, type EventParts } from './signed.ts'
 

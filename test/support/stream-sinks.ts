@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { createEvent } from '../../src/app/testing/create-event.ts'
-import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 
 /** An item for a sink: the event itself, unless a payload is given. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import type { StoredEvent } from '../../src/inbox/port.ts'
 
 function stored(text: string): StoredEvent {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventSamples } from '../fixtures/event-samples.ts'
-import { keyOf } from '../../src/receiver/key.ts'
+import { keyOf } from '../../src/receiver/envelope.ts'
 
 const solana = '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU'
 const evm = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

@@ -4,7 +4,7 @@ import { toMessage } from '../../handlers/sinks/common/message.ts'
 import { fillTemplate, parseTemplate, templateFor, templates } from '../../handlers/sinks/common/template.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import slackKind from '../../handlers/sinks/slack.ts'
-import { toHandlerEvent } from '../../src/dispatch/event.ts'
+import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
 function handlerEvent(json: string) {

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/api.ts'
 import { createTestClock, type TestClock } from '../../base/clock.ts'
 import type { SinkItem } from '../../dispatch/define-sink.ts'
-import { parseDefinitions, type Definition } from '../../dispatch/definitions.ts'
+import { parseDefinitions, type Definition } from '../../dispatch/parse-definition.ts'
 import { startInProcess, type InProcessRunner } from '../../dispatch/in-process.ts'
 import { InboxError } from '../../base/errors.ts'
 import { createMemoryInbox } from '../../inbox/sqlite/local.ts'
