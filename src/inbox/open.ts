@@ -4,7 +4,6 @@ import type { DatabaseSetting } from '../config/values.ts'
 import { describeDatabase } from '../base/database-url.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { ClusterPort } from './cluster-port.ts'
-import { createMemoryInbox } from './sqlite/local.ts'
 import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
 import type { MigrateSetting } from './postgres/migrate.ts'
 import { openWorkPort } from './remote-work.ts'
@@ -49,6 +48,8 @@ export interface OpenedInbox {
 export async function openInbox({ database, migrate, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
+      // Loaded only where it is used, and Kysely with it.
+      const { createMemoryInbox } = await import('./sqlite/local.ts')
       const inbox = await createMemoryInbox({ clock })
       return { inbox, workPort: async () => openWorkPort(inbox) }
     }

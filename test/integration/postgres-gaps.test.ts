@@ -6,6 +6,7 @@ import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
 import { heedClock } from '../../src/inbox/postgres/heed-clock.ts'
 import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
+import { createViews } from '../../src/inbox/postgres/views/views.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 
@@ -30,7 +31,14 @@ async function openStage() {
     clock,
     db,
     warnings,
-    replica: () => createGaps({ db, clock, onWarning: (text) => warnings.push(text) }),
+    replica() {
+      const gaps = createGaps({ db, clock, onWarning: (text) => warnings.push(text) })
+      const list = async () => {
+        await gaps.flush()
+        return createViews(db, clock).gaps()
+      }
+      return { ...gaps, list }
+    },
     [Symbol.asyncDispose]: () => db.close(),
   }
 }

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
-import { createKept } from '../../src/inbox/postgres/views/kept.ts'
-import { createRunCounts } from '../../src/inbox/postgres/views/run-counts.ts'
+import { createEventList } from '../../src/inbox/postgres/views/event-list.ts'
 import { statusOfCode, statusOfEvent } from '../../src/inbox/postgres/views/status.ts'
-import { createTableCount } from '../../src/inbox/postgres/views/table-count.ts'
-import { createViews, type PostgresViews } from '../../src/inbox/postgres/views/views.ts'
+import { createViews, viewStoreOf } from '../../src/inbox/postgres/views/views.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { eventStatuses, runStates } from '../../src/inbox/port.ts'
 import { deriveEventStatus } from '../../src/inbox/status.ts'
+import { createRunCounts } from '../../src/inbox/views/counts.ts'
 import { readAll } from '../conformance/views.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -24,7 +23,7 @@ const clock = createTestClock()
 let inboxes: PostgresInboxes
 let filled: Database
 let small: Database
-let views: PostgresViews
+let views: Reads
 /** What was asked for since it was emptied. */
 const asked: Statement[] = []
 
@@ -33,7 +32,7 @@ beforeAll(async () => {
   filled = createDatabase({ url: await inboxes.createDatabase(), statementMs: 60_000 })
   small = createDatabase({ url: await inboxes.createDatabase() })
   await fillInbox(filled, events, 2_000)
-  views = createViews({ db: recording(), clock, find: null })
+  views = readsOf()
 }, 120_000)
 afterAll(async () => {
   await Promise.all([filled.close(), small.close()])
@@ -42,7 +41,7 @@ afterAll(async () => {
 
 const far = { limit: 50, cursor: encodeCursor(events / 2) }
 const rare = { group: 'Rare: boom' }
-const reads: readonly [string, (of: PostgresViews) => Promise<unknown>][] = [
+const reads: readonly [string, (of: Reads) => Promise<unknown>][] = [
   ['the newest events', (of) => of.events({ limit: 50 })],
   ['events further on', (of) => of.events(far)],
   ['events of a type', (of) => of.events({ limit: 50, type: 'type.2' })],
@@ -73,8 +72,15 @@ const reads: readonly [string, (of: PostgresViews) => Promise<unknown>][] = [
   ['a replay', (of) => of.replay(77)],
   ['the audit', (of) => of.audit({ limit: 50 })],
   // Of new views: the others keep what they counted.
-  ['the counts', () => createViews({ db: recording(), clock, find: null }).stats()],
+  ['the counts', () => readsOf().stats()],
 ]
+
+type Reads = ReturnType<typeof readsOf>
+
+function readsOf() {
+  const db = recording()
+  return { ...createViews(db, clock), events: createEventList(db, null) }
+}
 
 /** The filled database; what it is asked is noted. */
 function recording(): Rows {
@@ -164,19 +170,8 @@ describe('where there is more than one statement looks at', () => {
       { few: 10, perStatement: 997 },
       { few: events, perStatement: 1 },
     ]) {
-      const counts = await createRunCounts(filled, limits)()
+      const counts = await createRunCounts(viewStoreOf(filled), limits)()
       expect([...counts]).toEqual([[1, { ...expected, oldestRun: 2 }]])
-    }
-  })
-
-  test('rows are counted whole, in however many parts', async () => {
-    const order = { table: 'conflict', columns: ['received_at', 'event_seq', 'digest'], begin: [-1, 0, ''] }
-    for (const limits of [
-      { few: events, perStatement: 1 },
-      { few: 10, perStatement: 700 },
-      { few: 10, perStatement: 999 },
-    ]) {
-      expect(await createTableCount(filled, order, limits)()).toBe(events / 4)
     }
   })
 })
@@ -211,32 +206,5 @@ describe('the status of an event', () => {
     )
     expect(rows.map(({ status }) => statusOfCode(status))).toEqual(expected)
     expect(new Set(expected).size).toBe(eventStatuses.length)
-  })
-})
-
-describe('what is counted for long', () => {
-  test('is given again for twenty times as long, then counted anew in the background, and after a minute waited for', async () => {
-    let [now, value] = [0, 0]
-    const counted: (() => void)[] = []
-    const kept = createKept(
-      () => new Promise<number>((resolve) => counted.push(() => resolve((value += 1)))),
-      () => now,
-    )
-    const [first, same] = [kept(), kept()]
-    now += 200
-    counted.shift()?.()
-    expect(await Promise.all([first, same])).toEqual([1, 1])
-    now += 4_000
-    expect([await kept(), counted.length]).toEqual([1, 0])
-    now += 1
-    expect([await kept(), await kept(), counted.length]).toEqual([1, 1, 1])
-    counted.shift()?.()
-    expect(await kept()).toBe(1)
-    await new Promise(setImmediate)
-    expect(await kept()).toBe(2)
-    now += 200_000
-    const waiting = kept()
-    counted.shift()?.()
-    expect(await waiting).toBe(3)
   })
 })

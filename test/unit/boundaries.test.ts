@@ -11,8 +11,9 @@ const rules: Readonly<Record<string, string>> = {
   signature: 'base',
   config: 'base signature schema zod',
   inbox: 'base schema zod inbox/sqlite inbox/postgres',
-  'inbox/sqlite': 'base schema inbox better-sqlite3 kysely kysely/migration',
-  'inbox/postgres': 'base schema inbox kysely kysely/migration pg',
+  'inbox/views': 'base inbox kysely',
+  'inbox/sqlite': 'base schema inbox inbox/views better-sqlite3 kysely kysely/helpers/sqlite kysely/migration',
+  'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres kysely/migration pg',
   receiver: 'base signature inbox schema raw-body',
   dispatch: 'base inbox schema signature client p-queue zod',
   health: 'base inbox client schema',
@@ -33,7 +34,7 @@ const strangers = new Set(['receiver dispatch', 'dispatch receiver'])
 function roomOf(file: string): string {
   const [top = '', room = '', part = ''] = file.split('/')
   if (top !== 'src') return top
-  if (room === 'inbox' && (part === 'sqlite' || part === 'postgres')) return `inbox/${part}`
+  if (room === 'inbox' && ['sqlite', 'postgres', 'views'].includes(part)) return `inbox/${part}`
   return room.includes('.') ? file : room
 }
 

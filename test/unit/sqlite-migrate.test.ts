@@ -204,14 +204,14 @@ test('a file from before receipts were kept is upgraded: its events and its audi
   store.transact([], () => store.accept([anEvent('c', { headers, receivedAt: systemClock.now() })]))
   store.transact([], () => store.note('index.rebuild', {}, 'operator (token) ::1'))
   const views = createViews(opened.db, systemClock)
-  expect(views.event('a')).toMatchObject({
+  expect(await views.event('a')).toMatchObject({
     headers: null,
     storedAt: null,
     trace: null,
     raw: Buffer.from(anEvent('a').raw),
   })
-  expect(views.event('c')).toMatchObject({ headers, storedAt: expect.any(Number) })
-  expect(views.audit({ limit: 9 }).data.map(({ by }) => by)).toEqual(['operator (token) ::1', null])
+  expect(await views.event('c')).toMatchObject({ headers, storedAt: expect.any(Number) })
+  expect((await views.audit({ limit: 9 })).data.map(({ by }) => by)).toEqual(['operator (token) ::1', null])
 })
 
 test('a file with whole sets of headers is upgraded: only the listed headers stay, also in its bytes', async () => {
@@ -230,7 +230,8 @@ test('a file with whole sets of headers is upgraded: only the listed headers sta
   const event = anEvent('c', { headers: '{"host":"a.example"}', receivedAt: systemClock.now() })
   opened.store.transact([], () => opened.store.accept([event, anEvent('d', { headers: '{"via":"b"}' })]))
   const views = createViews(opened.db, systemClock)
-  expect(['a', 'b', 'c', 'd'].map((id) => views.event(id)?.headers)).toEqual([
+  const details = await Promise.all(['a', 'b', 'c', 'd'].map((id) => views.event(id)))
+  expect(details.map((detail) => detail?.headers)).toEqual([
     '{"host":"a.example"}',
     '{"host":"a.example"}',
     '{"host":"a.example"}',

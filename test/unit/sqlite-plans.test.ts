@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { hiddenParameter, statementTexts } from '../../src/inbox/sqlite/statements.ts'
-import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent, boom, ordered } from '../conformance/stage.ts'
 
 type Name = keyof typeof statementTexts
@@ -177,55 +176,6 @@ describe.each([
   test.each(names)('runs %s by the index that is meant', (name) => {
     expect(planOf(open.db, statementTexts[name])).toEqual(plans[name])
   })
-})
-
-/** The one statement of the views that this matches. */
-function viewText(pattern: RegExp): string {
-  const texts: string[] = []
-  const prepare = (text: string) => {
-    texts.push(text)
-    return open.db.prepare(text)
-  }
-  createViews({ prepare } as Database, createTestClock(0))
-  return texts.find((text) => pattern.test(text)) ?? ''
-}
-
-test('conflicts are counted without reading their bodies', () => {
-  const counting = viewText(/count\(\*\).* FROM conflict/)
-  expect(planOf(open.db, counting)).toEqual(['SCAN conflict USING COVERING INDEX conflict_at'])
-})
-
-test('dead letters are listed by the time they died without sorting all of them', () => {
-  const plan = planOf(open.db, viewText(/ORDER BY ended_at DESC/))
-  expect(plan).toEqual(['SEARCH run USING COVERING INDEX run_died (ended_at<?)'])
-})
-
-test('conflicts are listed by the time they came without sorting them', () => {
-  const plan = planOf(open.db, viewText(/ORDER BY c\.received_at DESC/))
-  expect(plan[0]).toBe('SEARCH c USING INDEX conflict_at ((received_at,event_seq,digest)<(?,?,?))')
-  expect(plan.join()).not.toContain('TEMP B-TREE')
-})
-
-test('the quarantine is listed by reason without sorting it, and summed up without reading bodies', () => {
-  const plans = [/reason = \? AND seq < \?/, /reason = \? AND seq > \?/, /reason > \?/].map((pattern) =>
-    planOf(open.db, viewText(pattern)),
-  )
-  expect(plans).toEqual([
-    ['SEARCH quarantine USING INDEX quarantine_reason (reason=? AND seq<?)'],
-    ['SEARCH quarantine USING COVERING INDEX quarantine_reason (reason=? AND seq>?)'],
-    ['SEARCH quarantine USING COVERING INDEX quarantine_reason (reason>?)'],
-  ])
-})
-
-test('runs are counted by indexes alone, and go on behind a place without reading what is before it', () => {
-  const [noKey, oneKey, laterKeys] = [/key IS NULL AND id > \?/, /key = \? AND id > \?/, /key > \? ORDER BY key/]
-  const place = 'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key'
-  expect(planOf(open.db, viewText(noKey))).toEqual([`${place}=? AND id>?)`])
-  expect(planOf(open.db, viewText(oneKey))).toEqual([`${place}=? AND id>?)`])
-  expect(planOf(open.db, viewText(laterKeys))).toEqual([`${place}>?)`])
-  expect(planOf(open.db, viewText(/\(handler_id, replay_id\) > \(\?, \?\)/))).toEqual([
-    'SEARCH run USING COVERING INDEX run_open ((handler_id,replay_id)>(?,?))',
-  ])
 })
 
 describe('the statements', () => {

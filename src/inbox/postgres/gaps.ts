@@ -23,13 +23,11 @@ export interface Gaps {
   beat(): Promise<void>
   /** It does not any more. */
   end(): Promise<void>
-  /** The last ones, and all with lost events that nobody has acknowledged; the newest first. */
-  list(): Promise<readonly GapRecord[]>
+  /** Stores what was counted since the last time. */
+  flush(): Promise<void>
   /** What is lost was seen to. The accept sequence of a cluster has no gaps. */
   acknowledge(by?: string): Promise<Acknowledged>
 }
-
-const mostListed = 20
 
 interface WatchedGap extends Span {
   readonly id: number
@@ -129,19 +127,7 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
       isServing = false
       await db.alone((trx) => endServing(trx, clock.now(), id))
     },
-    async list() {
-      await flush()
-      const rows = await db.query<Omit<GapRecord, 'lost'> & { lostFrom: number | null; lostTo: number | null }>(
-        `SELECT from_at AS "from", to_at AS "to", kind, retried_until AS "retriedUntil", lost_from AS "lostFrom", lost_to AS "lostTo",
-           arrived, arrived_lost AS "arrivedLost", last_arrival_at AS "lastArrivalAt", acknowledged_at AS "acknowledgedAt"
-         FROM inbox.gap WHERE id IN (SELECT id FROM inbox.gap ORDER BY id DESC LIMIT $1) OR (lost_to IS NOT NULL AND acknowledged_at IS NULL)
-         ORDER BY id DESC`,
-        [mostListed],
-      )
-      return rows.map(({ lostFrom, lostTo, ...gap }) => {
-        return { ...gap, lost: lostFrom === null || lostTo === null ? null : { from: lostFrom, to: lostTo } }
-      })
-    },
+    flush,
     acknowledge: (by) =>
       db.alone(async (trx) => {
         const seen = await trx.query(

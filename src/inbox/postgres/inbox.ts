@@ -4,6 +4,9 @@ import type { ClusterPort, ClusterState } from '../cluster-port.ts'
 import { Jobs } from '../jobs.ts'
 import type { HandlerRoute, Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
+import { remote } from '../rpc.ts'
+import { viewNames } from '../views/names.ts'
+import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
 import { createDatabase, type Database, limited } from './database.ts'
@@ -18,7 +21,7 @@ import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { createViews } from './views/views.ts'
+import { createEventList } from './views/event-list.ts'
 import { createWork } from './claims.ts'
 import { fromStored } from './text.ts'
 
@@ -72,7 +75,15 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     ...(indexFilling && { filling: indexFilling }),
   })
   // However many people look, there are connections for deliveries and runs.
-  const views = createViews({ db: limited(db, 4), clock, find: index.find })
+  const readDb = limited(db, 4)
+  let loadedViews: Promise<Views> | undefined
+  // Kysely loads with the first call.
+  const loadViews = () =>
+    (loadedViews ??= import('./views/views.ts').then(({ createViews }) => createViews(readDb, clock)))
+  const views = remote<Views, (typeof viewNames)[number]>(async (name, { value }) => {
+    const view = (await loadViews())[name as keyof Views] as (...args: unknown[]) => Promise<unknown>
+    return view(...(value as unknown[]))
+  }, viewNames)
   const peers = createPeers({ db, replicaId: cluster.id, silentMs })
   const replays = createReplays({ db, clock, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })
   const jobs = new Jobs(replays.jobs, clock, (job, error) => onWarning(`${job} does not go on: ${messageOf(error)}`))
@@ -146,6 +157,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
 
   return {
     ...views,
+    events: createEventList(readDb, index.find),
     ...acts,
     ...subscriptions,
     ...index.views,
@@ -189,7 +201,10 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       if (result === 'accepted') gaps.arrived(event.createdAt)
       return result
     },
-    gaps: () => gaps.list(),
+    async gaps() {
+      await gaps.flush()
+      return views.gaps()
+    },
     startServing: () => gaps.start(),
     acknowledgeGaps: (by) => gaps.acknowledge(by),
     async rebuildIndex(by) {

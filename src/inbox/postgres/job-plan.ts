@@ -200,7 +200,7 @@ interface AheadQuery {
 }
 
 /** SQL: how many runs of a generation by the handler `h` have not ended, dead letters aside; counted up to `most`. */
-export function openCount(replayId: string, most: number): string {
+function openCount(replayId: string, most: number): string {
   return `(SELECT count(*) FROM (
     SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = ${replayId} AND r.state < 5 AND r.state < 4
     ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${most}

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { roomFor, type Ahead, type JobSource, type StepResult, mostBehind } from '../jobs.ts'
+import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
 import {
   type HandlerRoute,
   type NewReplay,
@@ -12,7 +12,7 @@ import { checkReplayFilter } from '../replay-filter.ts'
 import { createMatcher, createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
 import { createBackfills } from './backfills.ts'
 import type { Database, Rows } from './database.ts'
-import { aheadOf, openCount, planStep, scan } from './job-plan.ts'
+import { aheadOf, planStep, scan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
@@ -249,17 +249,12 @@ const replayCodes = Object.fromEntries(replayStates.map((name, index) => [name, 
   Record<ReplayState, number>
 >
 
-export type ReplayRow = StoredReplay<boolean>
+type ReplayRow = StoredReplay<boolean>
 
 /** Of `inbox.replay p`: a `ReplayRow`. */
-export const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
+const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
   p.ended_at AS "endedAt", p.next_seq AS "nextSeq", p.last_seq AS "lastSeq", p.events, p.runs, p.skipped`
 
-/** SQL: how many runs of a generation have not ended, dead letters aside. `replayId`: an expression. */
-export function openRunsOf(replayId: string): string {
-  return `(SELECT coalesce(sum(${openCount(replayId, 2 * mostBehind)}), 0)::integer FROM inbox.handler h)`
-}
-
-export function toReplayRecord(row: ReplayRow, openRuns: number): ReplayRecord {
+function toReplayRecord(row: ReplayRow, openRuns: number): ReplayRecord {
   return recordOf({ ...row, filter: fromStored(row.filter) }, openRuns)
 }

@@ -2,9 +2,8 @@ import type { HandlerRoute, Inbox } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
 import { patternsOf } from '../routes.ts'
 import type { Remote } from '../rpc.ts'
+import { viewNames as sharedNames } from '../views/names.ts'
 import { countAll } from './count-replay.ts'
-import { collectDeadIds } from './dead-views.ts'
-import { sumQuarantine } from './quarantine-views.ts'
 import type { SqliteViews } from './views.ts'
 import type { WriteSide } from './write-side.ts'
 
@@ -13,31 +12,16 @@ type Composed = Omit<Inbox, 'health' | 'onFailure' | 'close' | 'indexStatus' | '
 
 /** The views by name, for calls from other threads. */
 export const viewNames = [
+  ...sharedNames,
   'events',
-  'event',
-  'unknownIds',
   'activity',
   'cadences',
   'drift',
   'secretUses',
   'knownWallets',
-  'deadLetters',
-  'deadLetter',
-  'deadGroups',
-  'deadRunIds',
-  'conflicts',
-  'conflict',
-  'quarantine',
-  'quarantined',
-  'quarantineGroups',
-  'gaps',
-  'audit',
   'subscription',
-  'replays',
-  'replay',
   'replayStarted',
   'countReplay',
-  'stats',
 ] as const satisfies readonly (keyof SqliteViews)[]
 
 /** The methods that another thread calls with their arguments copied; the rest goes over the wire packed. */
@@ -59,7 +43,7 @@ export const actionNames = [
   'startServing',
 ] as const satisfies readonly (keyof WriteSide)[]
 
-/** Joins the write side and the views of a store, in this thread or in others. Long views are asked in parts. */
+/** Joins the write side and the views of a store, in this thread or in others. */
 export function composeInbox(side: WriteSide, views: Remote<SqliteViews>): Composed {
   let routes: readonly HandlerRoute[] | undefined
   return {
@@ -77,7 +61,5 @@ export function composeInbox(side: WriteSide, views: Remote<SqliteViews>): Compo
     },
     countReplay: async (filter) =>
       countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) => views.countReplay(part)),
-    deadRunIds: (filter) => collectDeadIds(filter, (part) => views.deadRunIds(part)),
-    quarantineGroups: () => sumQuarantine((after) => views.quarantineGroups(after)),
   }
 }

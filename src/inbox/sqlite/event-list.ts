@@ -188,7 +188,7 @@ export function createEventList(
   }
 }
 
-export function toSummary(row: EventRow, status: EventStatus): EventSummary {
+function toSummary(row: EventRow, status: EventStatus): EventSummary {
   return {
     seq: row.seq,
     id: row.id,

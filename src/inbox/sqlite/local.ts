@@ -68,8 +68,14 @@ function localViews(views: SqliteViews, isClosed: () => boolean): Remote<SqliteV
   const methods = viewNames.map((name) => {
     const view = views[name] as (...args: unknown[]) => unknown
     const answer = async (...args: unknown[]) => {
-      if (isClosed()) throw new InboxError('shutting_down', 'the inbox is closed')
-      return view(...args)
+      const closed = new InboxError('shutting_down', 'the inbox is closed')
+      if (isClosed()) throw closed
+      try {
+        return await view(...args)
+      } catch (error) {
+        // It may have been closed between two statements.
+        throw isClosed() ? closed : error
+      }
     }
     return [name, answer]
   })

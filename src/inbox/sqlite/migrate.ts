@@ -36,14 +36,14 @@ export async function migrate(db: Database, file: string, known: readonly Number
   const applied = appliedMigrations(db)
   const pending = known.slice(applied.length)
   if (pending.length === 0) return
-  const [{ Kysely, SqliteDialect }, { Migrator }] = await Promise.all([import('kysely'), import('kysely/migration')])
+  const [{ kyselyOf }, { Migrator }] = await Promise.all([import('./kysely.ts'), import('kysely/migration')])
   const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
   if (applied.length > 0 && file !== ':memory:') {
     await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)
   }
 
   const migrator = new Migrator({
-    db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: keepOpen(db) }) }),
+    db: kyselyOf<unknown>(db),
     provider: { getMigrations: async () => Object.fromEntries(loaded) },
     allowUnorderedMigrations: false,
   })
@@ -87,9 +87,4 @@ export function refuseNewer(db: Database, file: string, known: readonly Numbered
     `${file} was written by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
       `${known.at(-1)?.name}. Run the newer version, or restore the backup that it made beside the file when it upgraded.`,
   )
-}
-
-/** Kysely closes its database when it is destroyed; ours is closed by the store. */
-function keepOpen(db: Database) {
-  return { prepare: (text: string) => db.prepare(text), close: () => {} }
 }

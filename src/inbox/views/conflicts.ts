@@ -1,0 +1,61 @@
+import { decodeDigestCursor, encodeDigestCursor } from '../cursor.ts'
+import type { ConflictRecord, ViewPort } from '../port.ts'
+import type { ViewStore } from './tables.ts'
+
+/** Views of bodies that came under a known id with other bytes. */
+export function createConflicts({ db }: ViewStore): Pick<ViewPort, 'conflicts' | 'conflict'> {
+  // Each lookup is a subquery: PostgreSQL might read a whole table for a join.
+  const records = db
+    .selectFrom('conflict')
+    .select((eb) => [
+      'conflict.event_seq as seq',
+      eb.selectFrom('event').select('event.id').whereRef('event.seq', '=', 'conflict.event_seq').as('eventId'),
+      eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'conflict.event_seq').as('type'),
+      'conflict.digest',
+      'conflict.received_at as receivedAt',
+      'conflict.count',
+      eb.fn<number>('length', ['conflict.raw']).as('sizeBytes'),
+    ])
+  return {
+    async conflicts({ limit, cursor }) {
+      const [at, seq, digest] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0, ''] : decodeDigestCursor(cursor)
+      const rows = await records
+        .where((eb) =>
+          eb(
+            eb.refTuple('conflict.received_at', 'conflict.event_seq', 'conflict.digest'),
+            '<',
+            eb.tuple(at, seq, digest),
+          ),
+        )
+        .orderBy('conflict.received_at', 'desc')
+        .orderBy('conflict.event_seq', 'desc')
+        .orderBy('conflict.digest', 'desc')
+        .limit(limit + 1)
+        .execute()
+      const last = rows.length > limit ? rows[limit - 1] : undefined
+      return {
+        data: rows.slice(0, limit).map(toRecord),
+        nextCursor: last === undefined ? null : encodeDigestCursor(last.receivedAt, last.seq, last.digest),
+      }
+    },
+    async conflict(eventId, digest) {
+      const row = await records
+        .select((eb) => [
+          'conflict.raw',
+          eb.selectFrom('body').select('body.raw').whereRef('body.seq', '=', 'conflict.event_seq').as('keptRaw'),
+        ])
+        .where('conflict.event_seq', '=', (eb) =>
+          eb.selectFrom('event').select('event.seq').where('event.id', '=', eventId),
+        )
+        .where('conflict.digest', '=', digest)
+        .executeTakeFirst()
+      return row === undefined ? null : { ...toRecord(row), raw: row.raw, keptRaw: row.keptRaw ?? Buffer.alloc(0) }
+    },
+  }
+}
+
+type Row = { readonly [F in keyof ConflictRecord]: ConflictRecord[F] | null }
+
+function toRecord({ eventId, type, digest, receivedAt, count, sizeBytes }: Row): ConflictRecord {
+  return { eventId, type, digest, receivedAt, count, sizeBytes } as ConflictRecord
+}

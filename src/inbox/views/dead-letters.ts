@@ -1,0 +1,178 @@
+import { decodeCursorPair, encodeCursor } from '../cursor.ts'
+import { errorGroupOf } from '../error-group.ts'
+import { mostDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type ViewPort } from '../port.ts'
+import { attemptsOf, errorOf } from './event-detail.ts'
+import { rowsOf, turn, type ViewStore } from './tables.ts'
+
+/** A page looks at so many dead letters, or for so long. Groups are made of so many. */
+const mostLookedAt = 20_000
+const budgetMs = 50
+const rowsPerStatement = 4_000
+/** More groups would be no list for people. */
+const mostGroups = 500
+
+/** Where a dead letter stands, newest first: when it died, and its run id. */
+type DeadPlace = readonly [endedAt: number, runId: number]
+
+const newest: DeadPlace = [Number.MAX_SAFE_INTEGER, 0]
+
+interface Part {
+  /** The ones that the filter finds, newest first. */
+  readonly found: readonly Candidate[]
+  readonly looked: number
+  /** Where to go on; null: there are no more. */
+  readonly behind: DeadPlace | null
+}
+
+interface Candidate {
+  readonly id: number
+  readonly endedAt: number
+  readonly handlerId: number
+  readonly state: number
+  readonly group: string
+}
+
+type Group = Pick<DeadGroup, 'group' | 'count' | 'held' | 'firstDiedAt' | 'lastDiedAt'> & { readonly newestId: number }
+
+/** Views of dead letters, newest first by the index of when they died. Each statement looks at a bounded number of them. */
+export function createDeadLetters(
+  store: ViewStore,
+): Pick<ViewPort, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
+  const { db } = store
+  const dead = db
+    .selectFrom('run')
+    .where((eb) => eb.and([eb('run.state', '>=', eb.lit(4)), eb('run.state', '<=', eb.lit(5))]))
+
+  /** By run id. A run that was requeued meanwhile is missing. */
+  async function lettersOf(runIds: readonly number[]): Promise<ReadonlyMap<number, DeadLetter>> {
+    if (runIds.length === 0) return new Map()
+    const rows = await dead
+      .where('run.id', 'in', runIds)
+      .select((eb) => [
+        'run.id as runId',
+        eb.selectFrom('event').select('event.id').whereRef('event.seq', '=', 'run.event_seq').as('eventId'),
+        eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'run.event_seq').as('type'),
+        eb.selectFrom('handler').select('handler.name').whereRef('handler.id', '=', 'run.handler_id').as('handler'),
+        'run.attempt',
+        'run.crashed',
+        'run.ended_at as diedAt',
+        'run.state',
+        store.jsonRows(attemptsOf(store, eb).orderBy(store.attemptOrder, 'desc').limit(1)).as('last'),
+      ])
+      .execute()
+    return new Map(
+      rows.map(({ state, last, eventId, type, handler, ...row }) => {
+        const letter = { ...row, held: state === 4, error: errorOf(rowsOf(last)[0]) }
+        return [row.runId, { ...letter, eventId: eventId ?? '', type: type ?? '', handler: handler ?? '' }]
+      }),
+    )
+  }
+
+  async function handlerId(name: string): Promise<number | undefined> {
+    return (await db.selectFrom('handler').select('id').where('name', '=', name).executeTakeFirst())?.id
+  }
+
+  /** Looks at the next `limit` dead letters. */
+  async function look(filter: DeadFilter, [endedAt, id]: DeadPlace, limit: number): Promise<Part> {
+    const rows = await dead
+      .where((eb) => eb(eb.refTuple('run.ended_at', 'run.id'), '<', eb.tuple(endedAt, id)))
+      .orderBy('run.ended_at', 'desc')
+      .orderBy('run.id', 'desc')
+      .limit(limit)
+      .select([
+        'run.id',
+        'run.ended_at as endedAt',
+        'run.handler_id as handlerId',
+        'run.state',
+        'run.error_group as group',
+      ])
+      .$if(filter.type !== undefined, (query) =>
+        query.select((eb) =>
+          eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'run.event_seq').as('type'),
+        ),
+      )
+      .execute()
+    const handler = filter.handler === undefined ? undefined : await handlerId(filter.handler)
+    // Runs that died before groups were stored have none.
+    const early = await lettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
+    const groupOf = (row: (typeof rows)[number]) => {
+      return row.group ?? errorGroupOf(early.get(row.id)?.error ?? errorOf(undefined))
+    }
+    const found = rows
+      .filter((row) => filter.handler === undefined || row.handlerId === handler)
+      .filter((row) => filter.type === undefined || row.type === filter.type)
+      .map((row) => ({ ...row, group: groupOf(row) }))
+      .filter((row) => filter.group === undefined || row.group === filter.group)
+    const last = rows.length === limit ? rows.at(-1) : undefined
+    return { found, looked: rows.length, behind: last === undefined ? null : [last.endedAt, last.id] }
+  }
+
+  return {
+    deadLetter: async (runId) => (await lettersOf([runId])).get(runId) ?? null,
+
+    /** Where few of the dead letters that it looks at match, the page is short and has a cursor. */
+    async deadLetters({ limit, cursor, ...filter }) {
+      const until = performance.now() + budgetMs
+      const isFiltered = Object.values(filter).some((value) => value !== undefined)
+      const found: Candidate[] = []
+      let behind: DeadPlace | null = cursor === undefined ? newest : decodeCursorPair(cursor)
+      for (let looked = 0; behind !== null && found.length <= limit; await turn()) {
+        const part: Part = await look(filter, behind, isFiltered ? rowsPerStatement : limit + 1)
+        found.push(...part.found)
+        looked += part.looked
+        behind = part.behind
+        if (looked >= mostLookedAt || performance.now() > until) break
+      }
+      const last = found.length > limit ? found[limit - 1] : undefined
+      const next = last === undefined ? behind : ([last.endedAt, last.id] as const)
+      const data = found.slice(0, limit)
+      const letters = await lettersOf(data.map(({ id }) => id))
+      return {
+        data: data.flatMap(({ id }) => letters.get(id) ?? []),
+        nextCursor: next === null ? null : encodeCursor(...next),
+      }
+    },
+
+    async deadGroups(filter) {
+      const groups = new Map<string, Group>()
+      let behind: DeadPlace | null = newest
+      for (let looked = 0; behind !== null && looked < mostLookedAt; await turn()) {
+        const part: Part = await look(filter, behind, rowsPerStatement)
+        for (const one of part.found) addTo(groups, one)
+        looked += part.looked
+        behind = part.behind
+      }
+      const largest = [...groups.values()]
+        .toSorted((a, b) => b.count - a.count || b.lastDiedAt - a.lastDiedAt || b.newestId - a.newestId)
+        .slice(0, mostGroups)
+      const samples = await lettersOf(largest.map(({ newestId }) => newestId))
+      const shown = largest.flatMap(({ newestId, ...group }): DeadGroup[] => {
+        const sample = samples.get(newestId)
+        return sample === undefined ? [] : [{ ...group, handler: sample.handler, sample }]
+      })
+      return { groups: shown, isComplete: behind === null && groups.size <= mostGroups }
+    },
+
+    async deadRunIds(filter) {
+      // A run that is requeued and dies again meanwhile may come twice.
+      const runIds = new Set<number>()
+      for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= mostDeadIds; await turn()) {
+        const part: Part = await look(filter, behind, rowsPerStatement)
+        for (const { id } of part.found) runIds.add(id)
+        behind = part.behind
+      }
+      return {
+        runIds: [...runIds].slice(0, mostDeadIds).toSorted((a, b) => a - b),
+        isComplete: runIds.size <= mostDeadIds,
+      }
+    },
+  }
+}
+
+/** `one` died before all that are in the groups. */
+function addTo(groups: Map<string, Group>, { id, handlerId, group, state, endedAt }: Candidate): void {
+  const key = `${handlerId} ${group}`
+  const known = groups.get(key) ?? { group, count: 0, held: 0, lastDiedAt: endedAt, newestId: id }
+  const held = known.held + (state === 4 ? 1 : 0)
+  groups.set(key, { ...known, count: known.count + 1, held, firstDiedAt: endedAt })
+}

@@ -1,0 +1,217 @@
+import { sql, type ExpressionBuilder } from 'kysely'
+import type { Clock } from '../../base/clock.ts'
+import { unknownError } from '../error-group.ts'
+import {
+  eventStatuses,
+  runStates,
+  versionOf,
+  type AttemptRecord,
+  type RunError,
+  type RunRecord,
+  type ViewPort,
+} from '../port.ts'
+import { partsOfKey } from '../replay-filter.ts'
+import { deriveEventStatus, type RunProgress } from '../status.ts'
+import { rowsOf, type Tables, type ViewStore } from './tables.ts'
+
+/** No index is by version, since it would cost every write. So a larger state is not searched for the keys of a run. */
+const largestState = 10_000
+const mostKeys = 100
+const versionsPerRun = versionOf({ runId: 1, token: 0 })
+
+/** The attempts of `run` that failed. */
+export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'>) {
+  return eb
+    .selectFrom('attempt')
+    .whereRef('attempt.run_id', '=', 'run.id')
+    .select([
+      'attempt.attempt',
+      'attempt.started_at as startedAt',
+      'attempt.ended_at as endedAt',
+      'attempt.outcome',
+      'attempt.error_name as errorName',
+      'attempt.error_message as errorMessage',
+      'attempt.error_stack as errorStack',
+      sql<number>`${sql.ref(store.attemptOrder)}`.as('place'),
+    ])
+}
+
+interface ErrorColumns {
+  readonly errorName: string | null
+  readonly errorMessage: string | null
+  readonly errorStack: string | null
+}
+
+export function errorOf(row: ErrorColumns | undefined): RunError {
+  if (row === undefined || row.errorName === null) return unknownError
+  const error = { name: row.errorName, message: row.errorMessage ?? '' }
+  return row.errorStack === null ? error : { ...error, stack: row.errorStack }
+}
+
+/** The runs of `event`. */
+function runsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'event'>) {
+  return eb
+    .selectFrom('run')
+    .whereRef('run.event_seq', '=', 'event.seq')
+    .select((run) => [
+      'run.id',
+      'run.handler_id as handlerId',
+      run.selectFrom('handler').select('handler.name').whereRef('handler.id', '=', 'run.handler_id').as('handler'),
+      'run.state',
+      'run.run_at as runAt',
+      'run.attempt',
+      'run.crashed',
+      'run.replay_id as replayId',
+      'run.started_at as startedAt',
+      'run.ended_at as endedAt',
+      run.selectFrom('item').select('item.payload').whereRef('item.run_id', '=', 'run.id').as('payload'),
+      run.selectFrom('item').select('item.idempotency_key').whereRef('item.run_id', '=', 'run.id').as('idempotencyKey'),
+      store.jsonRows(attemptsOf(store, run)).as('attempts'),
+    ])
+}
+
+type RunRow = Awaited<ReturnType<ReturnType<typeof runsOf>['execute']>>[number]
+
+/** Everything that is kept of an event, in one statement: so it is of one moment. `clock` tells which state has expired. */
+export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): Pick<ViewPort, 'event'> {
+  const { db } = store
+
+  /** Which keys of a handler's state these runs wrote last: the version of an entry names the run. Empty for a large state. */
+  async function stateKeysOf(handlerId: number, runIds: readonly number[]): Promise<Map<number, readonly string[]>> {
+    const rows = await db
+      .with(
+        (cte) => cte('looked').materialized(),
+        (of) =>
+          of
+            .selectFrom('state')
+            .select((eb) => ['key', 'expires_at', sql<number>`version / ${eb.lit(versionsPerRun)}`.as('runId')])
+            .where('handler_id', '=', handlerId)
+            .orderBy('key')
+            .limit(largestState + 1),
+      )
+      .selectFrom('looked')
+      .select(['runId', 'key'])
+      .where('runId', 'in', runIds)
+      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
+      .where((eb) => eb.selectFrom('looked').select(eb.fn.countAll<number>().as('count')), '<=', largestState)
+      .orderBy('key')
+      .execute()
+    const byRun = Map.groupBy(rows, ({ runId }) => runId)
+    return new Map([...byRun].map(([runId, own]) => [runId, own.slice(0, mostKeys).map(({ key }) => key)]))
+  }
+
+  async function toRecords(rows: readonly RunRow[]): Promise<RunRecord[]> {
+    // Only a run that is done, of a handler and not of a sink, has written anything.
+    const writers = Map.groupBy(
+      rows.filter((run) => runStates[run.state] === 'done' && run.payload === null),
+      (run) => run.handlerId,
+    )
+    const keys = new Map<number, readonly string[]>()
+    for (const [handlerId, own] of writers) {
+      const found = await stateKeysOf(
+        handlerId,
+        own.map(({ id }) => id),
+      )
+      for (const [runId, stateKeys] of found) keys.set(runId, stateKeys)
+    }
+    return rows.map((run) => toRunRecord(run, keys.get(run.id) ?? []))
+  }
+
+  return {
+    async event(id) {
+      const row = await db
+        .selectFrom('event')
+        .where('event.id', '=', id)
+        // Each lookup is a subquery: PostgreSQL might read a whole table for a join.
+        .select((eb) => [
+          'event.seq',
+          'event.id',
+          'event.type',
+          'event.created_at as createdAt',
+          'event.received_at as receivedAt',
+          'event.key',
+          'event.secret_label as secretLabel',
+          'event.stored_ms as storedMs',
+          'event.trace',
+          'event.final_status as finalStatus',
+          eb.selectFrom('body').select('body.raw').whereRef('body.seq', '=', 'event.seq').as('raw'),
+          eb
+            .selectFrom('header_set')
+            .select('header_set.headers')
+            .whereRef('header_set.id', '=', 'event.header_set')
+            .as('headers'),
+          eb
+            .selectFrom('redelivery')
+            .select('redelivery.count')
+            .whereRef('redelivery.event_seq', '=', 'event.seq')
+            .as('duplicates'),
+          eb
+            .selectFrom('conflict')
+            .select((of) => of.fn.sum<number>('conflict.count').as('count'))
+            .whereRef('conflict.event_seq', '=', 'event.seq')
+            .as('conflicts'),
+          store.jsonRows(runsOf(store, eb)).as('runs'),
+        ])
+        .executeTakeFirst()
+      if (row === undefined) return null
+      const runs = rowsOf(row.runs).toSorted((a, b) => a.id - b.id)
+      const { seq, type, createdAt, receivedAt, secretLabel, headers, trace, finalStatus, storedMs } = row
+      return {
+        seq,
+        id: row.id,
+        type,
+        createdAt,
+        receivedAt,
+        ...partsOfKey(row.key),
+        status: finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done'),
+        key: row.key ?? row.id,
+        secretLabel,
+        raw: row.raw ?? Buffer.alloc(0),
+        pruned: finalStatus !== null,
+        duplicates: row.duplicates ?? 0,
+        conflicts: row.conflicts ?? 0,
+        storedAt: storedMs === null ? null : receivedAt + storedMs,
+        headers,
+        trace,
+        runs: await toRecords(runs),
+      }
+    },
+  }
+}
+
+function toProgress({ state, attempt, replayId }: Pick<RunRow, 'state' | 'attempt' | 'replayId'>): RunProgress {
+  return { state: runStates[state] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
+}
+
+/** Attempts that failed have rows of their own. The run itself tells of the one that succeeded. */
+function toRunRecord(run: RunRow, stateKeys: readonly string[]): RunRecord {
+  const { attempt, startedAt, endedAt, payload, idempotencyKey } = run
+  const attempts = rowsOf(run.attempts)
+    .toSorted((a, b) => a.place - b.place)
+    .map((row): AttemptRecord => ({
+      attempt: row.attempt,
+      startedAt: row.startedAt,
+      endedAt: row.endedAt,
+      outcome: row.outcome,
+      error: errorOf(row),
+    }))
+  const { state, replay } = toProgress(run)
+  if (state === 'done' && startedAt !== null && endedAt !== null) {
+    attempts.push({ attempt, startedAt, endedAt, outcome: 'done', error: null })
+  }
+  return {
+    runId: run.id,
+    handler: run.handler ?? '',
+    state,
+    attempt,
+    crashed: run.crashed,
+    runAt: run.state < runStates.indexOf('running') ? run.runAt : null,
+    replay,
+    item: payload === null || idempotencyKey === null ? null : { payload, idempotencyKey },
+    // A run that was given back before it began was not taken up.
+    startedAt: attempt === 0 ? null : startedAt,
+    endedAt,
+    stateKeys,
+    attempts,
+  }
+}

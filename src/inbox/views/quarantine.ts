@@ -1,0 +1,112 @@
+import { sql } from 'kysely'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { listedBytes, type QuarantinedBody, type QuarantineGroup, type ViewPort } from '../port.ts'
+import { turn, type ViewStore } from './tables.ts'
+
+const bodiesPerStatement = 5_000
+
+/** Views of the quarantine. An index answers those by reason. */
+export function createQuarantine({ db }: ViewStore): Pick<ViewPort, 'quarantine' | 'quarantined' | 'quarantineGroups'> {
+  const bodies = db
+    .selectFrom('quarantine')
+    .select((eb) => [
+      'seq',
+      'id',
+      'reason',
+      'received_at as receivedAt',
+      'secret_label as secretLabel',
+      'count',
+      eb.fn<number>('length', ['raw']).as('sizeBytes'),
+    ])
+
+  /** Sums of the next bodies with a reason, by label. */
+  function sumsBehind(reason: string, seq: number) {
+    return db
+      .with(
+        (cte) => cte('part').materialized(),
+        (of) =>
+          of
+            .selectFrom('quarantine')
+            .select((eb) => ['seq', 'secret_label', 'received_at', eb.fn<number>('length', ['raw']).as('size')])
+            .where('reason', '=', reason)
+            .where('seq', '>', seq)
+            .orderBy('reason')
+            .orderBy('seq')
+            .limit(bodiesPerStatement),
+      )
+      .selectFrom('part')
+      .groupBy('secret_label')
+      .select((eb) => [
+        'secret_label as secretLabel',
+        eb.fn.countAll<number>().as('count'),
+        eb.fn.sum<number>('size').as('sizeBytes'),
+        eb.fn.min('received_at').as('firstAt'),
+        eb.fn.max('received_at').as('lastAt'),
+        eb.fn.max('seq').as('lastSeq'),
+      ])
+      .execute()
+  }
+
+  async function sumReason(reason: string): Promise<QuarantineGroup[]> {
+    const groups = new Map<string, QuarantineGroup>()
+    for (let seq: number | null = 0; seq !== null; await turn()) {
+      const sums: Awaited<ReturnType<typeof sumsBehind>> = await sumsBehind(reason, seq)
+      for (const { lastSeq: _, ...sum } of sums) {
+        const known = groups.get(sum.secretLabel)
+        groups.set(sum.secretLabel, {
+          reason,
+          secretLabel: sum.secretLabel,
+          count: sum.count + (known?.count ?? 0),
+          sizeBytes: sum.sizeBytes + (known?.sizeBytes ?? 0),
+          firstAt: Math.min(sum.firstAt, known?.firstAt ?? Infinity),
+          lastAt: Math.max(sum.lastAt, known?.lastAt ?? -Infinity),
+        })
+      }
+      const count = sums.reduce((total, sum) => total + sum.count, 0)
+      seq = count === bodiesPerStatement ? Math.max(...sums.map(({ lastSeq }) => lastSeq)) : null
+    }
+    return [...groups.values()]
+  }
+
+  function nextReason(after: string) {
+    return db
+      .selectFrom('quarantine')
+      .select('reason')
+      .where('reason', '>', after)
+      .orderBy('reason')
+      .limit(1)
+      .executeTakeFirst()
+  }
+
+  return {
+    async quarantine({ limit, cursor, reason }) {
+      let query = bodies
+        .select(sql<Buffer>`substr(raw, 1, ${sql.lit(listedBytes)})`.as('raw'))
+        .where('seq', '<', cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor))
+        .limit(limit + 1)
+      if (reason !== undefined) query = query.where('reason', '=', reason).orderBy('reason', 'desc')
+      const rows = await query.orderBy('seq', 'desc').execute()
+      const last = rows.length > limit ? rows[limit - 1] : undefined
+      return {
+        data: rows.slice(0, limit).map(toBody),
+        nextCursor: last === undefined ? null : encodeCursor(last.seq),
+      }
+    },
+    async quarantined(id) {
+      const row = await bodies.select('raw').where('id', '=', id).executeTakeFirst()
+      return row === undefined ? null : toBody(row)
+    },
+    async quarantineGroups() {
+      const groups: QuarantineGroup[] = []
+      for (let next = await nextReason(''); next !== undefined; next = await nextReason(next.reason)) {
+        groups.push(...(await sumReason(next.reason)))
+      }
+      return groups.toSorted((a, b) => b.count - a.count || b.lastAt - a.lastAt)
+    },
+  }
+}
+
+function toBody(row: QuarantinedBody): QuarantinedBody {
+  const { id, reason, receivedAt, secretLabel, sizeBytes, count, raw } = row
+  return { id, reason, receivedAt, secretLabel, sizeBytes, count, raw }
+}

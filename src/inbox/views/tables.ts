@@ -1,0 +1,139 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import type { jsonArrayFrom } from 'kysely/helpers/sqlite'
+
+/** A flag: 0 or 1 on SQLite, a boolean on PostgreSQL. */
+type Flag = number | boolean
+
+/** The columns that views read. They have the same names in both stores. Times are milliseconds since 1970. */
+export interface Tables {
+  readonly event: {
+    readonly seq: number
+    readonly id: string
+    readonly type: string
+    readonly created_at: string
+    readonly received_at: number
+    readonly key: string | null
+    readonly secret_label: string
+    readonly stored_ms: number | null
+    readonly header_set: number | null
+    readonly trace: string | null
+    readonly final_status: number | null
+  }
+  readonly body: { readonly seq: number; readonly raw: Buffer }
+  readonly header_set: { readonly id: number; readonly headers: string }
+  readonly redelivery: { readonly event_seq: number; readonly count: number }
+  readonly conflict: {
+    readonly event_seq: number
+    readonly digest: string
+    readonly received_at: number
+    readonly count: number
+    readonly raw: Buffer
+  }
+  readonly quarantine: {
+    readonly seq: number
+    readonly id: string
+    readonly reason: string
+    readonly received_at: number
+    readonly secret_label: string
+    readonly count: number
+    readonly raw: Buffer
+  }
+  readonly handler: {
+    readonly id: number
+    readonly name: string
+    readonly paused: Flag
+    readonly concurrency: number | null
+    readonly superseded: number
+    readonly backfill_seq: number | null
+  }
+  readonly run: {
+    readonly id: number
+    readonly event_seq: number
+    readonly handler_id: number
+    readonly replay_id: number
+    readonly key: string | null
+    readonly state: number
+    readonly run_at: number
+    readonly attempt: number
+    readonly crashed: number
+    readonly started_at: number | null
+    readonly ended_at: number
+    readonly error_group: string | null
+  }
+  readonly attempt: {
+    readonly run_id: number
+    readonly attempt: number
+    readonly started_at: number
+    readonly ended_at: number
+    readonly outcome: 'retry' | 'dead' | 'crashed' | 'dropped'
+    readonly error_name: string | null
+    readonly error_message: string | null
+    readonly error_stack: string | null
+    /** The order of attempts: `rowid` on SQLite, `seq` on PostgreSQL. */
+    readonly rowid: number
+    readonly seq: number
+  }
+  readonly item: { readonly run_id: number; readonly payload: string; readonly idempotency_key: string }
+  readonly state: {
+    readonly handler_id: number
+    readonly key: string
+    readonly version: number
+    readonly expires_at: number | null
+  }
+  readonly replay: {
+    readonly id: number
+    readonly filter: string
+    readonly per_second: number | null
+    readonly new_keys: Flag
+    readonly state: number
+    readonly created_at: number
+    readonly ended_at: number | null
+    readonly next_seq: number
+    readonly last_seq: number
+    readonly events: number
+    readonly runs: number
+    readonly skipped: number
+  }
+  readonly audit: {
+    readonly id: number
+    readonly at: number
+    readonly action: string
+    readonly detail: string
+    readonly by_whom: string | null
+  }
+  readonly gap: {
+    readonly id: number
+    readonly from_at: number
+    readonly to_at: number
+    readonly kind: string
+    readonly retried_until: number | null
+    readonly lost_from: number | null
+    readonly lost_to: number | null
+    readonly arrived: number
+    readonly arrived_lost: number
+    readonly last_arrival_at: number | null
+    readonly acknowledged_at: number | null
+  }
+  readonly meta: { readonly name: string; readonly value: number }
+}
+
+/** What differs between the stores for a view. */
+export interface ViewStore {
+  readonly db: Kysely<Tables>
+  readonly attemptOrder: 'attempt.rowid' | 'attempt.seq'
+  /** The rows of a subquery as JSON. Read it with `rowsOf`. */
+  readonly jsonRows: typeof jsonArrayFrom
+  /** The size of what is stored, in bytes. */
+  readonly sizeBytes: () => Promise<number>
+}
+
+/** The rows of `jsonRows`. PostgreSQL's driver parses JSON, SQLite's doesn't. */
+export function rowsOf<T>(json: readonly T[] | string | null): readonly T[] {
+  return typeof json === 'string' ? (JSON.parse(json) as readonly T[]) : (json ?? [])
+}
+
+/** A number from a cursor. It may not fit into the column that it is compared with. */
+export const place = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
+
+/** Lets other calls run between two statements of a long view. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,27 @@
+import type { Clock } from '../../base/clock.ts'
+import { createConflicts } from './conflicts.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { createEventDetail } from './event-detail.ts'
+import { createLists } from './lists.ts'
+import { createQuarantine } from './quarantine.ts'
+import { createStats } from './stats.ts'
+import type { ViewStore } from './tables.ts'
+
+/** The reads of the port that both stores answer by the same queries. */
+export type Views = ReturnType<typeof createViews>
+
+/**
+ * The read side of a store. Each statement reads a bounded number of rows by an index, so that lists stay fast whatever is stored. Two
+ * statements of a view may see two moments.
+ */
+export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
+  const quarantine = createQuarantine(store)
+  return {
+    ...createEventDetail(store, clock),
+    ...createDeadLetters(store),
+    ...createConflicts(store),
+    ...quarantine,
+    ...createLists(store),
+    ...createStats(store, quarantine),
+  }
+}
