@@ -10,6 +10,10 @@ type Name = keyof typeof statementTexts
 /** What the planner must say of each statement; statements with nothing to look up have an empty plan. */
 const plans: Readonly<Record<Name, readonly string[]>> = {
   insertEvent: [],
+  addTally: [],
+  addHour: [],
+  addSecretUse: [],
+  pruneTallies: ['SEARCH tally USING PRIMARY KEY (minute<?)', 'SCALAR SUBQUERY 1', 'SEARCH tally USING PRIMARY KEY'],
   headerSets: ['SCAN header_set'],
   insertHeaderSet: [],
   setHeaderSet: ['SEARCH event USING INTEGER PRIMARY KEY (rowid=?)'],

@@ -6,6 +6,7 @@ import { toStartError } from './failure.ts'
 import { functionsMark, installFunctions } from './functions/index.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { tallies } from './migrations/0003-tallies.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 
@@ -22,6 +23,7 @@ export interface NumberedMigration {
 export const migrations: readonly NumberedMigration[] = [
   { name: '0001-initial', oldest: 1, migration: initial },
   { name: '0002-stored-headers', oldest: 1, migration: storedHeaders },
+  { name: '0003-tallies', oldest: 1, migration: tallies },
 ]
 
 /** What to do about a database that an older version made: refuse to open it, or bring it up to date. */

@@ -26,6 +26,8 @@ export const migrations: readonly NumberedMigration[] = [
     oldest: 1,
     load: async () => (await import('./migrations/0004-stored-headers.ts')).storedHeaders,
   },
+  // An older program would not count: the time of its events could not be searched.
+  { name: '0005-tallies', oldest: 5, load: async () => (await import('./migrations/0005-tallies.ts')).tallies },
 ]
 
 /**

@@ -225,6 +225,13 @@ const texts = {
   endSubscription: `UPDATE subscription SET state = ?, answer = ? WHERE id = ? AND state = 0`,
   insertAudit: `INSERT INTO audit (at, action, detail, by_whom) VALUES (?, ?, ?, ?)`,
   setAuditDetail: `UPDATE audit SET detail = ? WHERE id = ?`,
+  addTally: `INSERT INTO tally (minute, type, network, count) VALUES (?, ?, ?, ?)
+     ON CONFLICT (minute, type, network) DO UPDATE SET count = count + excluded.count`,
+  addHour: `INSERT INTO hour (hour, first_seq, last_seq) VALUES (?, ?, ?)
+     ON CONFLICT (hour) DO UPDATE SET last_seq = excluded.last_seq`,
+  addSecretUse: `INSERT INTO secret_use (label, first_at, last_at, count) VALUES (?, ?, ?, ?)
+     ON CONFLICT (label) DO UPDATE SET last_at = max(last_at, excluded.last_at), count = count + excluded.count`,
+  pruneTallies: `DELETE FROM tally WHERE minute < min(?, (SELECT min(minute) FROM tally) + ?)`,
   dropRun: `UPDATE run SET state = ${state.dropped}, crashed = 0, ended_at = ? WHERE id = ?`,
   dropUntried: `UPDATE run SET state = ${state.dropped}, attempt = attempt - 1, crashed = 0, ended_at = ? WHERE id = ?`,
   meta: `SELECT value FROM meta WHERE name = ?`,
@@ -362,6 +369,10 @@ export function prepareStatements(db: Database) {
     endSubscription: write<[number, string | null, number]>(t.endSubscription),
     insertAudit: write<[number, string, string, string | null]>(t.insertAudit),
     setAuditDetail: write<[string, number]>(t.setAuditDetail),
+    addTally: write<[number, string, string, number]>(t.addTally),
+    addHour: write<[number, number, number]>(t.addHour),
+    addSecretUse: write<[string, number, number, number]>(t.addSecretUse),
+    pruneTallies: write<[number, number]>(t.pruneTallies),
     dropRun: write<[number, number]>(t.dropRun),
     dropUntried: write<[number, number]>(t.dropUntried),
     meta: read<[string], { value: number }>(t.meta),

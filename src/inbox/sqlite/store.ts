@@ -24,6 +24,7 @@ import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
 import { prepareStatements, state } from './statements.ts'
 import { createSubscriptions } from './subscriptions.ts'
+import { createTallies } from './tallies.ts'
 
 /** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
 const setBackMs = 1_000
@@ -73,6 +74,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const replays = createReplays({ sql, clock, memo, handlers, runs })
   const pruning = createPruning({ db, sql, memo, handlers, clock })
   const gaps = createGaps(sql, clock)
+  const tallies = createTallies(sql)
   const deadAtStart = transact([], () => {
     const dead = runs.reapDeadProcess()
     gaps.opened()
@@ -98,6 +100,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
           if (handlerId !== undefined && woken.has(handlerId)) runs.fill(claim, handlerId, name)
         }
       }
+      tallies.flush()
       sql.commit.run()
       return result
     } catch (error) {
@@ -105,6 +108,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       Object.assign(memo, memoBefore)
       undo.rollBack()
       gaps.forget()
+      tallies.forget()
       for (const claim of claims) {
         claim.leases.length = 0
         claim.bytes = 0
@@ -158,6 +162,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     memo.bodyBytes += event.raw.length
     sql.insertBody.run(seq, memo.bodyBytes, event.raw)
     gaps.arrived(event.createdAt)
+    tallies.add(seq, event)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
     return 'accepted'

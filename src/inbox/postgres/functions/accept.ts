@@ -1,4 +1,5 @@
 import { callSettings, hotSettings, workLock } from '../locks.ts'
+import { keptTallyMinutes, prunedMinutes } from '../../tally.ts'
 
 /** More sets of headers are not kept: a sender whose headers differ from delivery to delivery must not fill the database with them. */
 export const mostHeaderSets = 1_000
@@ -50,6 +51,7 @@ BEGIN
     INSERT INTO inbox.body (seq, total, raw)
     SELECT seqs[n], total + sum(length(bodies[n])) OVER (ORDER BY n), bodies[n]
     FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL;
+    PERFORM inbox.count_events(seqs, types, received, keys, labels);
     UPDATE inbox.counter SET last_seq = last_before + fresh, body_bytes = total + (
       SELECT sum(length(bodies[n])) FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL);
     SELECT r.* INTO are_ready, given_at, given_runs, given_claims
@@ -245,8 +247,43 @@ BEGIN
   WHERE h.id = of_handler AND (head IS NOT NULL OR waiting IS NOT NULL);
 END $$`
 
+/**
+ * Counts new events: those of which the number is not null. `tally` has rows of each replica, summed when read, so that no replica waits
+ * for a row of another one.
+ */
+const countFunction = `
+CREATE OR REPLACE FUNCTION inbox.count_events(seqs bigint[], types text[], received bigint[], keys text[], labels text[]) RETURNS void
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  begun integer;
+BEGIN
+  INSERT INTO inbox.tally AS t (minute, type, network, replica, count)
+  SELECT received[n] / 60000, types[n], CASE WHEN strpos(keys[n], ':') > 0 THEN split_part(keys[n], ':', 1) ELSE '' END,
+    current_setting('application_name'), count(*)
+  FROM generate_series(1, cardinality(seqs)) n WHERE seqs[n] IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT (minute, type, network, replica) DO UPDATE SET count = t.count + excluded.count;
+
+  WITH hours AS (
+    INSERT INTO inbox.hour AS h (hour, first_seq, last_seq)
+    SELECT received[n] / 3600000, min(seqs[n]), max(seqs[n])
+    FROM generate_series(1, cardinality(seqs)) n WHERE seqs[n] IS NOT NULL GROUP BY 1
+    ON CONFLICT (hour) DO UPDATE SET last_seq = excluded.last_seq RETURNING h.hour, h.xmax = 0 AS is_new
+  ) SELECT max(hour) INTO begun FROM hours WHERE is_new;
+
+  INSERT INTO inbox.secret_use AS s (label, first_at, last_at, count)
+  SELECT labels[n], min(received[n]), max(received[n]), count(*)
+  FROM generate_series(1, cardinality(seqs)) n WHERE seqs[n] IS NOT NULL GROUP BY 1
+  ON CONFLICT (label) DO UPDATE SET last_at = greatest(s.last_at, excluded.last_at), count = s.count + excluded.count;
+
+  IF begun IS NOT NULL THEN
+    DELETE FROM inbox.tally WHERE minute <
+      least(begun * 60 - ${keptTallyMinutes}, (SELECT min(minute) FROM inbox.tally) + ${prunedMinutes});
+  END IF;
+END $$`
+
 export const acceptFunctions: readonly string[] = [
   acceptFunction,
+  countFunction,
   keepHeadersFunction,
   quarantineFunction,
   createRunsFunction,
