@@ -223,7 +223,7 @@ describe('the creator of a token', () => {
     expect(world.views.overview(ref)).toMatchObject({ total_tokens_held: 1, total_trades_all_time: 0 })
 
     const held = shown()!.balance
-    world.acts.apply({ kind: 'price-move', ...place, percent: -20 })
+    world.acts.apply({ kind: 'trade', ...place, wallet: creator.address, side: 'sell', fraction: 0.1 })
     const [sale, ...others] = readAll(world, (page) => world.views.trades(ref, page, place.token)) as [Trade]
     expect([sale.type, others]).toEqual(['sell', []])
     expect(shown()!.balance).toBeCloseTo(held - sale.token_in.amount, 6)

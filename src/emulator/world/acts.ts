@@ -1,6 +1,7 @@
 import { isHoneypot, isRenounced } from './audit.ts'
 import { findToken, readAddress, type ActOf, type Result } from './act-targets.ts'
-import { addAlert, fireAlert, removeAlert } from './alert-acts.ts'
+import { addAlert, findAlert, removeAlert } from './alerts.ts'
+import { fire } from './firing.ts'
 import { createListedToken } from './token-birth.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { tokenAt, walletAt, writeLog, type Core } from './core.ts'
@@ -75,7 +76,7 @@ function apply(core: Core, act: WorldAct): Result {
     case 'remove-alert':
       return removeAlert(core, act.alertId)
     case 'fire-alert':
-      return fireAlert(core, act.alertId)
+      return fire(core, findAlert(core, act.alertId))
   }
 }
 

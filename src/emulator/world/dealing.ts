@@ -1,5 +1,5 @@
 import { coinsForUsd, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
-import { isWatchedWhale } from './trade-alerts.ts'
+import { isWatchedWhale } from './alerts.ts'
 import { graduate } from './token-birth.ts'
 import { buy, sell, swap, type Traded } from './market.ts'
 import { noticeTrade } from './rules.ts'

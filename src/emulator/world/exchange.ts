@@ -17,16 +17,6 @@ export function proceedsOf(core: Core, token: number, units: bigint): bigint {
   return sold.pool === null ? 0n : quoteSale(sold, sold.pool, units).received
 }
 
-/** What a sale would bring of all that so many coins would buy before; 0 if the token has no pool. */
-export function proceedsAfterBuying(core: Core, token: number, coins: bigint): bigint {
-  const traded = tokenAt(core, token)
-  const { pool } = traded
-  if (pool === null) return 0n
-  const { received } = quoteBuy(pool, coins, pool.feeBps)
-  const after = { coins: pool.coins + coins, tokens: pool.tokens - received }
-  return quoteSale(traded, after, received).received
-}
-
 /** What so many coins would buy; 0 if they buy nothing. */
 export function unitsFor(core: Core, token: number, coins: bigint): bigint {
   const { pool, curve } = tokenAt(core, token)

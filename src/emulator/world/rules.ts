@@ -3,9 +3,7 @@ import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, typ
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
 import { pnlOf, realizedUsd } from './pnl.ts'
-import { noticePrice } from './price-alerts.ts'
-import { meetTradeAlerts } from './trade-alerts.ts'
-import { noticeVolume } from './volume-alerts.ts'
+import { meetTradeAlerts, noticePrice, noticeVolume } from './alerts.ts'
 
 // What makes an event of what has happened (R93–R102).
 

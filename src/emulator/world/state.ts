@@ -77,7 +77,7 @@ export interface TokenState {
   readonly symbol: string
   readonly name: string
   readonly decimals: number
-  readonly supply: bigint
+  supply: bigint
   readonly createdAt: number
   /** The entry of the log that tells of its creation. */
   readonly createdSeq: number
@@ -184,6 +184,7 @@ export type LogKind =
   | 'token-created'
   | 'pool-created'
   | 'liquidity-removed'
+  | 'minted'
   | 'owner-transferred'
   | 'contract-changed'
   | 'graduated'

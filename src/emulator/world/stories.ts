@@ -3,11 +3,10 @@ import { lureSnipers } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { abandon, changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { createCurveToken, createListedToken } from './token-birth.ts'
-import { coinsForUsd, plan, tokenAt, usdOfCoins, type Core } from './core.ts'
+import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, usdOfCoins, type Core } from './core.ts'
 import { dealBuy, dealBuyUsd, dealSellAll } from './dealing.ts'
-import { earn, openTracked, planGain } from './gains.ts'
+import { atRaisedPrice, canEarn, canMovePrice, earn, openTracked } from './interventions.ts'
 import { addressFor, fund } from './wallets.ts'
-import { atRaisedPrice, canMovePrice, largestFirst } from './moving.ts'
 import { freshName } from './names.ts'
 import { honeypotTypes } from './port.ts'
 import { marketsOf } from './prices.ts'
@@ -147,7 +146,11 @@ export function startCrash(core: Core, token: number): void {
 }
 
 export function continueCrash(core: Core, token: number, left: number): void {
-  const [largest] = largestFirst(core, token)
+  const { creator } = tokenAt(core, token)
+  const [largest] = [...holdersOf(core, token)]
+    .map((index) => holdingAt(core, index))
+    .filter(({ wallet }) => wallet !== creator)
+    .toSorted((a, b) => (a.balance === b.balance ? a.wallet - b.wallet : a.balance < b.balance ? 1 : -1))
   if (largest === undefined) return
   dealSellAll(core, largest.wallet, token)
   const waitMs = core.chance.between(core.state.streams.stories, 10_000, 180_000)
@@ -158,11 +161,10 @@ export function continueCrash(core: Core, token: number, left: number): void {
 export function makeBagHolder(core: Core, network: NetworkId): number | null {
   const [winner, loser] = establishedOf(core, network)
   if (winner === undefined || loser === undefined || !canMovePrice(core, loser, bagRise)) return null
-  const gain = planGain(core, winner, 6000, 1500)
-  if (gain === null) return null
+  if (!canEarn(core, winner, 6000, 1500)) return null
   const wallet = openTracked(core, network, 'bag-holder')
   tradeAtOnce(core, () => {
-    earn(core, wallet, gain)
+    earn(core, wallet, winner, 6000, 1500)
     fund(core, wallet, coinsForUsd(core, network, 5000))
     atRaisedPrice(core, loser, bagRise, () => void dealBuyUsd(core, wallet, loser, 5000))
   })

@@ -7,7 +7,7 @@ import { readFraction, readTradeUsd } from './limits.ts'
 import { fund, openWallet } from './wallets.ts'
 import { unitsFor } from './exchange.ts'
 import { type Traded } from './market.ts'
-import { movePrice } from './moving.ts'
+import { movePrice } from './interventions.ts'
 import { WorldRefusal } from './port.ts'
 import { priceUsd, worth } from './prices.ts'
 
@@ -99,7 +99,7 @@ export function priceMove(core: Core, act: ActOf<'price-move'>): Result {
   }
   if (!movePrice(core, token, ratio)) {
     throw new WorldRefusal(
-      `the price of ${act.token} cannot get there from ${before}: nobody has enough to trade, or it has no pool`,
+      `the price of ${act.token} cannot get there from ${before}: it takes too large a trade, nobody can sell it, or it has no pool`,
     )
   }
   return { token: tokenAt(core, token).address, before, after: priceUsd(core, token) }

@@ -3,9 +3,9 @@ import { audit, isHoneypot, isRenounced } from './audit.ts'
 import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { createCurveToken } from './token-birth.ts'
 import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
-import { crossAnAlert } from './crossing.ts'
+import { fireAPriceAlert } from './firing.ts'
 import { dealBuy } from './dealing.ts'
-import { earn, openTracked, planGain } from './gains.ts'
+import { canEarn, earn, openTracked } from './interventions.ts'
 import { largestTradeUsd } from './limits.ts'
 import { addressFor, fund } from './wallets.ts'
 import { freshName } from './names.ts'
@@ -25,7 +25,7 @@ export function trigger(core: Core, type: EventType): Result {
 }
 
 const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
-  'token.price_alert': crossAnAlert,
+  'token.price_alert': fireAPriceAlert,
   'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
   'token.risk_change': upgradeSomeContract,
   'wallet.large_trade': tradeLargely,
@@ -145,19 +145,20 @@ function isTold(core: Core, token: number, change: Partial<ContractState>): bool
   return isSeen && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
 }
 
-/** A wallet that has nothing yet buys, the price rises, and it sells with a gain. */
+/** A new wallet buys, and sells with a gain. */
 function earnAMilestone(core: Core): Result {
   const [milestone] = core.state.rules.milestonesUsd
   if (milestone === undefined) throw new WorldRefusal('no milestones are set')
-  const plans = networkIds
+  const [stakeUsd, gainUsd] = [Math.max(1, milestone * 4), milestone * 1.01 + 0.01]
+  const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
-    .flatMap((token) => planGain(core, token, Math.max(1, milestone * 4), milestone * 1.01 + 0.01) ?? [])
-  if (plans.length === 0)
+    .filter((token) => canEarn(core, token, stakeUsd, gainUsd))
+  if (possible.length === 0)
     throw new WorldRefusal(`nobody can earn ${milestone} USD at once: expected a smaller milestone`)
-  const plan = core.chance.pick(core.state.streams.acts, plans)
-  const { network } = tokenAt(core, plan.token)
+  const token = core.chance.pick(core.state.streams.acts, possible)
+  const { network } = tokenAt(core, token)
   const wallet = openTracked(core, network, 'earner')
-  earn(core, wallet, plan)
+  earn(core, wallet, token, stakeUsd, gainUsd)
   return { wallet: walletAt(core, wallet).address, network }
 }
 

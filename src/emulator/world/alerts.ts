@@ -1,0 +1,242 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import { readAddress, type ActOf, type Result } from './act-targets.ts'
+import { emit, placeOf, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
+import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
+import { readPositive } from './limits.ts'
+import type { Traded } from './market.ts'
+import { toUsd } from './numbers.ts'
+import { WorldRefusal } from './port.ts'
+import { isWhale } from './portfolio.ts'
+import { changePct, hourlyVolume, priceUsd, type HourlyVolume } from './prices.ts'
+import type { AlertState } from './state.ts'
+
+/** An alert is set. One whose line is passed already waits until that is no longer so (A17). Throws `WorldRefusal`. */
+export function addAlert(core: Core, act: ActOf<'add-alert'>): Result {
+  const { alertId, type, network, isOneShot = false } = act
+  const address = readAddress('address', network, act.address)
+  const threshold = readPositive('threshold', act.threshold)
+  if (core.state.alerts.some((known) => known.alertId === alertId)) {
+    throw new WorldRefusal(`alert ${alertId}: there is one of this id already`)
+  }
+  const alert = { alertId, type, network, address, threshold, isOneShot, isArmed: true, firedAt: null }
+  const value = valueOf(core, alert)
+  alert.isArmed = value === null || !isBeyond(alert, value)
+  core.state.alerts.push(alert)
+  addAlertToDirectory(core, alert)
+  return { alertId }
+}
+
+/** What an alert watches at present; null if it is nothing that goes up and down, or not there yet. */
+function valueOf(core: Core, { type, network, address }: AlertState): number | null {
+  const token = core.directory.tokens.get(placeOf(network, address))
+  if (token === undefined) return null
+  if (isOnPrice(type)) return priceUsd(core, token)
+  return type === 'volume_spike' ? (hourlyVolume(core, token)?.increasePct ?? null) : null
+}
+
+/** An alert is taken away. Throws `WorldRefusal` if there is none of this id. */
+export function removeAlert(core: Core, alertId: string): Result {
+  const alert = findAlert(core, alertId)
+  core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)
+  removeAlertFromDirectory(core, alert)
+  return { alertId }
+}
+
+/** Five minutes after its last notification, an alert fires if it re-armed and its value is beyond the threshold (A17). */
+export function noticeRested(core: Core, alertId: string): void {
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  const token = alert && core.directory.tokens.get(placeOf(alert.network, alert.address))
+  if (alert === undefined || token === undefined) return
+  if (isOnPrice(alert.type)) return noticePriceAlert(core, token, alert, null)
+  const hourly = hourlyVolume(core, token)
+  if (hourly !== null) noticeVolumeAlert(core, token, alert, hourly, null)
+}
+
+/** Throws `WorldRefusal` if there is none of this id. */
+export function findAlert(core: Core, alertId: string): AlertState {
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  if (alert === undefined) throw new WorldRefusal(`alert ${alertId}: there is none`)
+  return alert
+}
+
+// When an alert on a price or a volume fires (A17).
+
+/** Minimum time between two notifications of one alert. */
+const restMs = 300_000
+/** How far the value must go back after a notification, as a share of the threshold. */
+const rearmShare = 0.005
+
+/** Whether a value is past the threshold of an alert. A value equal to the threshold isn't. */
+export function isBeyond({ type, threshold }: AlertState, value: number): boolean {
+  return type === 'price_below' ? value < threshold : value > threshold
+}
+
+/**
+ * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value is
+ * still beyond the threshold then.
+ */
+export function isCrossed(core: Core, alert: AlertState, value: number): boolean {
+  rearm(alert, value)
+  const { now } = core.state
+  if (!alert.isArmed || isResting(alert, now) || !isBeyond(alert, value)) return false
+  alert.isArmed = false
+  alert.firedAt = now
+  if (!alert.isOneShot) plan(core, { kind: 'rested', alertId: alert.alertId }, restMs, false)
+  return true
+}
+
+/** Re-arms an alert whose value went back far enough. */
+export function rearm(alert: AlertState, value: number): void {
+  alert.isArmed ||= !isSpent(alert) && isBack(alert, value)
+}
+
+/** True within 5 minutes of a notification. */
+export function isResting({ firedAt }: AlertState, now: number): boolean {
+  return firedAt !== null && now < firedAt + restMs
+}
+
+/** True once a one-shot alert has fired. */
+export function isSpent({ firedAt, isOneShot }: AlertState): boolean {
+  return isOneShot && firedAt !== null
+}
+
+/** Whether a value is back on the other side of the threshold; after a notification by at least 0.5 %. */
+export function isBack(alert: AlertState, value: number): boolean {
+  const { type, threshold, firedAt } = alert
+  if (firedAt === null) return !isBeyond(alert, value)
+  return type === 'price_below' ? value >= threshold * (1 + rearmShare) : value <= threshold * (1 - rearmShare)
+}
+
+/** All price alerts, once the coins cost something else: in the order in which they were set. */
+export function noticePrices(core: Core): void {
+  // A copy, since whoever is told may take an alert away.
+  for (const alert of core.state.alerts.slice()) {
+    if (!isOnPrice(alert.type)) continue
+    const token = core.directory.tokens.get(placeOf(alert.network, alert.address))
+    if (token !== undefined) noticePriceAlert(core, token, alert, null)
+  }
+}
+
+/** Price alerts on a token whose price may have moved (R93, R104, A17). */
+export function noticePrice(core: Core, token: number, cause: number): void {
+  const { price } = core.directory.alerts
+  if (price.size === 0) return
+  const { network, address } = tokenAt(core, token)
+  for (const alert of price.get(placeOf(network, address)) ?? []) noticePriceAlert(core, token, alert, cause)
+}
+
+/** Whether alerts of a type are on the price of a token. */
+export function isOnPrice(type: AlertState['type']): type is 'price_above' | 'price_below' {
+  return type === 'price_above' || type === 'price_below'
+}
+
+/** Notifies if the price of a token makes one alert on it fire. `cause`: the trade that moved the price; null if none did. */
+export function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
+  const { type, threshold, alertId } = alert
+  const price = priceUsd(core, token)
+  if (!isOnPrice(type) || !isCrossed(core, alert, price)) return
+  const { address, network, symbol } = tokenAt(core, token)
+  const data = {
+    token_address: address,
+    network,
+    symbol,
+    alert_type: type,
+    threshold_usd: threshold,
+    current_price_usd: price,
+    change_pct_24h: changePct(core, token),
+  }
+  emit(core, 'token.price_alert', data, cause ?? writeLog(core, 'price-seen', token), [alertId], 'owners')
+}
+
+/** Alerts on the volume of a token of which something was just traded (A14, A17). */
+export function noticeVolume(core: Core, token: number, cause: number): void {
+  const { volume } = core.directory.alerts
+  if (volume.size === 0) return
+  const { network, address } = tokenAt(core, token)
+  const alerts = volume.get(placeOf(network, address))
+  const hourly = alerts && hourlyVolume(core, token)
+  if (!hourly) return
+  for (const alert of alerts) {
+    // It falls while nothing is traded: what it was before this trade is what it went back to.
+    rearm(alert, hourly.increaseBeforePct)
+    noticeVolumeAlert(core, token, alert, hourly, cause)
+  }
+}
+
+/** Notifies if the volume of a token makes one alert on it fire. `cause`: the trade that raised it; null if none did. */
+export function noticeVolumeAlert(
+  core: Core,
+  token: number,
+  alert: AlertState,
+  hourly: HourlyVolume,
+  cause: number | null,
+): void {
+  if (!isCrossed(core, alert, hourly.increasePct)) return
+  const { address, network, symbol } = tokenAt(core, token)
+  const data = {
+    token_address: address,
+    network,
+    symbol,
+    alert_type: 'volume_spike' as const,
+    threshold_pct: alert.threshold,
+    increase_pct: hourly.increasePct,
+    volume_1h_usd: toUsd(hourly.lastHour),
+    mean_hourly_volume_usd: toUsd(hourly.mean),
+  }
+  emit(core, 'token.volume_spike', data, cause ?? writeLog(core, 'volume-seen', token), [alert.alertId], 'owners')
+}
+
+// Alerts on trades of a size: of a wallet, whoever it is, or of a token by whales (A15).
+
+const none: readonly string[] = []
+
+/** The alerts that a trade meets, in the order in which they were set. Each trade counts for itself: none of them rests. */
+export function meetTradeAlerts(core: Core, traded: Traded, wasWhale: boolean): readonly string[] {
+  const { directory, state } = core
+  if (directory.alerts.trade.size === 0) return none
+  const met = [...alertsOnWallet(core, traded), ...alertsOnTokens(core, traded, wasWhale)]
+  if (met.length === 0) return none
+  for (const alert of met) {
+    alert.isArmed = !alert.isOneShot
+    alert.firedAt = state.now
+  }
+  return (met.length === 1 ? met : state.alerts.filter((alert) => met.includes(alert))).map(({ alertId }) => alertId)
+}
+
+function alertsOnWallet(core: Core, { wallet, kind, value }: Traded): readonly AlertState[] {
+  const { network, address } = walletAt(core, wallet)
+  return alertsAt(core, network, address).filter((alert) => {
+    // A swap is both.
+    const isOfKind = alert.type === 'whale_buy' ? kind !== 'sell' : kind !== 'buy'
+    return isOfKind && isLargeEnough(alert, value)
+  })
+}
+
+function alertsOnTokens(core: Core, traded: Traded, wasWhale: boolean): readonly AlertState[] {
+  const { wallet, tokens, soldToken, value } = traded
+  const met = tokens.flatMap((token) => {
+    const { network, address } = tokenAt(core, token)
+    const type = token === soldToken ? 'whale_sell' : 'whale_buy'
+    return alertsAt(core, network, address).filter((alert) => alert.type === type && isLargeEnough(alert, value))
+  })
+  return met.length > 0 && (wasWhale || isWhale(core, wallet)) ? met : []
+}
+
+function alertsAt({ directory }: Core, network: NetworkId, address: string): readonly AlertState[] {
+  return directory.alerts.trade.get(placeOf(network, address)) ?? []
+}
+
+function isLargeEnough({ isArmed, threshold }: AlertState, value: bigint): boolean {
+  return isArmed && toUsd(value) >= threshold
+}
+
+/** Whether somebody watches trades of one of the tokens by whales, and the wallet is one: who sells all is none after it. */
+export function isWatchedWhale(core: Core, wallet: number, tokens: readonly number[]): boolean {
+  const { trade } = core.directory.alerts
+  if (trade.size === 0) return false
+  const isWatched = tokens.some((token) => {
+    const { network, address } = tokenAt(core, token)
+    return trade.has(placeOf(network, address))
+  })
+  return isWatched && isWhale(core, wallet)
+}

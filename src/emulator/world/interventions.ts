@@ -1,0 +1,114 @@
+import type { NetworkId } from '../../../schema/index.ts'
+import { isHoneypot } from './audit.ts'
+import { coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog, type Core } from './core.ts'
+import { dealBuy, dealSellAll } from './dealing.ts'
+import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
+import { largestTradeUsd } from './limits.ts'
+import { transfer } from './positions.ts'
+import { addressFor, fund, openWallet } from './wallets.ts'
+
+// Changes that acts and stories make on purpose: each is a trade through the pool. A seller gets the units that it lacks.
+
+/** One trade that brings the price to a wanted ratio: coins to buy for, or units to sell. */
+type Move = { readonly kind: 'buy' | 'sell'; readonly amount: bigint }
+
+/** Brings the pool's price to `ratio` times its present value by one trade. False, and nothing has changed, if it can't. */
+export function movePrice(core: Core, token: number, ratio: number, buyer = 'mover'): boolean {
+  const move = planMove(core, token, ratio)
+  if (move === null) return false
+  const moved = tokenAt(core, token)
+  // A seller never buys, so that it sells whole positions only (A12).
+  const name = move.kind === 'buy' ? buyer : 'seller'
+  const wallet = openWallet(core, moved.network, addressFor(core, moved.network, name))
+  if (move.kind === 'buy') {
+    fund(core, wallet, move.amount)
+    dealBuy(core, wallet, token, move.amount)
+  } else {
+    supply(core, wallet, token, move.amount)
+    dealSellAll(core, wallet, token)
+  }
+  moved.fair = poolRatio(moved)
+  return true
+}
+
+/** As `movePrice` upwards; the price falls back after `act`. */
+export function atRaisedPrice(core: Core, token: number, ratio: number, act: () => void): void {
+  const { network } = tokenAt(core, token)
+  movePrice(core, token, ratio, 'raiser')
+  act()
+  dealSellAll(core, openWallet(core, network, addressFor(core, network, 'raiser')), token)
+  const moved = tokenAt(core, token)
+  moved.fair = poolRatio(moved)
+}
+
+export function canMovePrice(core: Core, token: number, ratio: number): boolean {
+  return planMove(core, token, ratio) !== null
+}
+
+function planMove(core: Core, token: number, ratio: number): Move | null {
+  const moved = tokenAt(core, token)
+  const { pool, network, contract } = moved
+  if (pool === null || !(ratio >= 0.001 && ratio <= 1000)) return null
+  const keptByPool = 1 - pool.feeBps / 10_000
+  if (ratio > 1) {
+    const amount = share(pool.coins, ratio, keptByPool)
+    if (usdOfCoins(core, network, amount) > BigInt(largestTradeUsd) * 1_000_000n) return null
+    return unitsFor(core, token, amount) > 0n ? { kind: 'buy', amount } : null
+  }
+  if (isHoneypot(moved)) return null
+  const amount = share(pool.tokens, 1 / ratio, keptByPool * (1 - contract.sellTaxBps / 10_000))
+  const { received } = quoteSale(moved, pool, amount)
+  return received > 0n && received < pool.coins ? { kind: 'sell', amount } : null
+}
+
+/**
+ * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part that
+ * counts after fees, (1 + s)(1 + n·s) = ratio.
+ */
+function share(reserve: bigint, ratio: number, n: number): bigint {
+  const root = Math.sqrt((1 + n) ** 2 + 4 * n * (ratio - 1))
+  const s = (root - 1 - n) / (2 * n)
+  return (reserve * BigInt(Math.ceil(s * 1e12))) / 1_000_000_000_000n + 1n
+}
+
+/** Mints the units that a wallet lacks to sell so many, at no cost (A12). */
+export function supply(core: Core, wallet: number, token: number, units: bigint): void {
+  const lacking = units - (holdingOf(core, wallet, token)?.balance ?? 0n)
+  if (lacking <= 0n) return
+  tokenAt(core, token).supply += lacking
+  transfer(core, wallet, token, lacking, writeLog(core, 'minted', token))
+}
+
+/** How many units must be sold for so many coins; null if the pool doesn't hold them or nobody can sell. */
+export function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
+  const sold = tokenAt(core, token)
+  const { pool, contract } = sold
+  if (pool === null || isHoneypot(sold) || coins >= pool.coins) return null
+  const net = (pool.tokens * coins) / (pool.coins - coins) + 1n
+  return (net * 100_000_000n) / (BigInt(10_000 - pool.feeBps) * BigInt(10_000 - contract.sellTaxBps)) + 2n
+}
+
+/** Whether a wallet could `earn` so much with a token. */
+export function canEarn(core: Core, token: number, stakeUsd: number, gainUsd: number): boolean {
+  const { pool, network } = tokenAt(core, token)
+  if (pool === null || isHoneypot(tokenAt(core, token))) return false
+  return stakeUsd <= largestTradeUsd && coinsForUsd(core, network, gainUsd * 1.1) < pool.coins
+}
+
+/** A wallet buys for `stakeUsd` and sells with a gain of at least `gainUsd`: it sells more units than it bought. */
+export function earn(core: Core, wallet: number, token: number, stakeUsd: number, gainUsd: number): void {
+  const { network } = walletAt(core, wallet)
+  const coins = coinsForUsd(core, network, stakeUsd)
+  fund(core, wallet, coins)
+  dealBuy(core, wallet, token, coins)
+  const units = unitsToBring(core, token, coinsForUsd(core, network, stakeUsd + gainUsd + 0.01))
+  if (units !== null) supply(core, wallet, token, units)
+  dealSellAll(core, wallet, token)
+}
+
+/** A new wallet that is tracked from the beginning. It has no archetype, so it never trades on its own. */
+export function openTracked(core: Core, network: NetworkId, role: string): number {
+  const wallet = openWallet(core, network, addressFor(core, network, `${role}:${core.state.seq}`))
+  walletAt(core, wallet).isTracked = true
+  return wallet
+}
