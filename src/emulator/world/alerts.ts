@@ -67,7 +67,7 @@ const restMs = 300_000
 const rearmShare = 0.005
 
 /** Whether a value is past the threshold of an alert. A value equal to the threshold isn't. */
-export function isBeyond({ type, threshold }: AlertState, value: number): boolean {
+function isBeyond({ type, threshold }: AlertState, value: number): boolean {
   return type === 'price_below' ? value < threshold : value > threshold
 }
 
@@ -75,7 +75,7 @@ export function isBeyond({ type, threshold }: AlertState, value: number): boolea
  * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value is
  * still beyond the threshold then.
  */
-export function isCrossed(core: Core, alert: AlertState, value: number): boolean {
+function isCrossed(core: Core, alert: AlertState, value: number): boolean {
   rearm(alert, value)
   const { now } = core.state
   if (!alert.isArmed || isResting(alert, now) || !isBeyond(alert, value)) return false
@@ -86,7 +86,7 @@ export function isCrossed(core: Core, alert: AlertState, value: number): boolean
 }
 
 /** Re-arms an alert whose value went back far enough. */
-export function rearm(alert: AlertState, value: number): void {
+function rearm(alert: AlertState, value: number): void {
   alert.isArmed ||= !isSpent(alert) && isBack(alert, value)
 }
 
@@ -131,7 +131,7 @@ export function isOnPrice(type: AlertState['type']): type is 'price_above' | 'pr
 }
 
 /** Notifies if the price of a token makes one alert on it fire. `cause`: the trade that moved the price; null if none did. */
-export function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
+function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
   const { type, threshold, alertId } = alert
   const price = priceUsd(core, token)
   if (!isOnPrice(type) || !isCrossed(core, alert, price)) return
@@ -164,7 +164,7 @@ export function noticeVolume(core: Core, token: number, cause: number): void {
 }
 
 /** Notifies if the volume of a token makes one alert on it fire. `cause`: the trade that raised it; null if none did. */
-export function noticeVolumeAlert(
+function noticeVolumeAlert(
   core: Core,
   token: number,
   alert: AlertState,
