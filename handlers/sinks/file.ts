@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import type { SinkContext, SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { createAppendFile } from './common/append-file.ts'
-import { bodyOf } from './common/body.ts'
-import { filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
-import { checkPlace } from './common/place.ts'
+import { createAppendFile, checkPlace } from './common/append-file.ts'
+import { bodyOf, filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 

@@ -1,11 +1,17 @@
 import { createHmac } from 'node:crypto'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, headerText } from './common/body.ts'
-import { toBinary, toStructured, type PostedBody } from './common/cloudevents.ts'
-import { refusal, sendHttp } from './common/http.ts'
-import { patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
-import { hider } from './common/post.ts'
+import {
+  bodyOf,
+  headerText,
+  attributeText,
+  patience,
+  place,
+  type SinkKind,
+  type SinkSetup,
+  type SinkTools,
+} from './common/kind.ts'
+import { refusal, sendHttp, hider } from './common/http.ts'
 
 const secretHint =
   'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; several while one takes the place of another'
@@ -177,4 +183,58 @@ function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOpti
 function keyOf(secret: string): Buffer {
   const prefix = 'whsec_'
   return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret)
+}
+
+export interface PostedBody {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
+
+/** Of what a handler enqueued, whatever event it is about. */
+const itemType = 'onchain-inbox.item'
+
+/** An item as a CloudEvent 1.0 in structured mode: one JSON object. Every number keeps the digits that the sender wrote. */
+export function toStructured(item: SinkItem, source: string): PostedBody {
+  const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
+  return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
+}
+
+/** The same in binary mode: the attributes are headers, the body is the data. */
+export function toBinary(item: SinkItem, source: string): PostedBody {
+  const { datacontenttype, ...attributes } = attributesOf(item, source)
+  const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
+  return {
+    headers: { 'Content-Type': datacontenttype, 'ce-specversion': '1.0', ...Object.fromEntries(headers) },
+    body: encode(dataOf(item)),
+  }
+}
+
+function attributesOf({ event, key, payload, idempotencyKey }: SinkItem, source: string) {
+  const isItem = payload !== undefined
+  return {
+    id: isItem ? idempotencyKey : event.id,
+    source,
+    type: isItem ? itemType : event.type,
+    ...(key !== null && { subject: key }),
+    time: event.created_at,
+    datacontenttype: 'application/json',
+  }
+}
+
+function dataOf({ event, payload }: SinkItem): unknown {
+  if (payload !== undefined) return payload
+  const text = new TextDecoder().decode(event.raw)
+  const exact = parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
+  )
+  return (exact as { readonly data: unknown }).data
+}
+
+function encode(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value))
 }

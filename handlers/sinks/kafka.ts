@@ -1,10 +1,8 @@
 import type { Producer } from '@platformatic/kafka'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf } from './common/body.ts'
-import { createConnection } from './common/connection.ts'
-import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { loadPeer, requirePeers } from './common/peer.ts'
+import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
 
 const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
 

@@ -1,10 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, headerText } from './common/body.ts'
-import { createConnection } from './common/connection.ts'
-import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { loadPeer, requirePeers } from './common/peer.ts'
+import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
 
 const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
   error: 'expected host:port, nats://host:port or tls://host:port; user and password have options of their own',

@@ -13,7 +13,7 @@ import {
 } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { toMessage, toOwnWarning, type Severity } from './common/message.ts'
-import { hider, postJson } from './common/post.ts'
+import { hider, postJson } from './common/http.ts'
 
 /** Events become alerts of Opsgenie. */
 const options = z

@@ -13,7 +13,7 @@ import {
 } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { toMessage, toOwnWarning } from './common/message.ts'
-import { hider, postJson } from './common/post.ts'
+import { hider, postJson } from './common/http.ts'
 
 /** Events become alerts of a PagerDuty service, by the Events API v2. */
 const options = z

@@ -1,9 +1,7 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf } from './common/body.ts'
-import { createConnection } from './common/connection.ts'
-import { patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { loadPeer, requirePeers } from './common/peer.ts'
+import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
 
 /** Events go to a stream of Redis, or of what speaks as it does. */
 const options = z.strictObject({

@@ -1,9 +1,8 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { createChatSink } from './common/chat.ts'
+import { createChatSink, type Timing } from './common/chat.ts'
 import { place, secretUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Timing } from './common/pacing.ts'
-import { hider, postJson, secretsOf } from './common/post.ts'
+import { hider, postJson, secretsOf } from './common/http.ts'
 import type { Dialect } from './common/split.ts'
 import { templateExample, templates } from './common/template.ts'
 

@@ -1,10 +1,8 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { createChatSink } from './common/chat.ts'
-import { readRetryAfter, type Answer } from './common/http.ts'
+import { createChatSink, type Timing } from './common/chat.ts'
+import { readRetryAfter, type Answer, hider, memberOf, postJson } from './common/http.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Timing } from './common/pacing.ts'
-import { hider, memberOf, postJson } from './common/post.ts'
 import type { Dialect } from './common/split.ts'
 import { templateExample, templates } from './common/template.ts'
 

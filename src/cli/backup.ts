@@ -7,7 +7,7 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
 import { fromCwd } from './host.ts'
 import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './screen.ts'
 import { readDatabaseSetting, withConfigOption } from './settings.ts'
 
 interface BackupOptions extends OutputOptions {

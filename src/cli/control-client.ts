@@ -1,17 +1,39 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import type {
-  ClockJson,
-  CountsJson,
-  DeliveriesQuery,
-  DeliveryJson,
-  EventJson,
-  FaultJson,
-  ReplayBody,
-  TriggerBody,
-  TriggeredJson,
-} from './control-json.ts'
+import type { ReplayRequest, ShownDelivery, ShownReport } from '../emulator/control/delivery-routes.ts'
+import type { ShownClock } from '../emulator/control/shown.ts'
+import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger-routes.ts'
+import type { Counts } from '../emulator/deliveries/port.ts'
+import type { StoredRule } from '../emulator/faults/port.ts'
+import type { WorldEvent } from '../emulator/world/port.ts'
+import type { Command } from 'commander'
+import { demoCredentials } from '../base/demo-credentials.ts'
+import { isLoopbackUrl } from '../base/loopback.ts'
+import { host } from './host.ts'
+import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
+import { readSecretArgument } from './secret-argument.ts'
+
+// What the control routes of an emulator give, under the names that commands have for it. Times are ISO strings of world time.
+
+export type ClockJson = ShownClock
+export type CountsJson = Counts
+export type DeliveryJson = ShownDelivery
+export type TriggeredJson = ShownTriggered
+export type AttemptJson = ShownReport
+export type TriggerBody = TriggerOrder
+export type FaultJson = StoredRule
+export type ReplayBody = ReplayRequest
+export type EventJson = WorldEvent
+
+/** Which deliveries are listed. */
+export interface DeliveriesQuery {
+  readonly type?: string
+  readonly endpoint?: string
+  /** Those older than this one. */
+  readonly after?: string
+  readonly limit: number
+}
 
 export interface ControlAccess {
   /** Where an emulator listens, for example http://127.0.0.1:8090. What stands behind the origin does not matter. */
@@ -152,7 +174,7 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess): 
 }
 
 /** The origin of a URL of an emulator; a path behind it does not matter. Throws `usage` for what is no such URL. */
-export function emulatorOrigin(text: string): string {
+function emulatorOrigin(text: string): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   if (url !== null) return url.origin
   throw new InboxError('usage', '--emulator: expected a URL that begins with http:// or https://')
@@ -223,4 +245,56 @@ function search(query: Readonly<Record<string, string>>): string {
 function segment(id: string): string {
   if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
   throw new InboxError('usage', `${JSON.stringify(id)} is no id`)
+}
+
+/** Options of every command that works on a running emulator. */
+export interface ControlOptions extends OutputOptions {
+  readonly emulator?: string
+  readonly token?: string
+}
+
+const defaultUrl = 'http://127.0.0.1:8090'
+
+/** Gives a command the options of commands on a running emulator, and examples in its help. */
+export function asControlCommand(command: Command, examples: readonly string[]): Command {
+  return withOutputOptions(withControlOptions(command), 'print one JSON object per line').addHelpText(
+    'after',
+    `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`,
+  )
+}
+
+/** The two that say which emulator it is, and open it. */
+export function withControlOptions(command: Command): Command {
+  return command
+    .option('--emulator <url>', `where the emulator listens (default: ${defaultUrl})`)
+    .option(
+      '--token <token>',
+      'its control token: @file, - for standard input, or env:NAME (default: EMULATOR_CONTROL_TOKEN, else the published one of ' +
+        'the seed demo)',
+    )
+}
+
+/** Opens the emulator that the options name. Throws `usage` if its URL is none, or there is no token for it. */
+export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
+  const url = emulatorOrigin(emulator)
+  if (token !== undefined) return createControlClient({ url, onWait, token: await readSecretArgument(token, { url }) })
+  const known = host().env['EMULATOR_CONTROL_TOKEN']
+  if (known !== undefined && known !== '') return createControlClient({ url, onWait, token: known })
+  if (isLoopbackUrl(url)) return createControlClient({ url, onWait, token: demoCredentials.controlToken })
+  throw new InboxError(
+    'usage',
+    'expected the control token of the emulator: set EMULATOR_CONTROL_TOKEN, or give --token',
+  )
+}
+
+function onWait(): void {
+  if (host().stderr.isTTY) printNote('the emulator is still making its world: waiting for it, for 30 seconds at most')
+}
+
+/** Opens the emulator for `work`, which gives the exit code (default: 0). */
+export async function withControl(
+  options: ControlOptions,
+  work: (client: ControlClient) => Promise<number | void>,
+): Promise<void> {
+  host().exitCode = (await work(await openControl(options))) ?? 0
 }

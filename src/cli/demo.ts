@@ -25,10 +25,9 @@ import {
   type Screen,
   type Tally,
 } from './demo-screen.ts'
-import { host } from './host.ts'
+import { host, untilSignal } from './host.ts'
 import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
-import { createProgress } from './progress.ts'
-import { untilSignal } from './signals.ts'
+import { createProgress } from './screen.ts'
 
 interface DemoOptions extends OutputOptions {
   readonly seconds?: number

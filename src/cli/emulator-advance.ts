@@ -1,10 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { durationForm, formatDuration, longestDurationMs, parseDuration } from '../emulator/duration.ts'
-import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
-import type { ControlClient } from './control-client.ts'
-import type { CountsJson } from './control-json.ts'
+import {
+  asControlCommand,
+  withControl,
+  type ControlOptions,
+  type ControlClient,
+  type CountsJson,
+} from './control-client.ts'
 import { printResult } from './output.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './screen.ts'
 
 /** One request moves the clock by so much, so that none takes too long. */
 const stepMs = 3_600_000

@@ -2,9 +2,14 @@ import type { Command } from 'commander'
 import { createInterface } from 'node:readline/promises'
 import { parseDuration } from '../emulator/duration.ts'
 import { InboxError } from '../base/errors.ts'
-import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
-import type { ControlClient } from './control-client.ts'
-import type { DeliveryJson, ReplayBody } from './control-json.ts'
+import {
+  asControlCommand,
+  withControl,
+  type ControlOptions,
+  type ControlClient,
+  type DeliveryJson,
+  type ReplayBody,
+} from './control-client.ts'
 import { parseSeconds, followDeliveries, lookAtEach, printDelivery, type Standing } from './follow-deliveries.ts'
 import { host } from './host.ts'
 import { printResult } from './output.ts'

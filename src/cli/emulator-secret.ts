@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { drawSecret } from '../emulator/accounts/ids.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
+import { asControlCommand, withControl, type ControlOptions } from './control-client.ts'
 import { printResult } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 

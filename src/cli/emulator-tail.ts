@@ -2,13 +2,18 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AttemptReport } from '../emulator/emulator.ts'
 import { InboxError } from '../base/errors.ts'
-import { asControlCommand, withControl, type ControlOptions } from './control-command.ts'
-import type { ControlClient } from './control-client.ts'
-import type { AttemptJson, ClockJson, EventJson } from './control-json.ts'
-import { attemptLine, eventLine } from './emulator-lines.ts'
-import { host } from './host.ts'
+import {
+  asControlCommand,
+  withControl,
+  type ControlOptions,
+  type ControlClient,
+  type AttemptJson,
+  type ClockJson,
+  type EventJson,
+} from './control-client.ts'
+import { attemptLine, eventLine } from './follow-deliveries.ts'
+import { host, untilSignal } from './host.ts'
 import { printResult } from './output.ts'
-import { untilSignal } from './signals.ts'
 
 interface TailOptions extends ControlOptions {
   readonly types: readonly string[]

@@ -4,7 +4,10 @@ import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
-import { withOutputOptions, type OutputOptions } from './output.ts'
+import { withOutputOptions, type OutputOptions, printNote } from './output.ts'
+import { eventTypes, networkIds } from '../../schema/index.ts'
+import { nearest } from '../config/nearest.ts'
+import { safeText } from '../base/log.ts'
 
 /** Options of every command on events. */
 export interface EventCommandOptions extends OutputOptions, ConfigOption {
@@ -65,4 +68,15 @@ export async function collect<Page extends ListJson<unknown>>(
 /** How to get the next page, under a table. */
 export function moreLine(list: Pick<ListJson<unknown>, 'next_cursor'>): string {
   return list.next_cursor === null ? '' : `\n\nmore: --cursor ${list.next_cursor}`
+}
+
+/** Says which filter names what no document does: events may have it (R127), but more often it is mistyped. */
+export function noteUnknownNames({ type, network }: { readonly type?: string; readonly network?: string }): void {
+  note('type', type, eventTypes)
+  note('network', network, networkIds)
+}
+
+function note(option: string, given: string | undefined, known: readonly string[]): void {
+  if (given === undefined || known.includes(given)) return
+  printNote(`note: --${option}: no documented ${option} is called ${safeText(given, 100)}${nearest(given, known)}`)
 }

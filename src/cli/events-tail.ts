@@ -2,19 +2,16 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
 import { toPlainNumbers } from '../admin/exact-json.ts'
-import type { EventSummaryJson } from '../admin/events.ts'
+import type { EventSummaryJson, EventListJson } from '../admin/events.ts'
 import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, collect, withEvents, type EventCommandOptions } from './event-command.ts'
-import { createEventFollower, type EventFilters, type EventFollower } from './event-follower.ts'
-import { noteUnknownNames } from './filter-notes.ts'
-import { host } from './host.ts'
+import { asEventCommand, collect, withEvents, type EventCommandOptions, noteUnknownNames } from './event-command.ts'
+import { host, untilSignal } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
-import { untilSignal } from './signals.ts'
 
 interface TailOptions extends EventCommandOptions, EventFilters {
   readonly follow?: boolean
@@ -128,4 +125,83 @@ function renderLine(event: EventSummaryJson, envelope: unknown): string {
 function parseLimit(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Expected a whole number from 0.')
+}
+
+/** What a followed event must be. */
+export interface EventFilters {
+  readonly type?: string
+  readonly network?: string
+  readonly address?: string
+  readonly status?: string
+}
+
+export interface EventFollower {
+  /** Gives what came since the last look, in the order that it came in. The first look gives nothing. */
+  look(): Promise<readonly EventSummaryJson[]>
+  /** Whether the store has been replaced since by one with fewer events; says so once. */
+  wasReplaced(): boolean
+}
+
+const perPage = 200
+/** The status of an event changes later on: of so many newest ones it is looked at each time. */
+const watched = 1_000
+
+/**
+ * Follows the events of a store. Each look reads the list from its newest event back to where the last look was; so it costs what
+ * came since, whatever the filters are. With a status those are given that have come to it, of the newest 1,000.
+ */
+export function createEventFollower(
+  listEvents: (query: Query) => Promise<EventListJson>,
+  filters: EventFilters,
+): EventFollower {
+  const isWanted = matcher(filters)
+  let last: number | undefined
+  let given = new Set<number>()
+  let isReplaced = false
+
+  async function readBackTo(floorOf: (newest: number) => number): Promise<readonly EventSummaryJson[]> {
+    const found: EventSummaryJson[] = []
+    let floor: number | undefined
+    for (let cursor: string | undefined; ;) {
+      const query = { limit: String(perPage), ...(cursor === undefined ? {} : { cursor }) }
+      const { data, next_cursor: next } = await listEvents(query)
+      floor ??= floorOf(data[0]?.seq ?? 0)
+      for (const event of data) {
+        if (event.seq <= floor) return found
+        found.push(event)
+      }
+      if (next === null) return found
+      cursor = next
+    }
+  }
+
+  return {
+    async look() {
+      const isFirst = last === undefined
+      const newer = await readBackTo((newest) => {
+        if (last !== undefined && newest < last) isReplaced = true
+        const known = Math.min(last ?? newest, newest)
+        last = newest
+        return filters.status === undefined ? known : Math.min(known, newest - watched)
+      })
+      const wanted = newer.filter(isWanted)
+      const fresh = isFirst ? [] : wanted.filter(({ seq }) => !given.has(seq)).toReversed()
+      given = new Set(filters.status === undefined ? [] : wanted.map(({ seq }) => seq))
+      return fresh
+    },
+    wasReplaced() {
+      const was = isReplaced
+      isReplaced = false
+      return was
+    },
+  }
+}
+
+function matcher({ type, network, address, status }: EventFilters): (event: EventSummaryJson) => boolean {
+  const wanted = address !== undefined && /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
+  return (event) =>
+    (type === undefined || event.type === type) &&
+    (network === undefined || event.network === network) &&
+    (wanted === undefined || event.address === wanted) &&
+    (status === undefined || event.status === status)
 }

@@ -2,9 +2,16 @@ import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/events.ts'
 import type { ListJson } from '../admin/wire.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import {
+  asEventCommand,
+  collect,
+  moreLine,
+  parseCount,
+  withEvents,
+  type EventCommandOptions,
+  noteUnknownNames,
+} from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
-import { noteUnknownNames } from './filter-notes.ts'
 import { printRaw, printResult, renderTable, times } from './output.ts'
 
 const statusHelp =

@@ -6,7 +6,7 @@ import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
 import { fromCwd } from './host.ts'
 import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './screen.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 interface MoveCommandOptions extends OutputOptions {

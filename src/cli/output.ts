@@ -1,10 +1,11 @@
+import type StringWidth from 'string-width'
 import { Option, type Command } from 'commander'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { host } from './host.ts'
-import { screenOf } from './screen.ts'
+import { screenOf, toneOf, type Screen } from './screen.ts'
+import { createRequire } from 'node:module'
 
-export { renderTable } from './table.ts'
 
 /** Options that every command has. */
 export interface OutputOptions {
@@ -95,4 +96,103 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
 
 export function times(count: number): string {
   return count === 1 ? '1 time' : `${count} times`
+}
+
+/**
+ * What the next command is given, and what settings are: cut, it would be of no use. A column without a title has the values of
+ * facts.
+ */
+const wholeColumns: ReadonlySet<string> = new Set([
+  '',
+  'id',
+  'webhook_id',
+  'alert_id',
+  'token_address',
+  'tx_hash',
+  'run',
+  'event',
+  'replay',
+  'handler',
+  'name',
+  'type',
+  'event types',
+  'network',
+  'address',
+  'setting',
+  'value',
+  'file',
+])
+const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
+/** Times, and what is not longer, are never cut. */
+const shortCell = 24
+const narrowest = 12
+const gap = '  '
+
+/**
+ * A plain table for people: columns as wide as their widest cell, two spaces between. On a terminal cells are cut, the longest
+ * first, until a line fits, `wholeColumns` aside. Control characters are escaped, wherever a cell is from.
+ */
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  screen: Screen = screenOf(host().stdout),
+): string {
+  const cells = rows.map((row) => head.map((_, column) => safeText(row[column] ?? '', Infinity)))
+  const widths = fitColumns(head, cells, screen.columns)
+  const line = (row: readonly string[], paint: (text: string, title: string) => string) =>
+    row
+      .map((cell, column) => {
+        const [title = '', width = 0] = [head[column], widths[column]]
+        const text = cutText(cell, width)
+        return paint(text, title) + ' '.repeat(width - textWidth(text))
+      })
+      .join(gap)
+      .trimEnd()
+  const paintCell = (text: string, title: string) => {
+    const tone = stateColumns.has(title) ? toneOf(text) : undefined
+    return tone === undefined ? text : screen.paint(tone, text)
+  }
+  const paintTitle = (text: string) => (text === '' ? text : screen.paint('bold', text))
+  return [line(head, paintTitle), ...cells.map((row) => line(row, paintCell))].join('\n')
+}
+
+function fitColumns(
+  head: readonly string[],
+  cells: readonly (readonly string[])[],
+  columns: number,
+): readonly number[] {
+  const widths = head.map((title, column) =>
+    Math.max(textWidth(title), ...cells.map((row) => textWidth(row[column] ?? ''))),
+  )
+  const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
+  let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
+  for (; excess > 0; excess--) {
+    const open = widths.map((width, column) => (canShrink[column] && width > narrowest ? width : 0))
+    const widest = Math.max(...open)
+    if (widest === 0) break
+    widths[open.indexOf(widest)] = widest - 1
+  }
+  return widths
+}
+
+const isPlain = /^[\x20-\x7e]*$/
+const require = createRequire(import.meta.url)
+
+/** How many columns of a terminal a text takes, which has no control characters. */
+function textWidth(text: string): number {
+  if (isPlain.test(text)) return text.length
+  // Loaded when a text first needs it: that takes as long as the rest of a command.
+  const { default: stringWidth } = require('string-width') as { readonly default: typeof StringWidth }
+  return stringWidth(text)
+}
+
+/** As much of the text as goes into `width` columns, with `…` in the place of what had to go. */
+function cutText(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  let cut = ''
+  for (const { segment } of new Intl.Segmenter('en').segment(text)) {
+    if (textWidth(cut + segment) >= width) break
+    cut += segment
+  }
+  return `${cut}…`
 }

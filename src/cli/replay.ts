@@ -4,11 +4,18 @@ import type { ListJson } from '../admin/wire.ts'
 import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { noteUnknownNames } from './filter-notes.ts'
+import {
+  asEventCommand,
+  collect,
+  moreLine,
+  parseCount,
+  withEvents,
+  type EventCommandOptions,
+  noteUnknownNames,
+} from './event-command.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printResult, renderTable } from './output.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './screen.ts'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'handler'] as const
 

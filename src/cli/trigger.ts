@@ -7,9 +7,14 @@ import { pathProblem, valueProblem, type Overrides } from '../emulator/overridin
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
-import { createControlClient, type ControlClient } from './control-client.ts'
-import { openControl, withControlOptions, type ControlOptions } from './control-command.ts'
-import type { DeliveryJson } from './control-json.ts'
+import {
+  createControlClient,
+  type ControlClient,
+  type DeliveryJson,
+  openControl,
+  withControlOptions,
+  type ControlOptions,
+} from './control-client.ts'
 import { followDeliveries, lookAtEach, parseSeconds, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'

@@ -1,7 +1,7 @@
-import type { Timing } from '../../handlers/sinks/common/pacing.ts'
 import discordKind from '../../handlers/sinks/discord.ts'
 import slackKind from '../../handlers/sinks/slack.ts'
 import telegramKind from '../../handlers/sinks/telegram.ts'
+import type { Timing } from '../../handlers/sinks/common/chat.ts'
 import type { SinkDefinition } from '../../src/dispatch/define-sink.ts'
 import { botToken, discordRules, slackRules, telegramRules, type Rules } from './fake-chat-rules.ts'
 import type { FakeChat } from './fake-chat.ts'

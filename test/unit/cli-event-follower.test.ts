@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EventSummaryJson } from '../../src/admin/events.ts'
-import { createEventFollower, type EventFilters } from '../../src/cli/event-follower.ts'
+import { createEventFollower, type EventFilters } from '../../src/cli/events-tail.ts'
 
 /** A list of events that grows, as the admin API gives it; `calls` counts its pages. */
 function createList() {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { explorerLinks } from '../../handlers/sinks/common/explorer.ts'
+import { explorerLinks } from '../../handlers/sinks/common/message.ts'
 import { eventTypes, networkIds, type AnyEvent } from '../../schema/index.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 

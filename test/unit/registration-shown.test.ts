@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { callOperation, operations } from '../../src/admin/routes.ts'
-import { judgeRegistration } from '../../src/cli/doctor-health.ts'
+import { judgeRegistration } from '../../src/cli/doctor.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { digestOf } from '../../src/client/registration/wanted.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timeSeenFrom } from '../../src/cli/emulator-lines.ts'
+import { timeSeenFrom } from '../../src/cli/follow-deliveries.ts'
 
 const lastSecond = Date.parse('2026-12-31T23:59:59.999Z')
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createProgress, toMessages } from '../../handlers/sinks/common/digest.ts'
-import { createPacer } from '../../handlers/sinks/common/pacing.ts'
-import { toParts, type Dialect } from '../../handlers/sinks/common/split.ts'
+import { createProgress, toMessages, toParts, type Dialect } from '../../handlers/sinks/common/split.ts'
+import { createPacer } from '../../handlers/sinks/common/chat.ts'
 
 /** Twenty characters of what is written; `<` is written with four. */
 const dialect: Dialect = {

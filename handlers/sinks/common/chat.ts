@@ -1,11 +1,20 @@
 import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import type { Templates } from './template.ts'
-import { toPieces } from './chat-text.ts'
-import { createProgress, toMessages, type Outgoing } from './digest.ts'
+import { type Templates, fillTemplate, templateFor } from './template.ts'
+import {
+  createProgress,
+  toMessages,
+  type Outgoing,
+  own,
+  toParts,
+  type Dialect,
+  foreign,
+  joined,
+  type Piece,
+} from './split.ts'
 import { readRetryAfter, refusal, type Answer } from './http.ts'
-import { createPacer, systemTiming, type Limit, type Timing } from './pacing.ts'
-import { own } from './piece.ts'
-import { toParts, type Dialect } from './split.ts'
+import { formatText, formatTime } from 'onchain-inbox/format'
+import { toMessage, type Message, type Severity } from './message.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A chat service, as far as they differ. */
 export interface ChatService {
@@ -152,4 +161,89 @@ function byId(a: SinkItem, b: SinkItem): number {
 /** Nothing that any service could object to. */
 function plainWord(text = '?'): string {
   return text.slice(0, 80).replaceAll(/[^\w-]/g, '_')
+}
+
+const marks: Readonly<Record<Severity, string>> = { info: '🔹', warning: '🟡', critical: '🔴' }
+
+/** What a chat gets to see of an item; undefined if it is nothing that can be shown. */
+export function toPieces({ payload, event }: SinkItem, templates: Templates = {}): Piece[] | undefined {
+  if (payload !== undefined) return piecesOfPayload(payload)
+  const message = toMessage(event)
+  const template = templateFor(templates, event.type)
+  return template === undefined ? piecesOfMessage(message) : fillTemplate(template, event, message)
+}
+
+/** What happened; and below where, when, what else there is to say, and where to look. */
+function piecesOfMessage({ title, facts, links, network, severity, time, type, text }: Message): Piece[] {
+  const isOwn = type.startsWith('inbox.')
+  const linked = new Set(links.map(({ label }) => label))
+  return [
+    own(`${marks[severity]} `),
+    foreign(title),
+    own('\n'),
+    ...(text === undefined ? [] : [foreign(text), own('\n')]),
+    ...joined([
+      ...(isOwn ? [] : [[foreign(network ?? '?')]]),
+      [own(`${formatTime(time)} UTC`)],
+      ...facts.filter(([label]) => !linked.has(label)).map(([label, value]) => [foreign(`${label} ${value}`)]),
+      ...links.map(({ label, url }) => [{ text: label, url }]),
+    ]),
+  ]
+}
+
+/** `{ text }`: its lines are kept, all else that could disturb a reader is escaped. */
+function piecesOfPayload(payload: unknown): Piece[] | undefined {
+  if (typeof payload !== 'object' || payload === null || !('text' in payload)) return undefined
+  const { text } = payload
+  if (typeof text !== 'string' || text.trim() === '') return undefined
+  const lines = text.split(/\r?\n/).map((line) => (line === '' ? '' : formatText(line, Infinity)))
+  return [own(lines.join('\n').toWellFormed())]
+}
+
+/** Time as pacing needs it. */
+export interface Timing {
+  /** Milliseconds, from any moment on, never back. */
+  now(): number
+  /** Rejects when the signal is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemTiming: Timing = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { signal }),
+}
+
+/** So many messages within so many milliseconds. */
+export interface Limit {
+  readonly count: number
+  readonly ms: number
+}
+
+export interface Pacer {
+  /** Milliseconds until a message may be sent; 0: now. */
+  waitMs(): number
+  /** A message has been sent. */
+  sent(): void
+  /** Nothing for so long. */
+  hold(ms: number): void
+}
+
+/** Keeps to several limits at once, over any stretch of time. */
+export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>): Pacer {
+  const remembered = Math.max(...limits.map(({ count }) => count))
+  const sentAt: number[] = []
+  let heldUntil = -Infinity
+  return {
+    waitMs() {
+      const free = limits.map(({ count, ms }) => (sentAt.at(-count) ?? -Infinity) + ms)
+      return Math.max(0, Math.ceil(Math.max(heldUntil, ...free) - now()))
+    },
+    sent() {
+      sentAt.push(now())
+      if (sentAt.length > remembered) sentAt.shift()
+    },
+    hold(ms) {
+      heldUntil = Math.max(heldUntil, now() + ms)
+    },
+  }
 }

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
-import type { SinkDefinition } from 'onchain-inbox'
+import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
+import { createHash } from 'node:crypto'
 
 /** A kind of bundled sink: the default export of `handlers/sinks/<kind>.ts`. */
 export interface SinkKind<S extends z.ZodType = z.ZodType> {
@@ -83,4 +84,29 @@ export function wholeNumber(minimum: number, maximum: number) {
     .regex(/^\d{1,15}$/)
     .transform(Number)
   return z.union([z.number(), digits]).pipe(z.number().int().min(minimum).max(maximum))
+}
+
+/** Servers take 8 to 16 KiB of headers in all. */
+const longestHeader = 1_000
+
+/** What an item brings: the exact bytes of the event, or as JSON what a handler enqueued. */
+export function bodyOf(item: SinkItem): Uint8Array {
+  return item.payload === undefined ? item.event.raw : new TextEncoder().encode(JSON.stringify(item.payload))
+}
+
+/**
+ * Text as a header can hold it: visible ASCII as it is, all else percent-encoded. An id can be any text; what would be longer than
+ * a header should be is named by its digest, `sha256-<hex>`.
+ */
+export function headerText(text: string): string {
+  return shortened(/^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text))
+}
+
+/** The same for attributes of CloudEvents, which encode fewer characters: all but visible ASCII, `"` and `%`. */
+export function attributeText(text: string): string {
+  return shortened(text.replace(/[^!#$&-~]+/g, encodeURIComponent))
+}
+
+function shortened(text: string): string {
+  return text.length <= longestHeader ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`
 }

@@ -1,4 +1,21 @@
-import type { Piece } from './piece.ts'
+/** A piece of a message, before it is written the way a service wants it. */
+export interface Piece {
+  readonly text: string
+  /** Where it leads, for a link. */
+  readonly url?: string
+  /** Of outside origin: it is to become no link and to call nobody. */
+  readonly isForeign?: boolean
+}
+
+export const own = (text: string): Piece => ({ text })
+export const foreign = (text: string): Piece => ({ text, isForeign: true })
+
+/** `a · b · c`, of pieces. */
+export function joined(groups: readonly (readonly Piece[])[]): Piece[] {
+  return groups
+    .filter((group) => group.length > 0)
+    .flatMap((group, index) => (index === 0 ? group : [own(' · '), ...group]))
+}
 
 /** How a chat service wants messages written, and how long they may be. */
 export interface Dialect {
@@ -100,5 +117,85 @@ function trimmed(units: readonly Unit[]): Part | undefined {
     written: kept.map(({ written }) => written).join(''),
     size: kept.reduce((sum, { size }) => sum + size, 0),
     links: kept.filter(({ isLink }) => isLink).length,
+  }
+}
+
+/** The parts of one item, in order. */
+export interface Split {
+  readonly id: string
+  readonly parts: readonly Part[]
+}
+
+/** One message to be sent: the only part of each of some items, or one part of an item that has several. */
+export interface Outgoing {
+  readonly parts: readonly string[]
+  readonly ids: readonly string[]
+  /** Which part of an item with several; 0 otherwise. */
+  readonly index: number
+  /** Whether its items are complete with it. */
+  readonly isLast: boolean
+}
+
+/** Puts items into as few messages as hold them, in their order. An item with several parts has messages of its own. */
+export function toMessages(items: readonly Split[], dialect: Dialect): Outgoing[] {
+  const messages: Outgoing[] = []
+  let open: { readonly ids: string[]; readonly parts: string[]; size: number; links: number } | undefined
+  const close = () => {
+    if (open !== undefined) messages.push({ parts: open.parts, ids: open.ids, index: 0, isLast: true })
+    open = undefined
+  }
+  for (const { id, parts } of items) {
+    const [first, second] = parts
+    if (first === undefined) continue
+    if (second !== undefined) {
+      close()
+      for (const [index, { written }] of parts.entries())
+        messages.push({ parts: [written], ids: [id], index, isLast: index === parts.length - 1 })
+      continue
+    }
+    const fits =
+      open !== undefined &&
+      open.size + 1 + first.size <= dialect.limit &&
+      open.links + first.links <= dialect.linksPerMessage &&
+      open.parts.length < dialect.partsPerMessage
+    if (!fits) close()
+    open ??= { ids: [], parts: [], size: -1, links: 0 }
+    open.ids.push(id)
+    open.parts.push(first.written)
+    open.size += 1 + first.size
+    open.links += first.links
+  }
+  close()
+  return messages
+}
+
+/** What has been sent of items whose send did not end well. */
+export interface Progress {
+  isSent(id: string): boolean
+  /** How many parts of the item have been sent. */
+  partsSent(id: string): number
+  sent(message: Pick<Outgoing, 'ids' | 'index' | 'isLast'>): void
+  forget(ids: readonly string[]): void
+}
+
+/** Beyond that the oldest are forgotten, and would be sent again: nothing is lost. */
+const mostRemembered = 10_000
+
+/** Kept in memory: after a restart it is empty. */
+export function createProgress(): Progress {
+  const parts = new Map<string, number>()
+  return {
+    isSent: (id) => parts.get(id) === Infinity,
+    partsSent: (id) => parts.get(id) ?? 0,
+    sent({ ids, index, isLast }) {
+      for (const id of ids) parts.set(id, isLast ? Infinity : index + 1)
+      for (const id of parts.keys()) {
+        if (parts.size <= mostRemembered) break
+        parts.delete(id)
+      }
+    },
+    forget(ids) {
+      for (const id of ids) parts.delete(id)
+    },
   }
 }

@@ -3,7 +3,7 @@ import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAd
 import { z } from 'zod'
 import type { Example } from './kind.ts'
 import type { Message } from './message.ts'
-import { foreign, joined, own, type Piece } from './piece.ts'
+import { foreign, joined, own, type Piece } from './split.ts'
 
 type Event = SinkItem['event']
 

@@ -12,10 +12,18 @@ import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { sourcesOf, type HandlerSources } from '../../dispatch/sources.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { LabelledSubscribe } from '../../config/subscribe.ts'
-import { examineDatabase, type ExaminedDatabase } from './database.ts'
-import { examineDisk } from './disk.ts'
-import { fail, ok, warn, type Finding } from './finding.ts'
-import { examineClock, examinePort, examineVersions, judgeLimits, openFilesLimit } from './machine.ts'
+import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
+import {
+  fail,
+  ok,
+  warn,
+  type Finding,
+  examineClock,
+  examinePort,
+  examineVersions,
+  judgeLimits,
+  openFilesLimit,
+} from './machine.ts'
 
 /** What was found on this machine, and how the database stands. */
 export interface Examination {

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { composeFile, dockerfile, dockerIgnore, gitIgnore } from './container.ts'
-import { handlerFile, handlerName, handlerTest } from './handler.ts'
 
 export interface ProjectOptions {
   /** Its name as a package: see `packageName`. */
@@ -131,3 +129,109 @@ In a container: \`docker compose up --build\`, after the first step.
 | \`data/\` | the database, once it has been started |
 `
 }
+
+/** The name of the handler, and of its files. */
+const handlerName = 'large-trades'
+
+const handlerFile = `import { defineHandler } from 'onchain-inbox'
+
+/** Counts the large trades of each wallet, and logs them. Change it to what you need: what it may use is in docs/handlers.md. */
+export default defineHandler({
+  type: 'wallet.large_trade',
+  async run(event, ctx) {
+    const { wallet_address: wallet, trade_type: side, token_symbol: token } = event.data
+    // What is written to the state is stored together with the end of this run: each event counts once, whatever crashes; a replay counts anew.
+    const trades = ((await ctx.state.get<number>(wallet)) ?? 0) + 1
+    ctx.state.set(wallet, trades)
+    ctx.log.info({ wallet, side, token, usd: event.exact('data.amount_usd'), trades }, 'large trade')
+  },
+})
+`
+
+const handlerTest = `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createEvent, createTestInbox } from 'onchain-inbox/testing'
+import largeTrades from '../handlers/large-trades.ts'
+
+test('the trades of a wallet are counted, and an event that comes twice counts once', async () => {
+  await using inbox = await createTestInbox({ handlers: [{ name: 'large-trades', ...largeTrades }] })
+  const event = createEvent('wallet.large_trade', { data: { wallet_address: 'w', amount_usd: 250_000 } })
+  assert.deepEqual(await inbox.deliver(event), { status: 200, body: { status: 'accepted', id: event.id } })
+  assert.deepEqual(await inbox.deliver(event), { status: 200, body: { status: 'duplicate', id: event.id } })
+  await inbox.deliver(createEvent('wallet.large_trade', { data: { wallet_address: 'w' } }))
+  await inbox.idle()
+  assert.deepEqual(await inbox.state('large-trades'), { w: 2 })
+})
+`
+
+/** Runs what is in the project as it is: handlers need no build. */
+function dockerfile(user: number): string {
+  return `# syntax=docker/dockerfile:1
+FROM node:26-slim
+ENV NODE_ENV=production \\
+    INBOX_HOST=0.0.0.0 \\
+    INBOX_DATABASE_URL=sqlite:/data/inbox.db
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+COPY onchain-inbox.config.ts ./
+COPY handlers ./handlers
+RUN mkdir /data && chown ${user}:${user} /data
+USER ${user}:${user}
+VOLUME /data
+EXPOSE 8080
+# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
+CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve"]
+`
+}
+
+function composeFile(user: number): string {
+  return `# docker compose up --build
+services:
+  inbox:
+    build: .
+    restart: unless-stopped
+    init: true
+    read_only: true
+    # Whoever secrets/webhook belongs to: compose mounts secret files as they are.
+    user: '${user}:${user}'
+    cap_drop: [ALL]
+    security_opt: ['no-new-privileges:true']
+    mem_limit: 1g
+    pids_limit: 100
+    stop_grace_period: 30s
+    ports:
+      - '127.0.0.1:8080:8080'
+    environment:
+      INBOX_SECRETS_FILE: /run/secrets/webhook
+    secrets: [webhook]
+    volumes:
+      - data:/data
+    # Alive, not ready: a full disk is no reason to restart. On the admin port, which is on loopback and has no TLS.
+    healthcheck:
+      test: [CMD, node, -e, "fetch('http://127.0.0.1:8081/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+      interval: 10s
+      timeout: 3s
+      start_period: 20s
+      retries: 3
+
+volumes:
+  data:
+
+secrets:
+  webhook:
+    file: ./secrets/webhook
+`
+}
+
+const gitIgnore = `node_modules/
+/data/
+/secrets/
+*.log
+`
+
+const dockerIgnore = `node_modules/
+data/
+secrets/
+.git/
+`
