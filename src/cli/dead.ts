@@ -1,25 +1,23 @@
 import type { Command } from 'commander'
 import type { DeadLetterJson, DroppedJson, RequeuedJson } from '../admin/dead-letters.ts'
 import type { AdminCalls } from '../admin/routes.ts'
-import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printResult, renderTable } from './output.ts'
+import {
+  asEventCommand,
+  asListCommand,
+  definedOf,
+  onlyWay,
+  parseCount,
+  withEvents,
+  type EventCommandOptions,
+} from './event-command.ts'
+import { counted, printResult, renderTable } from './output.ts'
 
 /** Which dead letters, by what they have in common. */
-interface FilterOptions {
-  readonly handler?: string
-  readonly type?: string
-  readonly group?: string
-}
+const filterNames = ['handler', 'type', 'group'] as const
 
-interface ListOptions extends EventCommandOptions, FilterOptions {
-  readonly limit: number
-  readonly cursor?: string
-}
-
-interface RequeueOptions extends EventCommandOptions, FilterOptions {
+interface RequeueOptions extends EventCommandOptions, Partial<Record<(typeof filterNames)[number], string>> {
   readonly all?: boolean
   readonly dryRun?: boolean
 }
@@ -28,8 +26,7 @@ interface DropOptions extends RequeueOptions {
   readonly reason: string
 }
 
-const eitherOr =
-  'expected either the numbers of runs, as `dead list` shows them, --all, or a filter: --handler, --type, --group'
+const eitherOr = 'the numbers of runs, as `dead list` shows them, --all, or a filter: --handler, --type, --group'
 
 /** `onchain-inbox dead list|show|requeue|drop`: the runs that were given up. */
 export function addDeadCommand(program: Command): void {
@@ -38,15 +35,20 @@ export function addDeadCommand(program: Command): void {
   const list = withFilters(
     dead.command('list').description('list the runs that will not be tried again, those given up last first'),
   )
-    .option('--limit <number>', 'how many', parseCount, 50)
-    .option('--cursor <cursor>', 'go on behind an earlier list')
-  asEventCommand(list, 'dead list --limit 20').action(async (options: ListOptions) => {
-    const { cursor, limit } = options
-    const start = { ...filterOf(options), ...(cursor !== undefined && { cursor }) }
-    await withEvents(options, async (opened) => {
-      const found = await collect((query) => opened.call('listDeadLetters', { query }), start, limit)
-      printResult(found, options, renderDead)
-    })
+  asListCommand<DeadLetterJson>(list, {
+    filters: filterNames,
+    example: 'dead list --limit 20',
+    fetch: (opened, query) => opened.call('listDeadLetters', { query }),
+    none: 'no dead letters',
+    columns: {
+      run: (letter) => String(letter.run_id),
+      died: (letter) => letter.died_at,
+      handler: (letter) => letter.handler,
+      type: (letter) => safeText(letter.type),
+      attempts: (letter) => String(letter.attempt),
+      event: (letter) => safeText(letter.event_id),
+      error: ({ error }) => safeText(`${error.name}: ${error.message}`, 120),
+    },
   })
 
   const show = dead
@@ -65,9 +67,6 @@ export function addDeadCommand(program: Command): void {
   asEventCommand(drop, 'dead drop 17 42 --reason "the pair is gone"').action(
     async (runIds: readonly number[], options: DropOptions) => {
       const which = whichOf(runIds, options)
-      if (which === null) {
-        throw new InboxError('usage', eitherOr)
-      }
       const { reason, dryRun = false } = options
       await withEvents(options, async (opened) => {
         const result = await opened.call('dropDeadLetters', { body: { ...which, reason, dryRun } })
@@ -82,9 +81,6 @@ export function addDeadCommand(program: Command): void {
   )
   asEventCommand(requeue, 'dead requeue 17 42').action(async (runIds: readonly number[], options: RequeueOptions) => {
     const which = whichOf(runIds, options)
-    if (which === null) {
-      throw new InboxError('usage', eitherOr)
-    }
     const { dryRun = false } = options
     await withEvents(options, async (opened) => {
       const isEach = 'run_ids' in which && !dryRun
@@ -114,23 +110,17 @@ function asBulkAct(command: Command): Command {
   ).option('--dry-run', 'only say how many there are')
 }
 
-function filterOf({ handler, type, group }: FilterOptions): FilterOptions {
-  return {
-    ...(handler !== undefined && { handler }),
-    ...(type !== undefined && { type }),
-    ...(group !== undefined && { group }),
-  }
-}
-
-/** Which dead letters, as the admin API takes it; null unless exactly one way was chosen. */
+/** Which dead letters, as the admin API takes it. */
 function whichOf(runIds: readonly number[], options: RequeueOptions) {
-  const filter = filterOf(options)
-  const ways = [
-    ...(runIds.length === 0 ? [] : [{ run_ids: runIds }]),
-    ...(options.all === true ? [{ all: true }] : []),
-    ...(Object.keys(filter).length === 0 ? [] : [{ filter }]),
-  ]
-  return ways.length === 1 ? (ways[0] ?? null) : null
+  const filter = definedOf(options, filterNames)
+  return onlyWay(
+    [
+      ...(runIds.length === 0 ? [] : [{ run_ids: runIds }]),
+      ...(options.all === true ? [{ all: true }] : []),
+      ...(Object.keys(filter).length === 0 ? [] : [{ filter }]),
+    ],
+    eitherOr,
+  )
 }
 
 interface Requeued extends RequeuedJson {
@@ -151,15 +141,13 @@ async function requeueEach(opened: AdminCalls, runIds: readonly number[]): Promi
 }
 
 function renderRequeued({ requeued, complete, not_dead: notDead = [], dry_run: isDryRun }: Requeued): string {
-  const runs = requeued === 1 ? '1 run' : `${requeued} runs`
-  const done = `${runs} ${isDryRun ? 'would' : 'will'} be tried again${sayMore(complete)}`
+  const done = `${counted(requeued, 'run')} ${isDryRun ? 'would' : 'will'} be tried again${sayMore(complete)}`
   return notDead.length === 0 ? done : `${done}; ${sayNotDead(notDead)}`
 }
 
 function renderDropped({ dropped, complete, dry_run: isDryRun }: DroppedJson): string {
-  const runs = dropped === 1 ? '1 run' : `${dropped} runs`
   const done = isDryRun ? 'would be dropped' : dropped === 1 ? 'was dropped' : 'were dropped'
-  return `${runs} ${done}${sayMore(complete)}`
+  return `${counted(dropped, 'run')} ${done}${sayMore(complete)}`
 }
 
 function sayMore(complete: boolean): string {
@@ -189,18 +177,4 @@ function renderLetter(letter: DeadLetterJson): string {
   ].map(([name = '', value = '']) => [name, safeText(value)])
   const stack = (error.stack ?? '').split('\n').map((line) => safeText(line))
   return `${renderTable(['dead letter', ''], rows)}\n\n${stack.join('\n')}`.trimEnd()
-}
-
-function renderDead(list: ListJson<DeadLetterJson>): string {
-  const rows = list.data.map((letter) => [
-    String(letter.run_id),
-    letter.died_at,
-    letter.handler,
-    safeText(letter.type),
-    String(letter.attempt),
-    safeText(letter.event_id),
-    safeText(`${letter.error.name}: ${letter.error.message}`, 120),
-  ])
-  const head = ['run', 'died', 'handler', 'type', 'attempts', 'event', 'error']
-  return `${rows.length === 0 ? 'no dead letters' : renderTable(head, rows)}${moreLine(list)}`
 }

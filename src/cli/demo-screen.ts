@@ -1,6 +1,6 @@
 import type { AttemptReport } from '../emulator/emulator.ts'
 import { safeText } from '../base/log.ts'
-import { printBytes } from './output.ts'
+import { counted, printBytes } from './output.ts'
 
 /** Lines one below the other, and on a terminal one at the bottom that is redrawn. */
 export interface Screen {
@@ -70,11 +70,6 @@ export function createTally(): Tally {
       ].join(' · ')
     },
   }
-}
-
-/** A number with its noun: `1 event`, `2 events`. */
-export function counted(count: number, one: string, several = `${one}s`): string {
-  return `${count} ${count === 1 ? one : several}`
 }
 
 function percentile(values: readonly number[], share: number): number {

@@ -15,7 +15,6 @@ import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import {
-  counted,
   createScreen,
   createTally,
   logRemark,
@@ -26,7 +25,7 @@ import {
   type Tally,
 } from './demo-screen.ts'
 import { host, untilSignal } from './host.ts'
-import { printBytes, printError, printResult, type OutputOptions } from './output.ts'
+import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 
 interface DemoOptions extends OutputOptions {

@@ -4,7 +4,7 @@ import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
-import { withOutputOptions, type OutputOptions, printNote } from './output.ts'
+import { printNote, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { nearest } from '../config/nearest.ts'
 import { safeText } from '../base/log.ts'
@@ -63,6 +63,50 @@ export async function collect<Page extends ListJson<unknown>>(
     if (seen.has(cursor)) throw new InboxError('api_refused', 'the list never ends: its next_cursor came before')
     seen.add(cursor)
   }
+}
+
+interface List<Row> {
+  /** Options that are passed on as they are. */
+  readonly filters?: readonly string[]
+  readonly example: string
+  readonly fetch: (events: OpenedEvents, query: Query) => Promise<ListJson<Row>>
+  /** Printed where there is nothing to list. */
+  readonly none: string
+  readonly columns: Readonly<Record<string, (row: Row) => string>>
+}
+
+/** Makes a command list something, page by page up to `--limit`. */
+export function asListCommand<Row>(command: Command, { filters = [], example, fetch, none, columns }: List<Row>): void {
+  command
+    .option('--limit <number>', 'how many', parseCount, 50)
+    .option('--cursor <cursor>', 'go on behind an earlier list')
+  asEventCommand(command, example).action(
+    async (options: EventCommandOptions & { readonly limit: number; readonly [filter: string]: unknown }) => {
+      const query = definedOf(options, [...filters, 'cursor'])
+      noteUnknownNames(query)
+      await withEvents(options, async (events) => {
+        const found = await collect((page) => fetch(events, page), query, options.limit)
+        printResult(found, options, (list) => {
+          const rows = list.data.map((row) => Object.values(columns).map((cell) => cell(row)))
+          return `${rows.length === 0 ? none : renderTable(Object.keys(columns), rows)}${moreLine(list)}`
+        })
+      })
+    },
+  )
+}
+
+/** The options of these names that were given. */
+export function definedOf(options: object, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),
+  )
+}
+
+/** The only one of the ways to choose something that was given. Throws `usage` unless it is exactly one. */
+export function onlyWay<T>(ways: readonly T[], expected: string): T {
+  const [way] = ways
+  if (way !== undefined && ways.length === 1) return way
+  throw new InboxError('usage', `expected either ${expected}`)
 }
 
 /** How to get the next page, under a table. */

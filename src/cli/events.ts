@@ -1,29 +1,14 @@
 import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/events.ts'
-import type { ListJson } from '../admin/wire.ts'
 import { safeText } from '../base/log.ts'
-import {
-  asEventCommand,
-  collect,
-  moreLine,
-  parseCount,
-  withEvents,
-  type EventCommandOptions,
-  noteUnknownNames,
-} from './event-command.ts'
+import { asEventCommand, asListCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
-import { printRaw, printResult, renderTable, times } from './output.ts'
+import { printRaw, printResult, renderTable, counted } from './output.ts'
 
 const statusHelp =
   'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
   'see `dead list`), dropped (by an operator, for a handler at least), done (all its handlers are), expired, superseded or unhandled (no ' +
   'handler took it)'
-
-const filterNames = ['type', 'network', 'address', 'status', 'q', 'from', 'to', 'cursor'] as const
-
-interface ListOptions extends EventCommandOptions, Partial<Record<(typeof filterNames)[number], string>> {
-  readonly limit: number
-}
 
 interface ShowOptions extends EventCommandOptions {
   readonly raw?: boolean
@@ -43,19 +28,20 @@ export function addEventsCommand(program: Command): void {
     .option('--q <words>', 'with all of these words in the body, whole ones or their beginnings')
     .option('--from <time>', 'received at this time (ISO 8601) or later')
     .option('--to <time>', 'received before this time (ISO 8601)')
-    .option('--limit <number>', 'how many', parseCount, 50)
-    .option('--cursor <cursor>', 'go on behind an earlier list')
-  asEventCommand(list, 'events list --type wallet.large_trade --status dead --from 2026-01-31').action(
-    async (options: ListOptions) => {
-      const given = filterNames.filter((name) => options[name] !== undefined)
-      const filters = Object.fromEntries(given.map((name) => [name, options[name]]))
-      noteUnknownNames(options)
-      await withEvents(options, async (opened) => {
-        const found = await collect((query) => opened.call('listEvents', { query }), filters, options.limit)
-        printResult(found, options, renderEvents)
-      })
+  asListCommand<EventSummaryJson>(list, {
+    filters: ['type', 'network', 'address', 'status', 'q', 'from', 'to'],
+    example: 'events list --type wallet.large_trade --status dead --from 2026-01-31',
+    fetch: (opened, query) => opened.call('listEvents', { query }),
+    none: 'no events',
+    columns: {
+      received: (event) => event.received_at,
+      status: (event) => event.status,
+      type: (event) => safeText(event.type),
+      network: (event) => safeText(event.network ?? '-'),
+      address: (event) => safeText(event.address ?? '-'),
+      id: (event) => safeText(event.id),
     },
-  )
+  })
 
   const show = events
     .command('show')
@@ -73,20 +59,6 @@ export function addEventsCommand(program: Command): void {
   addEventsTailCommand(events, statusHelp)
 }
 
-function renderEvents(list: ListJson<EventSummaryJson>): string {
-  const rows = list.data.map((event) => [
-    event.received_at,
-    event.status,
-    safeText(event.type),
-    safeText(event.network ?? '-'),
-    safeText(event.address ?? '-'),
-    safeText(event.id),
-  ])
-  const table =
-    rows.length === 0 ? 'no events' : renderTable(['received', 'status', 'type', 'network', 'address', 'id'], rows)
-  return `${table}${moreLine(list)}`
-}
-
 function renderEvent(event: EventDetailJson): string {
   const { receipt, runs, timeline } = event
   const facts = [
@@ -99,7 +71,7 @@ function renderEvent(event: EventDetailJson): string {
     ['sequence number', String(event.seq)],
     ['verified by secret', receipt.secret_label],
     ...(event.pruned ? [] : [['size', `${receipt.size_bytes} bytes`]]),
-    ['came again', `${times(receipt.duplicates)}, with another body ${times(receipt.conflicts)}`],
+    ['came again', `${counted(receipt.duplicates, 'time')}, with another body ${counted(receipt.conflicts, 'time')}`],
   ].map(([name = '', value = '']) => [name, safeText(value)])
   if (event.pruned) {
     return `${renderTable(['event', ''], facts)}\n\npruned: its body and its runs are no longer kept; it ended as ${event.status}`

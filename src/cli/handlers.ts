@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
 import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
-import { printResult, renderTable } from './output.ts'
+import { counted, printResult, renderTable } from './output.ts'
 
 interface SetOptions extends EventCommandOptions {
   readonly concurrency: number | 'default'
@@ -146,7 +146,7 @@ function renderAtOnce({ settings, set_concurrency: set }: HandlerJson): string {
 /** Why a sink is left alone. */
 function renderShut({ reason, since, until, failures, error }: ShutJson): string {
   if (reason === 'pause') return `it asked for a pause at ${since}; its items wait until ${until}`
-  const sends = failures === 1 ? '1 send' : `${failures} sends`
+  const sends = counted(failures, 'send')
   const last = error === null ? '' : `, the last with: ${error}`
   return `it fails, and is left alone since ${since}; ${sends} in a row failed${last}; one item is tried from ${until} on`
 }

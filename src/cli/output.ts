@@ -6,7 +6,6 @@ import { host } from './host.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 import { createRequire } from 'node:module'
 
-
 /** Options that every command has. */
 export interface OutputOptions {
   readonly json?: boolean
@@ -94,8 +93,9 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
   return error.exitCode
 }
 
-export function times(count: number): string {
-  return count === 1 ? '1 time' : `${count} times`
+/** A number with its noun: `1 event`, `2 events`. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
 }
 
 /**

@@ -1,17 +1,9 @@
 import type { Command } from 'commander'
-import type { ListJson } from '../admin/wire.ts'
 import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/quarantine.ts'
-import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, collect, moreLine, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { asEventCommand, asListCommand, onlyWay, withEvents, type EventCommandOptions } from './event-command.ts'
 import { host } from './host.ts'
-import { printRaw, printResult, renderTable, times } from './output.ts'
-
-interface ListOptions extends EventCommandOptions {
-  readonly limit: number
-  readonly cursor?: string
-  readonly reason?: string
-}
+import { printRaw, printResult, renderTable, counted } from './output.ts'
 
 interface ShowOptions extends EventCommandOptions {
   readonly raw?: boolean
@@ -38,18 +30,19 @@ export function addQuarantineCommand(program: Command): void {
     .command('list')
     .description('list the bodies, newest first')
     .option('--reason <code>', 'only those with this reason, as the list shows it')
-    .option('--limit <number>', 'how many', parseCount, 50)
-    .option('--cursor <cursor>', 'go on behind an earlier list')
-  asEventCommand(list, 'quarantine list').action(async (options: ListOptions) => {
-    const { cursor, limit, reason } = options
-    await withEvents(options, async (opened) => {
-      const start = { ...(cursor !== undefined && { cursor }), ...(reason !== undefined && { reason }) }
-      printResult(
-        await collect((query) => opened.call('listQuarantine', { query }), start, limit),
-        options,
-        renderBodies,
-      )
-    })
+  asListCommand<QuarantinedJson>(list, {
+    filters: ['reason'],
+    example: 'quarantine list',
+    fetch: (opened, query) => opened.call('listQuarantine', { query }),
+    none: 'nothing is in quarantine',
+    columns: {
+      id: (body) => body.id,
+      received: (body) => body.received_at,
+      reason: (body) => body.reason,
+      bytes: (body) => String(body.size_bytes),
+      came: (body) => String(body.count),
+      'begins with': (body) => safeText(body.preview, 60),
+    },
   })
 
   const show = quarantine
@@ -73,11 +66,7 @@ export function addQuarantineCommand(program: Command): void {
     .option('--reason <code>', 'all with this reason, as `quarantine list` shows it')
     .option('--dry-run', 'only say what would become of them')
   asEventCommand(retry, 'quarantine retry --all').action(async (ids: readonly string[], options: RetryOptions) => {
-    const which = whichOf(ids, options.all, options.reason)
-    if (which === null) {
-      const message = 'expected either ids of bodies, --all, or --reason with a reason'
-      throw new InboxError('usage', message)
-    }
+    const which = whichOf(ids, options.all, options.reason, '--reason')
     await withEvents(options, async (opened) => {
       const result = await opened.call('retryQuarantine', { body: { ...which, dryRun: options.dryRun ?? false } })
       printResult(result, options, renderRetried)
@@ -96,11 +85,7 @@ export function addQuarantineCommand(program: Command): void {
   asEventCommand(drop, 'quarantine drop sha256:9f86… --reason "a test of the sender"').action(
     async (ids: readonly string[], options: DropOptions) => {
       const { all, only, reason, dryRun = false } = options
-      const which = whichOf(ids, all, only)
-      if (which === null) {
-        const message = 'expected either ids of bodies, --all, or --only with a reason'
-        throw new InboxError('usage', message)
-      }
+      const which = whichOf(ids, all, only, '--only')
       await withEvents(options, async (opened) => {
         const result = await opened.call('dropQuarantine', { body: { ...which, reason, dryRun } })
         printResult(result, options, renderDropped)
@@ -109,33 +94,22 @@ export function addQuarantineCommand(program: Command): void {
   )
 }
 
-/** Which bodies, as the admin API takes it; null unless exactly one way was chosen. */
-function whichOf(ids: readonly string[], all: boolean | undefined, reason: string | undefined) {
-  const ways = [
-    ...(ids.length === 0 ? [] : [{ ids }]),
-    ...(all === true ? [{ all }] : []),
-    ...(reason === undefined ? [] : [{ filter: { reason } }]),
-  ]
-  return ways.length === 1 ? (ways[0] ?? null) : null
+/** Which bodies, as the admin API takes it. */
+function whichOf(ids: readonly string[], all: boolean | undefined, reason: string | undefined, option: string) {
+  return onlyWay(
+    [
+      ...(ids.length === 0 ? [] : [{ ids }]),
+      ...(all === true ? [{ all }] : []),
+      ...(reason === undefined ? [] : [{ filter: { reason } }]),
+    ],
+    `ids of bodies, --all, or ${option} with a reason`,
+  )
 }
 
 function renderDropped({ dropped, dry_run: isDryRun }: DroppedBodiesJson): string {
-  const bodies = dropped === 1 ? '1 body' : `${dropped} bodies`
+  const bodies = counted(dropped, 'body', 'bodies')
   if (isDryRun) return `${bodies} would be removed`
   return dropped === 1 ? `${bodies} was removed` : `${bodies} were removed`
-}
-
-function renderBodies(list: ListJson<QuarantinedJson>): string {
-  const rows = list.data.map((body) => [
-    body.id,
-    body.received_at,
-    body.reason,
-    String(body.size_bytes),
-    String(body.count),
-    safeText(body.preview, 60),
-  ])
-  const head = ['id', 'received', 'reason', 'bytes', 'came', 'begins with']
-  return `${rows.length === 0 ? 'nothing is in quarantine' : renderTable(head, rows)}${moreLine(list)}`
 }
 
 function renderBody(body: QuarantinedDetailJson): string {
@@ -145,7 +119,7 @@ function renderBody(body: QuarantinedDetailJson): string {
     ['reason', body.reason],
     ['verified by secret', body.secret_label],
     ['size', `${body.size_bytes} bytes`],
-    ['came', times(body.count)],
+    ['came', counted(body.count, 'time')],
   ]
   return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
 }
@@ -153,7 +127,7 @@ function renderBody(body: QuarantinedDetailJson): string {
 function renderRetried({ accepted, known, still_unusable: left, unusable, dry_run: isDryRun }: RetriedJson): string {
   const again = known === 0 ? '' : `, ${known} more ${isDryRun ? 'are' : 'were'} known already`
   const was = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
-  const done = `${accepted === 1 ? '1 event' : `${accepted} events`} ${was} accepted${again}`
+  const done = `${counted(accepted, 'event')} ${was} accepted${again}`
   if (left === 0) return done
   return `${done}; ${left} no usable event still:\n\n${renderTable(
     ['id', 'reason'],

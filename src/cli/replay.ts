@@ -1,20 +1,19 @@
 import type { Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ListJson } from '../admin/wire.ts'
 import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import {
   asEventCommand,
-  collect,
-  moreLine,
+  asListCommand,
+  definedOf,
+  noteUnknownNames,
   parseCount,
   withEvents,
   type EventCommandOptions,
-  noteUnknownNames,
 } from './event-command.ts'
 import type { OpenedEvents } from './open-events.ts'
-import { printResult, renderTable } from './output.ts'
+import { counted, printResult } from './output.ts'
 import { createProgress } from './screen.ts'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'handler'] as const
@@ -24,11 +23,6 @@ interface ReplayOptions extends EventCommandOptions, Partial<Record<(typeof filt
   readonly rate?: number
   readonly newKeys?: boolean
   readonly wait?: boolean
-}
-
-interface ListOptions extends EventCommandOptions {
-  readonly limit: number
-  readonly cursor?: string
 }
 
 const lookMs = 500
@@ -77,21 +71,20 @@ export function addReplayCommand(program: Command): void {
 export function addReplaysCommand(program: Command): void {
   const replays = program.command('replays').description('look at replays, and cancel them')
 
-  const list = replays
-    .command('list')
-    .description('list replays, newest first')
-    .option('--limit <number>', 'how many', parseCount, 50)
-    .option('--cursor <cursor>', 'go on behind an earlier list')
-  asEventCommand(list, 'replays list').action(async (options: ListOptions) => {
-    const { cursor, limit } = options
-    await withEvents(options, async (opened) => {
-      const found = await collect(
-        (query) => opened.call('listReplays', { query }),
-        cursor === undefined ? {} : { cursor },
-        limit,
-      )
-      printResult(found, options, renderReplays)
-    })
+  const list = replays.command('list').description('list replays, newest first')
+  asListCommand<ReplayJson>(list, {
+    example: 'replays list',
+    fetch: (opened, query) => opened.call('listReplays', { query }),
+    none: 'no replays',
+    columns: {
+      replay: ({ id }) => String(id),
+      started: (replay) => replay.created_at,
+      state: ({ state }) => state,
+      'looked at': ({ progress }) => `${Math.floor(progress * 100)} %`,
+      runs: ({ runs }) => String(runs),
+      open: (replay) => String(replay.open_runs),
+      'of events': (replay) => safeText(describeFilter(replay), 100),
+    },
   })
 
   const show = replays.command('show').description('show how far a replay is').argument('<id>', 'its number')
@@ -113,13 +106,13 @@ export function addReplaysCommand(program: Command): void {
 }
 
 function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record<string, unknown>> {
-  const given = filterNames.filter((name) => options[name] !== undefined)
-  if (ids.length + given.length === 0) {
+  const given = definedOf(options, filterNames)
+  if (ids.length + Object.keys(given).length === 0) {
     throw new InboxError('usage', `expected ids of events, or at least one of --${filterNames.join(', --')}`)
   }
   return {
     ...(ids.length > 0 && { ids }),
-    ...Object.fromEntries(given.map((name) => [name, options[name]])),
+    ...given,
     dryRun: options.dryRun ?? false,
     per_second: options.rate ?? null,
     new_keys: options.newKeys ?? false,
@@ -141,7 +134,7 @@ async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<Repla
 }
 
 function renderCount({ events, skipped }: ReplayCountJson): string {
-  const found = events === 1 ? '1 event' : `${events} events`
+  const found = counted(events, 'event')
   return skipped === 0 ? `${found} would be replayed` : `${found} found; of ${skipped} the body is no longer kept`
 }
 
@@ -166,20 +159,6 @@ function renderReplay(replay: ReplayJson): string {
 function renderCancelled(replay: CancelledJson): string {
   const said = replay.cancelled ? '' : `replay ${replay.id} had ended already: nothing was cancelled\n\n`
   return `${said}${renderReplay(replay)}`
-}
-
-function renderReplays(list: ListJson<ReplayJson>): string {
-  const rows = list.data.map((replay) => [
-    String(replay.id),
-    replay.created_at,
-    replay.state,
-    `${Math.floor(replay.progress * 100)} %`,
-    String(replay.runs),
-    String(replay.open_runs),
-    safeText(describeFilter(replay), 100),
-  ])
-  const head = ['replay', 'started', 'state', 'looked at', 'runs', 'open', 'of events']
-  return `${rows.length === 0 ? 'no replays' : renderTable(head, rows)}${moreLine(list)}`
 }
 
 function describeFilter({ filter }: ReplayJson): string {
