@@ -77,6 +77,8 @@ const reads: readonly [string, (of: SqliteViews) => Promise<unknown>][] = [
   ['groups of the quarantine', (of) => of.quarantineGroups()],
   ['replays', (of) => of.replays({ limit: 50 })],
   ['a replay', (of) => of.replay(77)],
+  ['the events of a replay', (of) => of.countReplay({ from: 0 }, ['*'])],
+  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, ['*'])],
   ['the audit', (of) => of.audit({ limit: 50 })],
   ['the counts', (of) => of.stats()],
   ['the counts of many runs', () => createRunCounts(viewStoreOf(recording()), { few: 10, perStatement: 5_000 })()],

@@ -195,7 +195,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       return record
     },
     cancelReplay: (id, by) => replays.cancel(id, by),
-    countReplay: async (filter) => replays.count(filter, patternsOf(filter.handler, routes)),
+    countReplay: async (filter) => views.countReplay(filter, patternsOf(filter.handler, routes)),
     async retryQuarantined(id, event, by) {
       const result = await acts.retryQuarantined(id, event, by)
       if (result === 'accepted') gaps.arrived(event.createdAt)

@@ -124,7 +124,7 @@ const columns = `e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.fi
 const withBody = `LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true`
 
 /** What a filter finds in a stretch, whatever its handler; of one that names ids, in all that is left. */
-export async function scan(rows: Rows, filter: ReplayFilter, stretch: Stretch): Promise<Scanned> {
+async function scan(rows: Rows, filter: ReplayFilter, stretch: Stretch): Promise<Scanned> {
   const { ids } = filter
   const read = ids === undefined ? await readStretch(rows, filter, stretch) : await readIds(rows, ids, stretch)
   const found = read.map((row) => ({

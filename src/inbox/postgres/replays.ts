@@ -9,10 +9,10 @@ import {
   type ReplayState,
 } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
-import { createMatcher, createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
+import { createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
 import { createBackfills } from './backfills.ts'
 import type { Database, Rows } from './database.ts'
-import { aheadOf, planStep, scan } from './job-plan.ts'
+import { aheadOf, planStep } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
@@ -37,11 +37,6 @@ export interface Replays {
   /** Throws `bad_request` or `not_found` where the filter says nothing, or names a handler that is not there. */
   start(replay: NewReplay, by?: string): Promise<ReplayRecord>
   cancel(id: number, by?: string): Promise<boolean>
-  /** How many events a filter finds, of the types that are named, and how many of these have no body any more. */
-  count(
-    filter: ReplayFilter,
-    patterns: readonly string[],
-  ): Promise<{ readonly events: number; readonly skipped: number }>
   /** A handler gets no more of what was stored before it. */
   endBackfill(trx: Rows, handlerId: number): Promise<void>
   /** From there on in the accept sequence a new handler is still to get what is stored; Infinity: none is. */
@@ -50,8 +45,6 @@ export interface Replays {
   refresh(): Promise<void>
   readonly jobs: JobSource
 }
-
-const countedPerPart = 20_000
 
 interface Running {
   readonly id: number
@@ -173,24 +166,6 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
     return { created: 0, next: 'ended' }
   }
 
-  async function count(filter: ReplayFilter, patterns: readonly string[]) {
-    checkReplayFilter(filter)
-    const isTaken = createMatcher(patterns)
-    const [counter] = await db.query<{ lastSeq: number }>(`SELECT last_seq AS "lastSeq" FROM inbox.counter`)
-    const lastSeq = counter?.lastSeq ?? 0
-    let [events, skipped] = [0, 0]
-    for (let fromSeq = 1; fromSeq <= lastSeq;) {
-      const { found, nextSeq } = await scan(db, filter, { fromSeq, size: countedPerPart, lastSeq })
-      for (const { type, hasBody } of found) {
-        if (!isTaken(type)) continue
-        events += 1
-        if (!hasBody) skipped += 1
-      }
-      fromSeq = nextSeq
-    }
-    return { events, skipped }
-  }
-
   async function refresh(): Promise<void> {
     const rows = await db.query<ReplayRow>(
       `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayCodes.running} ORDER BY p.id`,
@@ -207,7 +182,6 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
   return {
     start,
     cancel,
-    count,
     endBackfill: (trx, handlerId) => backfills.end(trx, handlerId),
     firstBackfill: (rows) => backfills.first(rows),
     refresh,

@@ -3,7 +3,6 @@ import { checkReplayFilter } from '../replay-filter.ts'
 import { patternsOf } from '../routes.ts'
 import type { Remote } from '../rpc.ts'
 import { viewNames as sharedNames } from '../views/names.ts'
-import { countAll } from './count-replay.ts'
 import type { SqliteViews } from './views.ts'
 import type { WriteSide } from './write-side.ts'
 
@@ -20,8 +19,6 @@ export const viewNames = [
   'secretUses',
   'knownWallets',
   'subscription',
-  'replayStarted',
-  'countReplay',
 ] as const satisfies readonly (keyof SqliteViews)[]
 
 /** The methods that another thread calls with their arguments copied; the rest goes over the wire packed. */
@@ -57,9 +54,11 @@ export function composeInbox(side: WriteSide, views: Remote<SqliteViews>): Compo
     async startReplay(replay, by) {
       checkReplayFilter(replay.filter)
       patternsOf(replay.filter.handler, routes)
-      return views.replayStarted(await side.startReplay(replay, by))
+      const id = await side.startReplay(replay, by)
+      const record = await views.replay(id)
+      if (record === null) throw new Error(`replay ${id} is not there`)
+      return record
     },
-    countReplay: async (filter) =>
-      countAll({ filter, patterns: patternsOf(filter.handler, routes) }, (part) => views.countReplay(part)),
+    countReplay: async (filter) => views.countReplay(filter, patternsOf(filter.handler, routes)),
   }
 }

@@ -47,7 +47,7 @@ const statesOf: Partial<Record<EventStatus, readonly number[]>> = {
   dead: [state.dead],
 }
 
-export const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label, final_status'
+const eventColumns = 'seq, id, type, created_at, received_at, key, secret_label, final_status'
 
 /**
  * The list of events, newest first. Those that the index has are found by it, newer ones are looked at one by one; without an index

@@ -6,6 +6,7 @@ import {
   runStates,
   versionOf,
   type AttemptRecord,
+  type EventStatus,
   type RunError,
   type RunRecord,
   type ViewPort,
@@ -163,7 +164,7 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
         createdAt,
         receivedAt,
         ...partsOfKey(row.key),
-        status: finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done'),
+        status: statusOf(finalStatus, runs),
         key: row.key ?? row.id,
         secretLabel,
         raw: row.raw ?? Buffer.alloc(0),
@@ -177,6 +178,11 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
       }
     },
   }
+}
+
+/** `finalStatus`: of a pruned event, whose runs are gone; else null. */
+export function statusOf(finalStatus: number | null, runs: readonly Parameters<typeof toProgress>[0][]): EventStatus {
+  return finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done')
 }
 
 function toProgress({ state, attempt, replayId }: Pick<RunRow, 'state' | 'attempt' | 'replayId'>): RunProgress {

@@ -17,5 +17,6 @@ export const viewNames = [
   'audit',
   'gaps',
   'unknownIds',
+  'countReplay',
   'stats',
 ] as const satisfies readonly (keyof Views)[]

@@ -4,6 +4,7 @@ import { createDeadLetters } from './dead-letters.ts'
 import { createEventDetail } from './event-detail.ts'
 import { createLists } from './lists.ts'
 import { createQuarantine } from './quarantine.ts'
+import { createReplayCount } from './replay-count.ts'
 import { createStats } from './stats.ts'
 import type { ViewStore } from './tables.ts'
 
@@ -22,6 +23,7 @@ export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
     ...createConflicts(store),
     ...quarantine,
     ...createLists(store),
+    ...createReplayCount(store),
     ...createStats(store, quarantine),
   }
 }
