@@ -3,21 +3,16 @@ import { resolve } from 'node:path'
 import { withDatabaseUrl } from './database-file.ts'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
 import { parseSettings } from './parse.ts'
-import { settings, type SettingValues } from './settings.ts'
+import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigSources, type GivenSettings, type SettingOrigins } from './sources.ts'
-import { loadSinks, type ConfiguredSink, isOwnPattern } from './sinks/load.ts'
+import { isOwnPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
-import { describeBytes, type DatabaseSetting } from './values.ts'
-import { describeDatabase } from '../base/database-url.ts'
+import type { DatabaseSetting } from './values.ts'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 
 /** All settings of one process, checked and complete. Paths are absolute. */
-export interface Config {
-  readonly host: string
-  /** 0 = a free one. */
-  readonly port: number
-  readonly path: string
+export interface Config extends DirectSettings {
   readonly admin: {
     readonly host: string
     /** 0 = a free one. */
@@ -30,8 +25,6 @@ export interface Config {
     readonly viewerToken?: string
   }
   readonly database: DatabaseSetting
-  /** What to do about a PostgreSQL database of an older version. */
-  readonly migrate: SettingValues['INBOX_MIGRATE']
   /** Null: there is none, and none was asked for. */
   readonly handlersDir: string | null
   /** Sinks of the settings, INBOX_FORWARD_URL among them. */
@@ -44,28 +37,13 @@ export interface Config {
   readonly subscribe?: LabelledSubscribe
   /** The REST service, where it is set: `url` ends in `/v1`. */
   readonly api?: { readonly url: string; readonly key: string }
-  readonly bodyLimitBytes: number
-  readonly ackTimeoutMs: number
-  readonly maxConnections: number
-  readonly keepAliveMs: number
-  readonly shutdownMs: number
-  readonly concurrency: number
   readonly retention: {
     /** Bodies of finished events are kept for so long; 0: for ever. */
     readonly days: number
     /** Beyond this size of the database the oldest go earlier. */
     readonly maxBytes?: number
   }
-  /** So much of the disk is to stay free; 0: all of it may be used. */
-  readonly diskReserveBytes: number
-  /** Lower case, as Node has header names. */
-  readonly signatureHeader: string
-  /** Those of a delivery that are stored with its event, but for the signature's; lower case. */
-  readonly storedHeaders: readonly string[]
-  readonly unusableStatus: 200 | 422
   readonly tls?: TlsFiles
-  readonly trustedProxies: readonly string[]
-  readonly logLevel: SettingValues['INBOX_LOG_LEVEL']
   readonly secretsSource: SecretsOrigin
   /** Where what differs from the defaults was set. */
   readonly origins: SettingOrigins
@@ -133,9 +111,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
 
   const { INBOX_DATABASE_URL: database } = values
   return deepFreeze<Config>({
-    host: values.INBOX_HOST,
-    port: values.INBOX_PORT,
-    path: values.INBOX_PATH,
+    ...directSettings(values),
     admin: {
       host: values.INBOX_ADMIN_HOST,
       port: values.INBOX_ADMIN_PORT,
@@ -144,7 +120,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(viewerToken === undefined ? {} : { viewerToken }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    migrate: values.INBOX_MIGRATE,
     handlersDir: handlersDirOf(values, given.values, sinks, at),
     sinks,
     ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
@@ -152,23 +127,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...(subscribe !== undefined && { subscribe: withLabel(subscribe, labels) }),
     ...(values.INBOX_API_URL !== undefined &&
       apiKey !== undefined && { api: { url: values.INBOX_API_URL, key: apiKey } }),
-    bodyLimitBytes: values.INBOX_BODY_LIMIT,
-    ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
-    maxConnections: values.INBOX_MAX_CONNECTIONS,
-    keepAliveMs: values.INBOX_KEEPALIVE_MS,
-    shutdownMs: values.INBOX_SHUTDOWN_MS,
-    concurrency: values.INBOX_CONCURRENCY,
     retention: {
       days: values.INBOX_RETENTION_DAYS,
       ...(values.INBOX_RETENTION_BYTES !== undefined && { maxBytes: values.INBOX_RETENTION_BYTES }),
     },
-    diskReserveBytes: values.INBOX_DISK_RESERVE,
-    signatureHeader: values.INBOX_SIGNATURE_HEADER,
-    storedHeaders: values.INBOX_STORED_HEADERS,
-    unusableStatus: values.INBOX_UNUSABLE_STATUS,
     ...(tls === undefined ? {} : { tls }),
-    trustedProxies: values.INBOX_TRUSTED_PROXIES,
-    logLevel: values.INBOX_LOG_LEVEL,
     secretsSource,
     origins: given.origins,
     warnings,
@@ -239,77 +202,6 @@ function invalid(problems: readonly string[], warnings: readonly string[]): Inbo
   // A mistyped name shows up as a warning, and is often the reason why a required setting is missing.
   const lines = [`the configuration has ${count}:`, ...problems, ...warnings.map((warning) => `warning: ${warning}`)]
   return new InboxError('config_invalid', lines.join('\n  '))
-}
-
-/** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */
-export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
-  const { admin, secretsSource, tls } = config
-  const labels = `set (labels: ${secretsSource.secrets.map(({ label }) => label).join(', ')})`
-  const orNone = (values: readonly string[]) => values.join(', ') || 'none'
-  return [
-    ['webhook address', `${tls ? 'https' : 'http'}://${inUrl(config.host)}:${config.port}${config.path}`],
-    ['webhook secrets', secretsSource.kind === 'file' ? `${labels} from ${secretsSource.file}` : labels],
-    ['signature header', config.signatureHeader],
-    ['stored headers', orNone(config.storedHeaders)],
-    ['TLS certificate', tls?.certFile ?? 'not set'],
-    ['admin address', `http://${inUrl(admin.host)}:${admin.port}`],
-    ['admin host names', orNone(admin.hosts)],
-    ['admin token', admin.token === undefined ? 'not set (one is made at start)' : 'set'],
-    ['viewer token', admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set'],
-    ['database', describeDatabaseSetting(config)],
-    ['handlers', config.handlersDir ?? 'none'],
-    ...(config.sinks.length === 0 ? [['sinks', 'none'] as const] : config.sinks.map(describeSink)),
-    ['console address', config.consoleUrl ?? 'not set (warnings come without links)'],
-    ['registered for', config.subscribe === undefined ? 'nothing by itself' : describeSubscribe(config.subscribe)],
-    ['REST service', config.api === undefined ? 'not set' : `${config.api.url} (key: set)`],
-    ['runs at once', String(config.concurrency)],
-    ['bodies are kept', describeRetention(config)],
-    ['disk to stay free', describeBytes(config.diskReserveBytes)],
-    ['body limit', describeBytes(config.bodyLimitBytes)],
-    ['answer within', `${config.ackTimeoutMs} ms`],
-    ['idle connections kept', `${config.keepAliveMs} ms`],
-    ['connections', `at most ${config.maxConnections}`],
-    ['time to shut down', `${config.shutdownMs} ms`],
-    ['status for unusable bodies', String(config.unusableStatus)],
-    ['trusted proxies', orNone(config.trustedProxies)],
-    ['log level', config.logLevel],
-  ]
-}
-
-function describeDatabaseSetting({ database, migrate }: Config): string {
-  switch (database.kind) {
-    case 'sqlite':
-      return `SQLite file ${database.file}`
-    case 'postgres': {
-      const older = migrate === 'auto' ? 'brought up to date at start' : 'refused'
-      return `PostgreSQL ${describeDatabase(database.url)} (an older schema is ${older})`
-    }
-    case 'memory':
-      return 'memory (lost when the process ends)'
-  }
-}
-
-function describeRetention({ retention: { days, maxBytes } }: Config): string {
-  const time = days === 0 ? 'for ever' : `${days} days`
-  return maxBytes === undefined ? time : `${time}, in at most ${describeBytes(maxBytes)}`
-}
-
-function describeSink({ name, description }: ConfiguredSink): readonly [name: string, value: string] {
-  return [`sink ${name}`, description]
-}
-
-function describeSubscribe({ url, events, secret }: NonNullable<Config['subscribe']>): string {
-  return `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`
-}
-
-/** A query may hold what is secret. */
-function withoutQuery(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return origin + pathname
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }
 
 function deepFreeze<T extends object>(value: T): T {

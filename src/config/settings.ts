@@ -6,6 +6,7 @@ import {
   byteSize,
   consoleUrl,
   databaseUrl,
+  describeBytes,
   filePath,
   headerName,
   host,
@@ -22,29 +23,40 @@ import {
   wholeNumber,
 } from './values.ts'
 
-interface Setting<T extends z.ZodType> {
+interface Setting<T extends z.ZodType = z.ZodType> {
   readonly type: T
   readonly expected: string
   readonly example: string
+  /** The member of `Config` that is its value as it is; null: none is. */
+  readonly at: string | null
+  /** Its row in `describeConfig`, for a setting that has one for itself, and the text there. */
+  readonly row: string | undefined
+  readonly show: (this: void, value: never) => string
   /** The value never appears in a message. */
-  readonly isSecret?: true
+  readonly isSecret: boolean
 }
 
-const setting = <T extends z.ZodType>(type: T, expected: string, example: string): Setting<T> => ({
-  type,
-  expected,
-  example,
-})
-const secretSetting = <T extends z.ZodType>(type: T, expected: string, example: string): Setting<T> => ({
-  type,
-  expected,
-  example,
+function setting<T extends z.ZodType, const At extends string | null = null>(
+  type: T,
+  expected: string,
+  example: string,
+  at: At = null as At,
+  row?: string,
+  show: (this: void, value: z.output<T>) => string = String,
+) {
+  return { type, expected, example, at, row, show, isSecret: false }
+}
+
+const secretSetting = <T extends z.ZodType>(type: T, expected: string, example: string) => ({
+  ...setting(type, expected, example),
   isSecret: true,
 })
 
 const milliseconds = 'a whole number of milliseconds'
+const showMs = (ms: number) => `${ms} ms`
+const showList = (values: readonly string[]) => values.join(', ') || 'none'
 
-/** Every setting there is: its type, its default (the only place where defaults stand), and the words for a mistake. */
+/** Every setting there is: its type with its default, the words for a mistake, and where its value goes. */
 export const settings = {
   INBOX_SECRETS: secretSetting(
     secrets.optional(),
@@ -56,16 +68,18 @@ export const settings = {
     'the path of a file that holds one secret, or JSON {"label": "secret"}',
     '/run/secrets/webhook',
   ),
-  INBOX_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '0.0.0.0'),
+  INBOX_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '0.0.0.0', 'host'),
   INBOX_PORT: setting(
     wholeNumber(0, 65_535).prefault(8080),
     'a port from 0 to 65535, where 0 means a free one',
     '8080',
+    'port',
   ),
   INBOX_PATH: setting(
     urlPath.prefault('/webhooks'),
     'a path of letters, digits and . _ ~ - that begins with / and does not end with one, other than /healthz and /readyz',
     '/webhooks',
+    'path',
   ),
   INBOX_ADMIN_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '127.0.0.1'),
   INBOX_ADMIN_PORT: setting(
@@ -104,7 +118,7 @@ export const settings = {
     'the path of a file that holds the URL of the database',
     '/run/secrets/database-url',
   ),
-  INBOX_MIGRATE: setting(z.enum(['auto', 'refuse']).prefault('refuse'), 'auto or refuse', 'auto'),
+  INBOX_MIGRATE: setting(z.enum(['auto', 'refuse']).prefault('refuse'), 'auto or refuse', 'auto', 'migrate'),
   INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
   INBOX_FORWARD_URL: secretSetting(
     httpUrl.optional(),
@@ -147,12 +161,49 @@ export const settings = {
     byteSize(100 * 1024 ** 2).prefault('1mb'),
     'a size from 1 byte to 100mb, as bytes or with kb or mb',
     '1mb',
+    'bodyLimitBytes',
+    'body limit',
+    describeBytes,
   ),
-  INBOX_ACK_TIMEOUT_MS: setting(wholeNumber(1, longestMs).prefault(4000), milliseconds, '4000'),
-  INBOX_MAX_CONNECTIONS: setting(wholeNumber(1, 1_000_000).prefault(1000), 'a whole number from 1 to 1000000', '1000'),
-  INBOX_KEEPALIVE_MS: setting(wholeNumber(1, longestMs).prefault(15_000), milliseconds, '65000'),
-  INBOX_SHUTDOWN_MS: setting(wholeNumber(0, longestMs).prefault(20_000), milliseconds, '20000'),
-  INBOX_CONCURRENCY: setting(wholeNumber(1, 10_000).prefault(16), 'a whole number from 1 to 10000', '16'),
+  INBOX_ACK_TIMEOUT_MS: setting(
+    wholeNumber(1, longestMs).prefault(4000),
+    milliseconds,
+    '4000',
+    'ackTimeoutMs',
+    'answer within',
+    showMs,
+  ),
+  INBOX_MAX_CONNECTIONS: setting(
+    wholeNumber(1, 1_000_000).prefault(1000),
+    'a whole number from 1 to 1000000',
+    '1000',
+    'maxConnections',
+    'connections',
+    (count: number) => `at most ${count}`,
+  ),
+  INBOX_KEEPALIVE_MS: setting(
+    wholeNumber(1, longestMs).prefault(15_000),
+    milliseconds,
+    '65000',
+    'keepAliveMs',
+    'idle connections kept',
+    showMs,
+  ),
+  INBOX_SHUTDOWN_MS: setting(
+    wholeNumber(0, longestMs).prefault(20_000),
+    milliseconds,
+    '20000',
+    'shutdownMs',
+    'time to shut down',
+    showMs,
+  ),
+  INBOX_CONCURRENCY: setting(
+    wholeNumber(1, 10_000).prefault(16),
+    'a whole number from 1 to 10000',
+    '16',
+    'concurrency',
+    'runs at once',
+  ),
   INBOX_RETENTION_DAYS: setting(
     wholeNumber(0, 36_500).prefault(30),
     'a whole number of days, where 0 means for ever',
@@ -167,16 +218,24 @@ export const settings = {
     byteSize(2 ** 50, 0).prefault('256mb'),
     'a size, as bytes or with kb, mb, gb or tb, where 0 means that all of the disk may be used',
     '256mb',
+    'diskReserveBytes',
+    'disk to stay free',
+    describeBytes,
   ),
   INBOX_SIGNATURE_HEADER: setting(
     repeatableHeader.prefault('X-Service-Signature'),
     'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',
     'X-Service-Signature',
+    'signatureHeader',
+    'signature header',
   ),
   INBOX_STORED_HEADERS: setting(
     list(headerName).prefault('Content-Type, Host, User-Agent, Via'),
     'names of headers with commas between them',
     'Content-Type,User-Agent',
+    'storedHeaders',
+    'stored headers',
+    showList,
   ),
   INBOX_UNUSABLE_STATUS: setting(
     wholeNumber(200, 422)
@@ -184,6 +243,8 @@ export const settings = {
       .prefault(200),
     '200 or 422',
     '200',
+    'unusableStatus',
+    'status for unusable bodies',
   ),
   INBOX_TLS_CERT_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.crt'),
   INBOX_TLS_KEY_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.key'),
@@ -191,13 +252,18 @@ export const settings = {
     list(ipOrNetwork).prefault([]),
     'IP addresses or networks with commas between them',
     '10.0.0.0/8,::1',
+    'trustedProxies',
+    'trusted proxies',
+    showList,
   ),
   INBOX_LOG_LEVEL: setting(
     z.enum(['debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info'),
     'debug, info, warn, error, fatal or silent',
     'info',
+    'logLevel',
+    'log level',
   ),
-} as const satisfies Record<string, Setting<z.ZodType>>
+} satisfies Record<string, Setting>
 
 export type SettingName = keyof typeof settings
 
@@ -209,3 +275,18 @@ export function isSettingName(name: string): name is SettingName {
 
 /** The parsed value of every setting. */
 export type SettingValues = { readonly [Name in SettingName]: z.output<(typeof settings)[Name]['type']> }
+
+/** The settings whose value is a member of `Config` as it is, by that member. */
+export type DirectSettings = {
+  readonly [
+    Name in SettingName as (typeof settings)[Name] extends { readonly at: infer Member extends string } ? Member : never
+  ]: SettingValues[Name]
+}
+
+export function directSettings(values: SettingValues): DirectSettings {
+  const members = settingNames.flatMap((name) => {
+    const { at } = settings[name]
+    return at === null ? [] : [[at, values[name]]]
+  })
+  return Object.fromEntries(members) as DirectSettings
+}

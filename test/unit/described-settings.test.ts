@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { describeConfig, loadConfig } from '../../src/config/config.ts'
-import { describeSettings, settingsOfRow } from '../../src/config/described.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { describeConfig, describeSettings, settingsOfRow } from '../../src/config/described.ts'
 
 let dir: string
 beforeEach(async () => {

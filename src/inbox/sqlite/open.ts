@@ -1,10 +1,11 @@
+import { closeSync, openSync, readFileSync, statSync, writeSync, type BigIntStats } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import { makeFolder } from '../../base/files.ts'
 import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
-import { createFileCheck, type FileChange } from './file-check.ts'
-import { openHighWaterMark, type HighWaterMark } from './high-water.ts'
 import { lockDatabase } from './lock.ts'
 import { refuseMoved } from './moved.ts'
 import { createSqliteStore, type SqliteStore } from './store.ts'
@@ -180,4 +181,96 @@ function writeMeta(db: Database, values: Readonly<Record<string, number>>): void
   db.transaction(() => {
     for (const [name, value] of Object.entries(values)) write.run(name, value)
   })()
+}
+
+/**
+ * The highest committed accept-sequence number, kept in a small file beside the database. A damaged WAL can lose its last
+ * commits without leaving a gap inside the database; this mark, which no WAL holds, still knows that they were there.
+ * It is written after each commit and never fsync'd: after a power cut it may be behind, never ahead.
+ */
+interface HighWaterMark {
+  /** What an earlier process left, 0 if none. */
+  readonly found: number
+  write(seq: number): void
+  /** Writes the mark again if it or its folder was deleted, so that the next start there counts the missing events. */
+  writeAgain(): void
+  close(): void
+}
+
+const width = 20
+
+function openHighWaterMark(databaseFile: string): HighWaterMark {
+  const file = `${databaseFile}.seq`
+  const fd = openSync(file, 'a+')
+  closeSync(fd)
+  const text = readFileSync(file, 'utf8').trim()
+  const writable = openSync(file, 'r+')
+  const found = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  let last = found
+  return {
+    found,
+    write(seq) {
+      if (seq === last) return
+      last = seq
+      try {
+        writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
+      } catch {
+        // Evidence only: a full disk here must not fail a commit that succeeded.
+      }
+    },
+    writeAgain() {
+      try {
+        makeFolder(dirname(file))
+        const there = openHighWaterMark(databaseFile)
+        if (there.found < last) there.write(last)
+        there.close()
+      } catch {
+        // Evidence only, as above.
+      }
+    },
+    close: () => closeSync(writable),
+  }
+}
+
+/** A path that no longer leads to the file that was opened there. */
+interface FileChange {
+  readonly path: string
+  /** Such as "was deleted or moved". */
+  readonly what: string
+}
+
+/**
+ * SQLite goes on writing to a file that was deleted, moved or replaced, where the next start won't look. The check that this returns
+ * compares the paths with the inodes that they had at first. It only uses `stat`: to close a descriptor of the database would release
+ * SQLite's locks on it. `onLinked` is called once, when the first path has several names.
+ */
+function createFileCheck(
+  paths: readonly [string, ...string[]],
+  onLinked: (names: number) => void,
+): () => FileChange | null {
+  const opened = paths.map((path) => ({ path, stats: statSync(path, { bigint: true }) }))
+  let isLinked = false
+
+  function changeOf(path: string, stats: BigIntStats): FileChange | null {
+    try {
+      const now = statSync(path, { bigint: true, throwIfNoEntry: false })
+      if (now === undefined) return { path, what: 'was deleted or moved' }
+      if (now.ino !== stats.ino || now.dev !== stats.dev) return { path, what: 'was replaced by another file' }
+      if (!isLinked && now.nlink > 1n && path === paths[0]) {
+        isLinked = true
+        onLinked(Number(now.nlink))
+      }
+      return null
+    } catch (error) {
+      return { path, what: `can no longer be looked up (${messageOf(error)})` }
+    }
+  }
+
+  return () => {
+    for (const { path, stats } of opened) {
+      const change = changeOf(path, stats)
+      if (change !== null) return change
+    }
+    return null
+  }
 }

@@ -15,14 +15,13 @@ import type {
 } from '../port.ts'
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
-import { createHeaderSets } from './header-sets.ts'
 import { Leases, type WaitingClaim } from './leases.ts'
 import { Undo, type Memo } from './memo.ts'
 import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
-import { prepareStatements, state } from './statements.ts'
+import { prepareStatements, state, type Statements } from './statements.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createTallies } from './tallies.ts'
 
@@ -309,5 +308,25 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       sql.setMeta.run('probed_at', clock.now())
     },
     lastSeq: () => memo.nextSeq - 1,
+  }
+}
+
+/** More sets are not kept: a sender whose headers differ from delivery to delivery must not fill the file with them. */
+const maxHeaderSets = 1_000
+
+/** The sets of headers that events came with, each stored once. To be called inside a transaction. */
+function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'>, undo: Undo) {
+  const ids = new Map(sql.headerSets.all().map(({ id, headers }) => [headers, id]))
+  return {
+    /** The id of a set that is known; null if there is none, or it is not. */
+    knownId: (headers: string | null | undefined): number | null => ids.get(headers ?? '') ?? null,
+    /** The id of one that is not known; null if there is none, or there are too many. */
+    add(headers: string | null | undefined): number | null {
+      if (headers === null || headers === undefined || ids.size >= maxHeaderSets) return null
+      const id = Number(sql.insertHeaderSet.run(headers).lastInsertRowid)
+      ids.set(headers, id)
+      undo.note(() => ids.delete(headers))
+      return id
+    },
   }
 }
