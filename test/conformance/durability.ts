@@ -65,7 +65,7 @@ export function describeReopen(harness: ConformanceHarness): void {
       expect(await claim).toMatchObject([{ attempt: 2 }])
     })
 
-    test('a clock that was set back meanwhile holds up nothing', async () => {
+    test.skipIf(harness.hasOwnClock)('a clock that was set back meanwhile holds up nothing', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))
       await stage.clock.advance(-3_600_000)
@@ -73,16 +73,19 @@ export function describeReopen(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['a'])
     })
 
-    test('a clock that was set back is heeded once: a retry keeps its wait over further starts', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
-      await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
-      await stage.clock.advance(-3_600_000)
-      for (let start = 0; start < 3; start++) {
-        await stage.reopen()
-        expect(await stage.run('a')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
-      }
-    })
+    test.skipIf(harness.hasOwnClock)(
+      'a clock that was set back is heeded once: a retry keeps its wait over further starts',
+      async () => {
+        await using stage = await Stage.open(harness)
+        await stage.accept(anEvent('a', { receivedAt: stage.clock.now() }))
+        await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
+        await stage.clock.advance(-3_600_000)
+        for (let start = 0; start < 3; start++) {
+          await stage.reopen()
+          expect(await stage.run('a')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+        }
+      },
+    )
 
     test('suspects are still suspects', async () => {
       await using stage = await Stage.open(harness)
@@ -159,25 +162,28 @@ export function describeCrash(harness: ConformanceHarness): void {
       expect(idsOf(suspects)).toEqual(['a', 'c'])
     })
 
-    test('a clock that was set back meanwhile holds up nothing, however old the newest event is', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('suspect'), anEvent('retried'))
-      const hour = 3_600_000
-      await stage.clock.advance(hour)
-      const [suspect, retried] = await stage.claim({ owner: 'x' })
-      await stage.retry(retried!, stage.clock.now() + 10_000)
-      await stage.inbox.reap('x')
-      await stage.claimOne({ owner: 'y', suspects: true })
-      for (let start = 0; start < 2; start += 1) {
-        await stage.clock.advance(-hour / 4)
-        await stage.crash()
-        const { runAt } = await stage.run('retried')
-        expect(runAt! - stage.clock.now()).toBeGreaterThanOrEqual(10_000)
-        expect(runAt! - stage.clock.now()).toBeLessThanOrEqual(11_000)
-      }
-      await stage.clock.advance(1_000)
-      expect(idsOf(await stage.claim({ suspects: true }))).toEqual([suspect!.event.id])
-    })
+    test.skipIf(harness.hasOwnClock)(
+      'a clock that was set back meanwhile holds up nothing, however old the newest event is',
+      async () => {
+        await using stage = await Stage.open(harness)
+        await stage.accept(anEvent('suspect'), anEvent('retried'))
+        const hour = 3_600_000
+        await stage.clock.advance(hour)
+        const [suspect, retried] = await stage.claim({ owner: 'x' })
+        await stage.retry(retried!, stage.clock.now() + 10_000)
+        await stage.inbox.reap('x')
+        await stage.claimOne({ owner: 'y', suspects: true })
+        for (let start = 0; start < 2; start += 1) {
+          await stage.clock.advance(-hour / 4)
+          await stage.crash()
+          const { runAt } = await stage.run('retried')
+          expect(runAt! - stage.clock.now()).toBeGreaterThanOrEqual(10_000)
+          expect(runAt! - stage.clock.now()).toBeLessThanOrEqual(11_000)
+        }
+        await stage.clock.advance(1_000)
+        expect(idsOf(await stage.claim({ suspects: true }))).toEqual([suspect!.event.id])
+      },
+    )
 
     test('verdicts and releases are there', async () => {
       await using stage = await Stage.open(harness)

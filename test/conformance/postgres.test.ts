@@ -17,6 +17,7 @@ const harness: ConformanceHarness = {
   reopen: (closed, options) => inboxes.reopen(closed, options),
   crash: (live, options) => inboxes.crash(live, options),
   gate: (live) => inboxes.gate(live),
+  hasOwnClock: true,
   freesLater: true,
   walks: counts.postgresWalks,
 }

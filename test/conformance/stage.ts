@@ -32,6 +32,8 @@ export interface ConformanceHarness {
    * over. A crash ends it.
    */
   gate?(live: Inbox): Promise<{ step(): Promise<void> }>
+  /** Times are those of its own clock, which nothing sets back. */
+  readonly hasOwnClock?: boolean
   /** What is deleted still counts for a while as stored. */
   readonly freesLater?: boolean
   /** How many random walks it is taken on. Default 200. */

@@ -31,7 +31,7 @@ export interface AcceptStage extends AsyncDisposable {
 export async function openAcceptStage(url: string): Promise<AcceptStage> {
   const clock = createTestClock()
   const stack = new AsyncDisposableStack()
-  const open = () => stack.adopt(createDatabase({ url }), (db) => db.close())
+  const open = () => stack.adopt(createDatabase({ url, now: () => clock.now() }), (db) => db.close())
   const db = open()
   return {
     clock,
@@ -56,7 +56,6 @@ export async function openAcceptStage(url: string): Promise<AcceptStage> {
         clock,
         routes: () => routes,
         gaps,
-        heed: () => Promise.resolve(),
         makeOffer: () => null,
         wake: () => {},
       })

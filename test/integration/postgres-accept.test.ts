@@ -108,8 +108,7 @@ describe('three replicas that accept the same and other events at once', () => {
     const done: number[] = []
     const works: ReturnType<typeof createWork>[] = []
     const working = replicas.map(async ({ db, accept }, replica) => {
-      const heed = () => Promise.resolve()
-      const work = createWork({ db, clock, replicaId: `r${replica}`, onWarning: () => {}, heed })
+      const work = createWork({ db, clock, replicaId: `r${replica}`, onWarning: () => {} })
       await work.register([ordered])
       const accepting = async () => {
         for (let n = replica; n < total; n += 3 * 5) {
@@ -180,8 +179,7 @@ describe('where a settle of the same key is not committed yet', () => {
 
   test('and where it comes second, it waits for the accept, and sees to the new run', async () => {
     await using it = await openKey()
-    const heed = () => Promise.resolve()
-    const work = createWork({ db: it.db, clock: it.stage.clock, replicaId: 'r', onWarning: () => {}, heed })
+    const work = createWork({ db: it.db, clock: it.stage.clock, replicaId: 'r', onWarning: () => {} })
     await work.register([ordered])
     const leases = await work.claim({ handlers: ['ordered'], max: 1, owner: 'w', suspects: false })
     const headerSets = { knownId: () => null, hasRoom: () => true }

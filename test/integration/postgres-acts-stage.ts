@@ -43,22 +43,21 @@ export interface ActsStage extends AsyncDisposable {
 
 /** Acts and replays over a database of their own, without the rest of the inbox. */
 export async function openActsStage(server: PostgresInboxes): Promise<ActsStage> {
-  const db = createDatabase({ url: await server.createDatabase() })
   const clock = createTestClock()
+  const db = createDatabase({ url: await server.createDatabase(), now: () => clock.now() })
   let routes: readonly HandlerRoute[] | undefined
   let woken = 0
   const wake = () => void (woken += 1)
-  const heed = async () => {}
   const gaps = { arrived: () => {} }
-  const accept = createAccept({ db, clock, routes: () => routes ?? none, gaps, heed, makeOffer: () => null, wake })
+  const accept = createAccept({ db, clock, routes: () => routes ?? none, gaps, makeOffer: () => null, wake })
   const replaysOn = (on: Database, isLeader = () => true) =>
-    createReplays({ db: on, clock, routes: () => routes, leads: isLeader, silentMs, wake })
+    createReplays({ db: on, routes: () => routes, leads: isLeader, silentMs, wake })
   const replays = replaysOn(db)
   await db.query(
     `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ('replica', '0', now(), now() + interval '1 day', '{}')`,
   )
   const peers = createPeers({ db, replicaId: 'replica', silentMs })
-  const actsOn = (on: Database) => createActs({ db: on, clock, accept, replays, wake, heed })
+  const actsOn = (on: Database) => createActs({ db: on, clock, accept, replays, wake })
 
   async function acceptAll(...events: readonly NewEvent[]): Promise<void> {
     const results = await accept.accept(events)

@@ -1,14 +1,10 @@
-import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { beginShift, shiftSome } from '../../src/inbox/postgres/clock-shift.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
-import { heedClock } from '../../src/inbox/postgres/heed-clock.ts'
 import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
 import { createViews } from '../../src/inbox/postgres/views/views.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { until } from '../support/until.ts'
 
 const second = 1_000
 const hour = 3_600_000
@@ -24,7 +20,7 @@ afterAll(() => inboxes[Symbol.asyncDispose]())
 async function openStage() {
   const clock = createTestClock()
   const url = await inboxes.createDatabase()
-  const db = createDatabase({ url })
+  const db = createDatabase({ url, now: () => clock.now() })
   const warnings: string[] = []
   return {
     url,
@@ -32,7 +28,7 @@ async function openStage() {
     db,
     warnings,
     replica() {
-      const gaps = createGaps({ db, clock, onWarning: (text) => warnings.push(text) })
+      const gaps = createGaps({ db, onWarning: (text) => warnings.push(text) })
       const list = async () => {
         await gaps.flush()
         return createViews(db, clock).gaps()
@@ -148,108 +144,10 @@ test('what comes later of a gap is counted, whichever replicas it comes to; what
   ])
 })
 
-test('a clock that was set back takes the wait of runs with it, once for all replicas that share it', async () => {
-  await using stage = await openStage()
-  const { clock, db } = stage
-  const heeds = await Promise.all(Array.from({ length: 3 }, () => heedClock(db, clock)))
-  const heedAll = () => Promise.all(heeds.map((heed) => heed()))
-  const start = clock.now()
-  await db.query(
-    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at)
-     VALUES (1, 1, 1, 0, 1, $1), (2, 2, 1, 0, 0, $1::bigint + 10000), (3, 3, 1, 0, 1, 5), (4, 4, 1, 0, 6, $1::bigint + 10000)`,
-    [start],
-  )
-  const runAts = async () =>
-    (await db.query<{ runAt: number }>(`SELECT run_at AS "runAt" FROM inbox.run ORDER BY id`)).map(({ runAt }) => runAt)
-  await clock.advance(-900)
-  await heedAll()
-  expect(await runAts()).toEqual([start, start + 10_000, 5, start + 10_000])
-  await clock.advance(900)
-  await heedAll()
-  await clock.advance(-hour)
-  await heedAll()
-  const shifted = [start - hour, start - hour + 10_000, 5, start + 10_000]
-  expect(await runAts()).toEqual(shifted)
-  await heedClock(db, clock)
-  expect(await runAts()).toEqual(shifted)
-  await clock.advance(-hour)
-  await heedClock(db, clock)
-  expect(await runAts()).toEqual([start - 2 * hour, start - 2 * hour + 10_000, 5, start + 10_000])
-})
-
-test('what is shifted is shifted in steps that hold up no accept, and once, though others help and some die', async () => {
-  await using stage = await openStage()
-  const { clock, db } = stage
-  const heed = await heedClock(db, clock)
-  const start = clock.now()
-  const count = 3_500
-  await db.query(
-    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at) SELECT n * 20, n, 1, 0, n % 2, $1 FROM generate_series(1, $2) n`,
-    [start, count],
-  )
-  const sums = async () =>
-    db.query<{ runAt: number; count: number }>(
-      `SELECT run_at AS "runAt", count(*) AS count FROM inbox.run GROUP BY 1 ORDER BY 1`,
-    )
-  await clock.advance(-hour)
-  await beginShift(db, { id: 1, backMs: hour, dueAfter: clock.now() })
-  // Whoever accepts has a share of the act lock.
-  const accepting = new Client({ connectionString: stage.url })
-  await accepting.connect()
-  await accepting.query(`BEGIN; SELECT pg_advisory_xact_lock_shared(7217, 1)`)
-  expect(await shiftSome(db)).toBe(true)
-  await accepting.end()
-  expect(await sums()).toEqual([
-    { runAt: start - hour, count: 1_000 },
-    { runAt: start, count: count - 1_000 },
-  ])
-  // Here the first one died. Two others know of what it began, and one finds out that its clock was set back.
-  await Promise.all([heed(), heedClock(db, clock), heedClock(db, clock)])
-  await until(async () => (await sums()).length === 1, 'all are shifted')
-  expect(await sums()).toEqual([{ runAt: start - hour, count }])
-  expect(await db.query(`SELECT id, next_run > last_run AS done FROM inbox.clock_shift`)).toEqual([
-    { id: 1, done: true },
-  ])
-})
-
-test('a replica whose clock is right keeps nobody from knowing that the runs were shifted', async () => {
-  await using stage = await openStage()
-  const { clock, db } = stage
-  const right = createTestClock(clock.now())
-  const [one, other] = [await heedClock(db, clock), await heedClock(db, clock)]
-  const ofRight = await heedClock(db, right)
-  const start = clock.now()
-  await db.query(
-    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at) VALUES (1, 1, 1, 0, 1, $1::bigint + 10000000)`,
-    [start],
-  )
-  await clock.advance(-hour)
-  await one()
-  await right.advance(second)
-  await ofRight()
-  await other()
-  expect(await db.query(`SELECT run_at AS "runAt" FROM inbox.run`)).toEqual([{ runAt: start + 10_000_000 - hour }])
-})
-
-test('the clock of one that starts beside others is its own: it takes nobody back', async () => {
-  await using stage = await openStage()
-  const { clock, db } = stage
-  await heedClock(db, clock)
-  await db.query(
-    `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ('a', '1', now(), now(), '{}'), ('b', '1', now(), now(), '{}')`,
-  )
-  await db.query(
-    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at) VALUES (1, 1, 1, 0, 1, $1)`,
-    [clock.now()],
-  )
-  await heedClock(db, createTestClock(clock.now() - hour))
-  expect(await db.query(`SELECT run_at AS "runAt" FROM inbox.run`)).toEqual([{ runAt: clock.now() }])
-})
-
 test('of replicas that begin a registration at the same time one does', async () => {
   await using stage = await openStage()
-  const { clock, db } = stage
-  const replicas = Array.from({ length: 5 }, () => createSubscriptions({ db, clock }))
+  const { db } = stage
+  const replicas = Array.from({ length: 5 }, () => createSubscriptions(db))
   const wanted = { digest: 'd', url: 'https://example.com/?\0\u0001', events: ['a'], secretLabel: 'm', at: 5 }
   const begun = await Promise.all(replicas.map((replica) => replica.beginSubscription(wanted, null)))
   expect(begun.filter((one) => one !== null)).toEqual([{ ...wanted, id: 1, state: 'begun', answer: null }])

@@ -75,7 +75,8 @@ test('a newer schema is refused, unless its makers say that this version may ser
 })
 
 test('the functions of an older version are replaced once somebody says so, and never by those of an older program', async () => {
-  const url = await server.createDatabase()
+  const url = await server.createBare()
+  await migrateSchema(url)
   const source = () =>
     ask(
       url,
@@ -93,6 +94,44 @@ test('the functions of an older version are replaced once somebody says so, and 
   await ask(url, `CREATE FUNCTION inbox.of_newer(id integer) RETURNS integer LANGUAGE sql AS 'SELECT id'`)
   await openSchema(url, 'auto')
   expect(await source()).toHaveLength(current.length + 1)
+})
+
+test('a backlog of the schema before the clock of the database keeps its runs, state and outbox, and old calls fail', async () => {
+  const url = await server.createBare()
+  await migrateSchema(url, migrations.slice(0, -1))
+  await ask(
+    url,
+    `INSERT INTO inbox.handler (name) VALUES ('ordered'), ('sink');
+     INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label)
+       SELECT n, 'e' || n, 't', '', 0, 'k', 'main' FROM generate_series(1, 3) n;
+     INSERT INTO inbox.body SELECT n, n, 'x' FROM generate_series(1, 3) n;
+     UPDATE inbox.counter SET last_seq = 3, body_bytes = 3;
+     INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, attempt, token, owner, claim_id) VALUES
+       (nextval('inbox.run_id'), 1, 1, 0, 'k', 3, 0, 1, 1, 'gone w', 1), (nextval('inbox.run_id'), 2, 1, 0, 'k', 0, 0, 0, 0, NULL, NULL),
+       (nextval('inbox.run_id'), 3, 2, 0, 'k', 1, 0, 0, 0, NULL, NULL);
+     INSERT INTO inbox.item VALUES (3, 'payload', 'once');
+     INSERT INTO inbox.state (handler_id, key, value, version) VALUES (1, 's', '1', 1);
+     INSERT INTO inbox.meta VALUES ('seen_at', 9000000000000)`,
+  )
+  await expect(openSchema(url, 'refuse')).rejects.toMatchObject({ code: 'database_older' })
+  await migrateSchema(url)
+  for (const call of [`inbox.claim('[]', 1)`, `inbox.reap('gone w', 1)`]) {
+    await expect(ask(url, `SELECT * FROM ${call}`)).rejects.toThrow('does not exist')
+  }
+  const inbox = await createPostgresInbox({ url, clock: systemClock })
+  try {
+    const claim = (handler: string) => inbox.claim({ handlers: [handler], max: 9, owner: 'w', suspects: false })
+    expect(await claim('sink')).toMatchObject([{ event: { id: 'e3' }, item: { payload: 'payload' } }])
+    expect(await inbox.readState('ordered', { key: 's' })).toMatchObject([{ value: '1', version: 1 }])
+    await ask(url, `SELECT * FROM inbox.reap('gone w')`)
+    const suspects = await inbox.claim({ handlers: ['ordered'], max: 9, owner: 'w', suspects: true })
+    expect(suspects).toMatchObject([{ event: { id: 'e1' }, attempt: 2, crashed: 1 }])
+    const waiting = claim('ordered')
+    await inbox.settle(suspects.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
+    expect(await waiting).toMatchObject([{ event: { id: 'e2' } }])
+  } finally {
+    await inbox.close()
+  }
 })
 
 test('sets of headers that the upgrade makes equal leave room for new ones', async () => {

@@ -121,7 +121,6 @@ describe('what is accepted while a claim waits', () => {
       clock: stage.clock,
       routes: () => [ordered],
       gaps: { arrived: () => {} },
-      heed: async () => {},
       makeOffer: stage.work.offer,
       wake: () => stage.work.wake(),
     })

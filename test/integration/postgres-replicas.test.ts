@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createTestClock } from '../../src/base/clock.ts'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
 import { version } from '../../src/base/version.ts'
@@ -32,10 +31,9 @@ interface JoinOptions {
   readonly to?: string
   readonly id?: string
   readonly connections?: number
-  readonly systemNow?: () => number
 }
 
-async function join({ to = url, id = newReplicaId(), connections = 10, systemNow }: JoinOptions = {}): Promise<Joined> {
+async function join({ to = url, id = newReplicaId(), connections = 10 }: JoinOptions = {}): Promise<Joined> {
   const db = createDatabase({ url: to, connections })
   onTestFinished(() => db.close())
   const warnings: string[] = []
@@ -43,12 +41,10 @@ async function join({ to = url, id = newReplicaId(), connections = 10, systemNow
   const onWarning = (text: string) => void warnings.push(text)
   const cluster = await joinCluster({
     db,
-    clock: createTestClock(),
     id,
     silentMs,
     onWarning,
     onReaped,
-    ...(systemNow && { systemNow }),
   })
   const joined = { ...cluster, db, warnings, reaped: 0 }
   onTestFinished(() => cluster.leave().catch(() => {}))
@@ -213,30 +209,6 @@ test('a silence that others may have noticed is told once to the listeners', asy
   proxy.resume()
   await until(() => silences.includes(true) && silences.at(-1) === false, 'it is told, and over')
   expect(silences.filter((was) => was)).toHaveLength(1)
-})
-
-test('a machine whose clock differs from that of the database is told so, once for as long as it does', async () => {
-  let offMs = 0
-  const one = await join({ systemNow: () => Date.now() + offMs })
-  const beats = async (count: number) => {
-    let seen = 0
-    one.onBeat(async () => void seen++)
-    await until(() => seen >= count, `${count} beats`)
-  }
-  await beats(2)
-  expect(one.warnings).toEqual([])
-  offMs = 60_000
-  await beats(3)
-  expect(one.warnings).toEqual([
-    expect.stringMatching(/^the clock of this machine is (59\.\d|60\.0) s ahead of that of/),
-  ])
-  offMs = 0
-  await beats(2)
-  offMs = -60_000
-  await beats(2)
-  expect(one.warnings.slice(1)).toEqual([
-    expect.stringMatching(/^the clock of this machine is (59\.\d|60\.0) s behind that of/),
-  ])
 })
 
 test('one that leaves ends what it had under way, and nothing of others', async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const url = await server.createDatabase()
   const stage = await openTimedStage(url, [ordered, { ...ordered, name: 'sink', types: [] }])
   close = () => stage[Symbol.asyncDispose]()
-  db = measured(createDatabase({ url, connections: 1 }))
+  db = measured(createDatabase({ url, connections: 1, now: () => distinctKeys * 2 }))
   await fill(stage.db)
 }, 120_000)
 
@@ -154,12 +154,12 @@ describe.each([
     await claim()
     const lost = () =>
       db.query<{ count: number }>(
-        `SELECT count AS count FROM inbox.release_claims(ARRAY['x'], ARRAY[$1::bigint], 3) count`,
+        `SELECT count AS count FROM inbox.release_claims(ARRAY['x'], ARRAY[$1::bigint]) count`,
         [claims],
       )
     expect(await pagesEach(async () => expect(await lost()).toEqual([{ count: batch }]))).toBeLessThan(mostPages)
     await claim()
-    const reap = () => db.query(`SELECT * FROM inbox.reap('x', 3)`)
+    const reap = () => db.query(`SELECT * FROM inbox.reap('x')`)
     expect(await pagesEach(async () => expect(await reap()).toHaveLength(batch))).toBeLessThan(mostPages)
   })
 })

@@ -39,16 +39,14 @@ export async function openWorkStage<C extends Clock>(
   routes: readonly HandlerRoute[],
   { clock, replicaId = 'replica', between = (db) => db }: WorkStageOptions<C>,
 ): Promise<WorkStage<C>> {
-  const db = createDatabase({ url })
+  const db = createDatabase({ url, now: () => clock.now() })
   const warnings: string[] = []
-  const heed = async () => {}
-  const work = createWork({ db: between(db), clock, replicaId, onWarning: (text) => warnings.push(text), heed })
+  const work = createWork({ db: between(db), clock, replicaId, onWarning: (text) => warnings.push(text) })
   const accept = createAccept({
     db,
     clock,
     routes: () => routes,
     gaps: { arrived: () => {} },
-    heed,
     makeOffer: work.offer,
     wake: () => work.wake(),
   })

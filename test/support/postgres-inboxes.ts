@@ -49,6 +49,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
 
   const template = await makeDatabase('template0')
   await openSchema(urlOf(template), 'refuse')
+  await withClient(urlOf(template), async (client) => void (await client.query(nowOfTests)))
 
   async function makeDatabase(from: string): Promise<string> {
     const name = `${prefix}_${made.length}`
@@ -81,7 +82,12 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     const user = `${prefix}_u${users.length}`
     await root.query(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${user}'`)
     users.push(user)
-    const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, indexFilling: 'at reads' })
+    const inbox: Inbox = await createPostgresInbox({
+      url: urlOf(database, user),
+      clock,
+      now: () => clock.now(),
+      indexFilling: 'at reads',
+    })
     const mine = { database, user }
     let closing: Promise<void> | undefined
     const watched: Inbox = {
@@ -123,7 +129,10 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
       dead.push(live)
       await putOut(mine.user)
       await gates.get(live)?.open()
-      await withClient(urlOf(mine.database), (client) => reapAll(client, options.clock.now()))
+      await withClient(urlOf(mine.database), async (client) => {
+        await client.query(`SET inbox.now = ${options.clock.now()}`)
+        await reapAll(client)
+      })
       return openOn(mine.database, options)
     },
     async gate(live) {
@@ -137,11 +146,15 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
   }
 }
 
+/** The time that a connection has set, or that of the database. */
+const nowOfTests = `CREATE OR REPLACE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(nullif(current_setting('inbox.now', true), '')::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) $$`
+
 /** What the other replicas do once a dead one was silent for long enough. */
-async function reapAll(client: Client, now: number): Promise<void> {
+async function reapAll(client: Client): Promise<void> {
   await client.query(`DELETE FROM inbox.replica`)
   const { rows } = await client.query<{ owner: string }>(`SELECT DISTINCT owner FROM inbox.run WHERE state = 3`)
-  for (const { owner } of rows) await client.query(`SELECT inbox.reap($1, $2)`, [owner, now])
+  for (const { owner } of rows) await client.query(`SELECT inbox.reap($1)`, [owner])
 }
 
 async function empty(client: Client): Promise<void> {

@@ -4,7 +4,6 @@ import type { AcceptResult, Arrival, HandlerRoute, NewEvent, Lease } from '../po
 import { createRouteTable, type RouteTable } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
 import type { Gaps } from './gaps.ts'
-import type { Heed } from './heed-clock.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, booleanArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
@@ -17,7 +16,6 @@ export interface AcceptOptions {
   /** The registered ones: the same array as long as nothing is registered anew. */
   readonly routes: () => readonly HandlerRoute[]
   readonly gaps: Pick<Gaps, 'arrived'>
-  readonly heed: Heed
   /** Who new runs can be given to at once. */
   readonly makeOffer: MakeOffer
   /** There are new runs that nobody was given. */
@@ -57,7 +55,7 @@ const bytesOf = (batch: readonly Arrival[]) => batch.reduce((sum, { raw }) => su
  * Group commit: what gathers while a statement is under way goes into the next one. So calls keep their order; and two statements of one
  * process would only wait for each other, at the counter.
  */
-export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }: AcceptOptions): Accept {
+export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let isUnderWay = false
@@ -100,7 +98,6 @@ export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }:
   }
 
   async function commit(batch: readonly Arrival[]): Promise<AcceptResult[]> {
-    await heed()
     const became = await store(db, batch, bytesOf(batch) > mostGivenBytes ? nobody : makeOffer)
     for (const [index, arrival] of batch.entries()) {
       if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival.createdAt)
@@ -158,10 +155,10 @@ export function createAccept({ db, clock, routes, gaps, heed, makeOffer, wake }:
 /** Stores a batch; its one row is an `AcceptedRow`: see the function. */
 export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "givenAt",
     array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
-  FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::integer[],
-  $8::text[], $9::bytea[], $10::text[], $11::integer[], $12::text[], $13::text[],
-  $14::text[], $15::boolean[], $16::integer[], $17::text[], $18::integer[], $19::integer[],
-  $20::text[], $21::text[], $22::bigint[], $23::integer[], $24::bigint)`
+  FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
+  $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
+  $15::text[], $16::boolean[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
+  $21::text[], $22::text[], $23::bigint[], $24::integer[])`
 
 export interface AcceptedRow {
   /** A letter for each arrival. */
@@ -183,7 +180,7 @@ export interface PlannedRun {
 }
 
 interface Given {
-  /** Milliseconds since 1970. */
+  /** By the clock that arrivals were received by, in milliseconds since 1970. */
   readonly now: number
   readonly routesOf: RouteTable
   readonly headerSets: Pick<HeaderSets, 'knownId' | 'hasRoom'>
@@ -225,6 +222,7 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
     ofEvents(({ type }) => type),
     ofEvents(({ createdAt }) => createdAt),
     bigintArray(batch.map(({ receivedAt }) => receivedAt)),
+    bigintArray(batch.map(({ receivedAt }) => now - receivedAt)),
     ofEvents(({ id, key }) => (key === id ? null : key)),
     textArray(batch.map(({ secretLabel }) => toStored(secretLabel))),
     integerArray(sets),
@@ -245,7 +243,6 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
     textArray(claims.map(({ owner }) => toStored(owner))),
     bigintArray(claims.map(({ id }) => id)),
     integerArray(claims.map(({ max }) => max)),
-    now,
   ]
   return { values, hasNewHeaders, runs: runs.planned, offer }
 }

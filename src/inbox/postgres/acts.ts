@@ -16,11 +16,10 @@ export interface ActsOptions {
   readonly replays: Pick<Replays, 'endBackfill' | 'firstBackfill'>
   /** There may be something to claim. */
   readonly wake: () => void
-  readonly heed: () => Promise<void>
 }
 
-export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptions): OperatorActs {
-  const notes = createNotes(clock)
+export function createActs({ db, clock, accept, replays, wake }: ActsOptions): OperatorActs {
+  const notes = createNotes()
   const eachStep = createSteps(db, notes)
   const pruning = createPruning({ db, clock, firstBackfill: (rows) => replays.firstBackfill(rows) })
 
@@ -31,7 +30,6 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
     by: string | undefined,
     work: (trx: Rows) => Promise<T>,
   ): Promise<T> {
-    await heed()
     const result = await db.alone(async (trx) => {
       const given = await work(trx)
       if (given !== false && given !== null && given !== 0) await notes.note(trx, action, detail, by)
@@ -53,7 +51,6 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
     if (which !== 'all' && runIds.length <= batchSize) {
       return act(action, { ...detail, runs: runIds }, by, (trx) => work(trx, runIds))
     }
-    await heed()
     const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
     const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
     const { total } = await eachStep(noting, async (from) => async (trx) => {
@@ -70,13 +67,12 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
   }
 
   async function dropOpenRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
-    await heed()
     const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [toStored(handler)])
     if (known === undefined) return null
     const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
     const { total } = await eachStep(noting, async () => async (trx) => {
       await replays.endBackfill(trx, known.id)
-      const dropped = await dropOpen(trx, known.id, batchSize, reason, clock.now())
+      const dropped = await dropOpen(trx, known.id, batchSize, reason)
       return { done: dropped, after: dropped === batchSize ? 0 : null }
     })
     wake()
@@ -99,10 +95,9 @@ export function createActs({ db, clock, accept, replays, wake, heed }: ActsOptio
         ])
         return set.length === 1
       }),
-    requeueDead: (which, by) =>
-      eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => requeueDead(trx, runIds, clock.now())),
+    requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => requeueDead(trx, runIds)),
     dropDead: (which, reason, by) =>
-      eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => dropDead(trx, runIds, reason, clock.now())),
+      eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => dropDead(trx, runIds, reason)),
     dropOpenRuns: (handler, reason, by) => dropOpenRuns(handler, reason, by),
     async prune(limits, isNoted, by) {
       const noting = (detail: (count: number) => { readonly events: number; readonly quarantined: number }) =>

@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import type { HandlerRoute } from '../port.ts'
 import { createMatcher } from '../routes.ts'
@@ -17,7 +16,6 @@ import { createRuns } from './new-runs.ts'
 
 export interface BackfillsOptions {
   readonly db: Database
-  readonly clock: Clock
   readonly routes: () => readonly HandlerRoute[] | undefined
   /** As of `Peers`. */
   readonly leads: (handler: string) => boolean
@@ -49,7 +47,7 @@ const longestAwayMs = 3_600_000
  * replica that accepts without creating runs of them, they get all that comes in this way.
  */
 export function createBackfills(options: BackfillsOptions) {
-  const { db, clock, routes, leads, silentMs, wake } = options
+  const { db, routes, leads, silentMs, wake } = options
   /** Their names by their ids, as they were read last. */
   let known: ReadonlyMap<number, string> = new Map()
 
@@ -87,7 +85,7 @@ export function createBackfills(options: BackfillsOptions) {
       // Another one has gone on with it, or ended it; or there is one by now that takes more.
       if (lastSeq === null) return { created: 0, isEnded: false }
       const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
-      const done = await createRuns(trx, 0, runs, clock.now())
+      const done = await createRuns(trx, 0, runs)
       if (nextSeq > lastSeq) await countOutSilent(trx, route, silentMs)
       const isAtEnd = nextSeq > lastSeq && (await isEverywhere(trx, handlerId))
       // From the next event on it gets its runs like all others.

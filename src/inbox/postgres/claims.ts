@@ -3,7 +3,6 @@ import type { Lease, ReapResult, RunError, WorkPort, ClaimRequest } from '../por
 import { bigintArray, textArray } from './database.ts'
 import type { Database, Rows } from './database.ts'
 import { registerHandlers } from './handlers.ts'
-import type { Heed } from './heed-clock.ts'
 import type { MakeOffer, Offer } from './accept.ts'
 import { readState } from './leases.ts'
 import { fromStored, toStored } from './text.ts'
@@ -18,7 +17,6 @@ export interface WorkOptions {
   readonly replicaId: string
   /** Is told of what goes wrong in the background. */
   readonly onWarning: (text: string) => void
-  readonly heed: Heed
 }
 
 export interface Work extends WorkPort {
@@ -31,8 +29,8 @@ export interface Work extends WorkPort {
 }
 
 /** What the dispatcher of one replica needs. All but `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
-export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOptions): Work {
-  const claims = createClaims({ db, clock, replicaId, onWarning, heed })
+export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
+  const claims = createClaims({ db, clock, replicaId, onWarning })
 
   async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
     if (leases.length === 0) return
@@ -47,10 +45,9 @@ export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOption
   return {
     register: (routes) => registerHandlers(db, routes),
     claim: (request) => claims.claim(request),
-    readState: (handler, query) => readState(db, handler, query, clock.now()),
+    readState: (handler, query) => readState(db, handler, query),
     async settle(outcomes) {
       if (outcomes.length === 0) return []
-      await heed()
       const { results, areReady } = await settle(db, outcomes, clock.now())
       if (areReady) claims.wake()
       return results
@@ -67,8 +64,7 @@ export function createWork({ db, clock, replicaId, onWarning, heed }: WorkOption
     release,
     async reap(owner) {
       await claims.refuse(owner)
-      await heed()
-      const result = await reap(db, ownerIn(replicaId, owner), clock.now())
+      const result = await reap(db, ownerIn(replicaId, owner))
       claims.wake()
       return result
     },
@@ -86,11 +82,11 @@ interface ReapedRow {
   readonly message: RunError['message'] | null
 }
 
-/** Ends the leases that are in an owner's name. Idempotent. `now` in milliseconds since 1970. */
-async function reap(rows: Rows, owner: string, now: number): Promise<ReapResult> {
+/** Ends the leases that are in an owner's name. Idempotent. */
+async function reap(rows: Rows, owner: string): Promise<ReapResult> {
   const reaped = await rows.query<ReapedRow>(
-    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1, $2)`,
-    [toStored(owner), now],
+    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1)`,
+    [toStored(owner)],
   )
   const dead = reaped.flatMap(({ handler, eventId, attempt, name, message }) => {
     if (name === null || message === null) return []
@@ -104,7 +100,6 @@ export interface ClaimsOptions {
   readonly clock: Clock
   readonly replicaId: string
   readonly onWarning: (text: string) => void
-  readonly heed: Heed
 }
 
 /** The claims of this replica that wait for work. */
@@ -143,7 +138,7 @@ function ownerIn(replicaId: string, owner: string): string {
   return `${replicaId} ${owner}`
 }
 
-function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions): Claims {
+function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claims {
   const lost = createLostClaims(db, clock)
   const retired = new Set<string>()
   const refused = new Set<string>()
@@ -229,14 +224,14 @@ function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions):
       drained.clear()
     }
     if (isClosed || !waiting.some(isMissed)) return
-    await heed()
-    const now = clock.now()
     const claims = waiting.filter(isMissed)
     asking = claims
     const known = claims.map(toKnown)
+    // What falls due is counted from before the call, however long the answer takes: asking too early asks again.
+    const askedAt = clock.now()
     let taken: readonly Taken[]
     try {
-      taken = await takeLeases(db, known, now)
+      taken = await takeLeases(db, known, askedAt)
     } catch (error) {
       lost.lose(known)
       throw error
@@ -244,7 +239,7 @@ function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions):
       asking = []
     }
     for (const [index, claim] of claims.entries()) {
-      const { leases = [], dueAt = null, isMore = false } = taken[index] ?? {}
+      const { leases = [], dueIn = null, isMore = false } = taken[index] ?? {}
       if (isMore) isChanged = true
       if (leases.length > 0) {
         waiting = waiting.filter((other) => other !== claim)
@@ -253,7 +248,7 @@ function createClaims({ db, clock, replicaId, onWarning, heed }: ClaimsOptions):
       if (isMore || isChanged || leases.length === claim.request.max) drained.delete(kindOf(claim.request))
       else {
         drained.add(kindOf(claim.request))
-        const nextAt = dueAt !== null && dueAt <= now ? clock.now() + takenMs : (dueAt ?? Infinity)
+        const nextAt = dueIn !== null && dueIn <= 0 ? clock.now() + takenMs : askedAt + (dueIn ?? Infinity)
         if (leases.length === 0) idle.set(kindOf(claim.request), Math.min(nextAt, clock.now() + pollMs))
       }
     }
@@ -397,8 +392,8 @@ function createLostClaims(rows: Rows, clock: Clock): LostClaims {
       const given = [...lost]
       const addedBefore = added
       const [row] = await rows.query<{ released: number }>(
-        'SELECT inbox.release_claims($1::text[], $2::bigint[], $3::bigint) AS released',
-        [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id)), now],
+        'SELECT inbox.release_claims($1::text[], $2::bigint[]) AS released',
+        [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id))],
       )
       const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
       lookedAt = now

@@ -39,6 +39,8 @@ export interface Database extends Rows {
 
 export interface DatabaseOptions extends ConnectionOptions {
   readonly connections?: number
+  /** For tests: the time, in milliseconds since 1970, that each statement sets as `inbox.now`, for the `inbox.now_ms` of the tests. */
+  readonly now?: () => number
   /** Milliseconds for one statement. */
   readonly statementMs?: number
 }
@@ -57,12 +59,22 @@ interface Era {
 
 /** A pool of connections to the database that a URL names. Only the pulse connects before the first statement. */
 export function createDatabase(options: DatabaseOptions): Database {
-  const { connections = 10, statementMs = 10_000 } = options
+  const { connections = 10, statementMs = 10_000, now } = options
   const config = connectionConfig(options)
   let answeredAt = -Infinity
   let era = openEra()
   let closing: Promise<void> | undefined
   const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: endEra })
+
+  async function ask<R>(
+    client: pg.PoolClient,
+    text: string,
+    values: readonly unknown[],
+    limitMs: number,
+  ): Promise<R[]> {
+    if (now !== undefined) await client.query(`SET inbox.now = ${now()}`)
+    return askWithin(client, text, values, limitMs)
+  }
 
   function openEra(): Era {
     const sockets = createSockets()
@@ -133,13 +145,13 @@ export function createDatabase(options: DatabaseOptions): Database {
       // In one message: what begins a transaction is not to be left without its limits. A client that stops holds nobody up for long.
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
         SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`
-      await ask(client, begin, [], statementMs)
-      const result = await work({ query: (text, values) => ask(client, text, values, statementMs + networkMs) })
+      await askWithin(client, begin, [], statementMs)
+      const result = await work({ query: (text, values = []) => ask(client, text, values, statementMs + networkMs) })
       // The server's limit would end the wait for a standby, and say that all is well.
-      await ask(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
+      await askWithin(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
       return result
     } catch (error) {
-      if (classifyFailure(error) !== 'gone') await ask(client, 'ROLLBACK', [], statementMs)
+      if (classifyFailure(error) !== 'gone') await askWithin(client, 'ROLLBACK', [], statementMs)
       throw error
     }
   }
@@ -152,10 +164,12 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    query: (text, values, limitMs = statementMs) => attempt('pool', (client) => ask(client, text, values, limitMs)),
+    query: (text, values = [], limitMs = statementMs) =>
+      attempt('pool', (client) => ask(client, text, values, limitMs)),
     alone: (work) => attempt('pool', (client) => transact(client, work)),
     apart: {
-      query: (text, values, limitMs = statementMs) => attempt('apart', (client) => ask(client, text, values, limitMs)),
+      query: (text, values = [], limitMs = statementMs) =>
+        attempt('apart', (client) => ask(client, text, values, limitMs)),
     },
     health: () => pulse.health(),
     close: () => (closing ??= closeAll()),
@@ -169,10 +183,10 @@ const networkMs = 2_000
  * No session has a limit of its own, for behind a PgBouncer it would be anybody's: what takes too long is cancelled from here, and what
  * does not even answer that is left. Its connection is not used again.
  */
-async function ask<R>(
+async function askWithin<R>(
   client: pg.PoolClient,
   text: string,
-  values: readonly unknown[] = [],
+  values: readonly unknown[],
   limitMs: number,
 ): Promise<R[]> {
   let isLate = false

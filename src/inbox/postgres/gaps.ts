@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
 import type { Acknowledged, GapRecord } from '../port.ts'
@@ -8,7 +7,6 @@ import { createNotes } from './notes.ts'
 
 export interface GapsOptions {
   readonly db: Database
-  readonly clock: Clock
   /** Is told of a time in which no replica took deliveries, though some were there. */
   readonly onWarning: (text: string) => void
 }
@@ -37,9 +35,9 @@ interface WatchedGap extends Span {
   arrivedLost: number
 }
 
-export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
+export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   const id = randomUUID()
-  const notes = createNotes(clock)
+  const notes = createNotes()
   let watched: WatchedGap[] = []
   let isServing = false
   let lastBeat = 0
@@ -47,8 +45,8 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
   async function watch(trx: Rows): Promise<WatchedGap[]> {
     const found = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
       `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
-       WHERE to_at > $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
-      [clock.now() - watchedMs, mostWatched],
+       WHERE to_at > inbox.now_ms() - $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
+      [watchedMs, mostWatched],
     )
     return found.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
@@ -62,8 +60,8 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
       gap.arrivedLost = 0
       try {
         await db.query(
-          `UPDATE inbox.gap SET arrived = arrived + $1, arrived_lost = arrived_lost + $2, last_arrival_at = $3 WHERE id = $4`,
-          [arrived, arrivedLost, clock.now(), gap.id],
+          `UPDATE inbox.gap SET arrived = arrived + $1, arrived_lost = arrived_lost + $2, last_arrival_at = inbox.now_ms() WHERE id = $3`,
+          [arrived, arrivedLost, gap.id],
         )
       } catch (error) {
         gap.arrived += arrived
@@ -98,7 +96,7 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
     },
     async start() {
       await flush()
-      const now = clock.now()
+      const now = await readNow(db)
       watched = await db.alone(async (trx) => {
         const last = await lastTaken(trx, now, id)
         if (last !== null && !last.goesOn && now - last.at >= shortestGapMs) {
@@ -113,7 +111,7 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
     async beat() {
       await flush()
       if (!isServing) return
-      const now = clock.now()
+      const now = await readNow(db)
       if (now - lastBeat <= longestSilenceMs) await sayServing(db, now, id)
       else {
         const gap = await resume(now)
@@ -125,14 +123,13 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       isServing = false
-      await db.alone((trx) => endServing(trx, clock.now(), id))
+      await db.alone(async (trx) => endServing(trx, await readNow(trx), id))
     },
     flush,
     acknowledge: (by) =>
       db.alone(async (trx) => {
         const seen = await trx.query(
-          `UPDATE inbox.gap SET acknowledged_at = $1 WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
-          [clock.now()],
+          `UPDATE inbox.gap SET acknowledged_at = inbox.now_ms() WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
         )
         const [missing] = await trx.query<{ value: number }>(
           `DELETE FROM inbox.meta WHERE name = 'missing_seqs' RETURNING value`,
@@ -142,6 +139,13 @@ export function createGaps({ db, clock, onWarning }: GapsOptions): Gaps {
         return seenTo
       }),
   }
+}
+
+/** The database's time, so that replicas whose clocks differ find the same gaps. */
+async function readNow(rows: Rows): Promise<number> {
+  const [row] = await rows.query<{ now: number }>('SELECT inbox.now_ms() AS now')
+  if (row === undefined) throw new Error('the database gave no time')
+  return row.now
 }
 
 async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): Promise<void> {
@@ -162,7 +166,7 @@ async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): P
 
 function describeStandstill({ from, to }: Span): string {
   const [since, until] = [from, to].map((ms) => new Date(ms).toISOString())
-  return `no replica took anything from ${since} to ${until}: they stood still, could not write, or their clocks were set forward; onchain-inbox doctor says what it costs`
+  return `no replica took anything from ${since} to ${until}: they stood still, could not write, or the clock of the database was set forward; onchain-inbox doctor says what it costs`
 }
 
 /** A replica that is at work says so more often. */

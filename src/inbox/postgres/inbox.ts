@@ -11,7 +11,6 @@ import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
 import { createDatabase, type Database, limited } from './database.ts'
 import { createGaps } from './gaps.ts'
-import { heedClock } from './heed-clock.ts'
 import { createIndex, type IndexFilling } from './index/index.ts'
 import { listen } from './listen.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
@@ -36,6 +35,8 @@ export interface PostgresInboxOptions {
   readonly silentMs?: number
   /** Who fills the index: default `by itself`. */
   readonly indexFilling?: IndexFilling
+  /** As of `DatabaseOptions`. */
+  readonly now?: () => number
 }
 
 export interface PostgresInbox extends Inbox, ClusterPort {}
@@ -48,25 +49,22 @@ const noRoutes: readonly HandlerRoute[] = []
  * `config_invalid` or `store_unavailable` if the database cannot be served.
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
-  const { url, clock, migrate = 'refuse', onWarning = () => {}, silentMs = 10_000, indexFilling } = options
+  const { url, clock, migrate = 'refuse', onWarning = () => {}, silentMs = 10_000, indexFilling, now } = options
   await openSchema(url, migrate)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
-  const db = createDatabase({ url, applicationName })
+  const db = createDatabase({ url, applicationName, ...(now && { now }) })
   await orClose(db, refuseMoving(db))
   let routes: readonly HandlerRoute[] | undefined
   let closing: Promise<void> | undefined
 
-  const cluster = await orClose(db, joinCluster({ db, clock, id, silentMs, onWarning, onReaped: () => work.wake() }))
+  const cluster = await orClose(db, joinCluster({ db, id, silentMs, onWarning, onReaped: () => work.wake() }))
   // A move that began meanwhile did not see this replica; one that begins from now on does.
-  const heed = await orClose(
-    { close: leaveAndClose },
-    refuseMoving(db).then(() => heedClock(db, clock)),
-  )
-  const work = createWork({ db, clock, replicaId: cluster.id, onWarning, heed })
-  const gaps = createGaps({ db, clock, onWarning })
+  await orClose({ close: leaveAndClose }, refuseMoving(db))
+  const work = createWork({ db, clock, replicaId: cluster.id, onWarning })
+  const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
-  const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, heed, makeOffer: work.offer, wake })
+  const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, makeOffer: work.offer, wake })
   const index = createIndex({
     db,
     clock,
@@ -85,7 +83,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     return view(...(value as unknown[]))
   }, viewNames)
   const peers = createPeers({ db, replicaId: cluster.id, silentMs })
-  const replays = createReplays({ db, clock, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })
+  const replays = createReplays({ db, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })
   const jobs = new Jobs(replays.jobs, clock, (job, error) => onWarning(`${job} does not go on: ${messageOf(error)}`))
   const listener = listen({
     url,
@@ -96,8 +94,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     onWarning,
   })
-  const acts = createActs({ db, clock, accept, replays, wake, heed })
-  const subscriptions = createSubscriptions({ db, clock })
+  const acts = createActs({ db, clock, accept, replays, wake })
+  const subscriptions = createSubscriptions(db)
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   const accepting = createUnderWay()
   let state: ClusterState | null = null

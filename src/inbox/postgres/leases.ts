@@ -22,12 +22,12 @@ export interface KnownClaim extends ClaimRequest {
 }
 
 /**
- * What a claim got. If there was nothing to get, `dueAt` says when the next run that it may take falls due: milliseconds since 1970, or null
- * if none is to. `isMore`: some of what it got could not be handed out, and there may be others behind it.
+ * What a claim got. If there was nothing to get, `dueIn` says in how many milliseconds the next run that it may take falls due; null if
+ * none is to. `isMore`: some of what it got could not be handed out, and there may be others behind it.
  */
 export interface Taken {
   readonly leases: readonly Lease[]
-  readonly dueAt: number | null
+  readonly dueIn: number | null
   readonly isMore: boolean
 }
 
@@ -48,7 +48,7 @@ interface ClaimedRow {
 interface DueRow {
   readonly claimId: number
   readonly runId: null
-  readonly dueAt: number | null
+  readonly dueIn: number | null
 }
 
 interface LeaseRow {
@@ -73,7 +73,7 @@ const bodyMissing: RunError = {
 const mostClaimBytes = 4 * 1024 * 1024
 
 /**
- * Takes runs for claims, and reads what their leases carry: gives for each claim what it got, in order. `now` in milliseconds since 1970.
+ * Takes runs for claims, and reads what their leases carry: gives for each claim what it got, in order. `now` by this machine's clock.
  * Whatever it throws, any of the claims may have got runs: they are to be given back by their owners and ids.
  */
 export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<Taken[]> {
@@ -82,9 +82,9 @@ export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now:
   })
   const got = await rows.query<ClaimedRow | DueRow>(
     `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
-       new_keys AS "newKeys", event_seq AS seq, due_at AS "dueAt"
-     FROM inbox.claim($1::json, $2::bigint)`,
-    [JSON.stringify(asked), now],
+       new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
+     FROM inbox.claim($1::json)`,
+    [JSON.stringify(asked)],
   )
   const runs = got.filter((row): row is ClaimedRow => row.runId !== null)
   const leases = runs.length === 0 ? new Map<number, Lease[]>() : await toLeases(rows, runs, now)
@@ -93,7 +93,7 @@ export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now:
     const due = got.find((row): row is DueRow => row.claimId === id && row.runId === null)
     return {
       leases: mine,
-      dueAt: due?.dueAt ?? null,
+      dueIn: due?.dueIn ?? null,
       isMore: runs.filter(({ claimId }) => claimId === id).length > mine.length,
     }
   })
@@ -181,14 +181,14 @@ export interface Settled {
   readonly areReady: boolean
 }
 
-/** Reports what became of leases. `now` in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
+/** Reports what became of leases. `now`: by the clock that the verdicts have their times from, in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
 export async function settle(rows: Rows, verdicts: readonly (Outcome | Release)[], now: number): Promise<Settled> {
   const results = verdicts.map((): SettleResult => 'stale')
   if (verdicts.length === 0) return { results, areReady: false }
   const [row] = await rows.query<{ applied: string; conflicts: string; areReady: boolean }>(
     `SELECT array_to_string(applied, ' ') AS applied, array_to_string(conflicts, ' ') AS conflicts, are_ready AS "areReady"
      FROM inbox.settle($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
-       $8::json, $9::json, $10::json, $11::integer, $12::bigint)`,
+       $8::json, $9::json, $10::json, $11::integer)`,
     valuesOf(verdicts, now),
   )
   for (const place of numbersIn(row?.applied)) results[place - 1] = 'applied'
@@ -204,9 +204,9 @@ function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknow
     numbers(({ runId }) => runId),
     numbers(({ token }) => token),
     textArray(verdicts.map(({ kind }) => kind)),
-    numbers((verdict) => (verdict.kind === 'retry' || verdict.kind === 'snooze' ? dueAt(verdict, now) : 0)),
-    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.startedAt)),
-    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt)),
+    numbers((verdict) => (verdict.kind === 'retry' || verdict.kind === 'snooze' ? dueAt(verdict, now) - now : 0)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.startedAt - now)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt - now)),
     textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? toStored(errorGroupOf(verdict.error)) : null))),
     JSON.stringify(
       told.flatMap(({ verdict, place }) =>
@@ -218,7 +218,6 @@ function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknow
     purgedPerWrite *
       verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
         .length,
-    now,
   ]
 }
 
@@ -285,20 +284,15 @@ function rangeOf(query: StateQuery): StateRange {
   return { from: toStored(from), to: toStored(prefixEnd(prefix)), most: limit }
 }
 
-/** What is stored of a handler's state; nothing of a handler that is not known. `now` in milliseconds since 1970. */
-export async function readState(
-  rows: Rows,
-  handler: string,
-  query: StateQuery,
-  now: number,
-): Promise<readonly StateEntry[]> {
+/** What is stored of a handler's state; nothing of a handler that is not known. */
+export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
   const { from, to, most } = rangeOf(query)
   const found = await rows.query<StateEntry>(
     `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
      WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
-       AND (s.expires_at IS NULL OR s.expires_at > $4)
-     ORDER BY s.key LIMIT $5`,
-    [toStored(handler), from, to, now, most],
+       AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
+     ORDER BY s.key LIMIT $4`,
+    [toStored(handler), from, to, most],
   )
   return found.map(({ key, value, version, expiresAt }) => ({
     key: fromStored(key),

@@ -16,6 +16,13 @@ export const workLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
 /** Held while the schema is made or changed. */
 export const migrationLock = `pg_advisory_xact_lock(${classOfLocks}, 2)`
 
+/**
+ * The time in milliseconds since 1970, by the clock of the database: so the clocks of the replicas don't have to agree. Tests replace it.
+ */
+export const nowFunction = `
+CREATE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$`
+
 /** The lane that a key of a handler's generation falls on. */
 export const laneFunction = `
 CREATE FUNCTION inbox.lane_of(handler integer, replay integer, key text) RETURNS integer

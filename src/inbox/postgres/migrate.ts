@@ -8,6 +8,7 @@ import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { tallies } from './migrations/0003-tallies.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
+import { databaseClock } from './migrations/0004-database-clock.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 
 /**
@@ -24,6 +25,7 @@ export const migrations: readonly NumberedMigration[] = [
   { name: '0001-initial', oldest: 1, migration: initial },
   { name: '0002-stored-headers', oldest: 1, migration: storedHeaders },
   { name: '0003-tallies', oldest: 1, migration: tallies },
+  { name: '0004-database-clock', oldest: 4, migration: databaseClock },
 ]
 
 /** What to do about a database that an older version made: refuse to open it, or bring it up to date. */

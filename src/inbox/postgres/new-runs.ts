@@ -22,12 +22,7 @@ export interface CreatedRuns {
  * Creates runs of a generation in the order in which they stand, each behind the open ones of its key; to be called in a transaction
  * that is alone in the database. `replayId` 0: live ones, of which an event has one of a handler at the most.
  */
-export async function createRuns(
-  trx: Rows,
-  replayId: number,
-  runs: readonly NewRun[],
-  now: number,
-): Promise<CreatedRuns> {
+export async function createRuns(trx: Rows, replayId: number, runs: readonly NewRun[]): Promise<CreatedRuns> {
   const seqs = [...new Set(runs.map(({ seq }) => seq))]
   if (seqs.length === 0) return { created: 0, gone: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
@@ -39,8 +34,8 @@ export async function createRuns(
   const gone = seqs.length - kept.size
   if (wanted.length === 0) return { created: 0, gone }
   const json = JSON.stringify(wanted)
-  if (wanted.some(({ latest }) => latest)) await trx.query(supersede, [json, now])
-  const [row] = await trx.query<{ count: number }>(insert, [json, replayId, now])
+  if (wanted.some(({ latest }) => latest)) await trx.query(supersede, [json])
+  const [row] = await trx.query<{ count: number }>(insert, [json, replayId])
   await wakeAll(trx)
   return { created: row?.count ?? 0, gone }
 }
@@ -65,7 +60,7 @@ const isBehind = (handlerId: string) => `coalesce((
 ), false)`
 
 const supersede = `
-  SELECT inbox.supersede(h.id, w.key, $2::bigint) FROM (
+  SELECT inbox.supersede(h.id, w.key, inbox.now_ms()) FROM (
     SELECT r.handler, r.key, max(r.seq) AS seq FROM json_to_recordset($1::json) AS r${rowType}
     WHERE r.latest AND r.key IS NOT NULL GROUP BY r.handler, r.key
   ) w JOIN inbox.handler h ON h.name = w.handler WHERE NOT ${isBehind('h.id')}`
@@ -92,8 +87,8 @@ const insert = `
     WHERE h.id = s.handler
   ), inserted AS (
     INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, ended_at)
-    SELECT nextval('inbox.run_id'), p.seq, p.handler, $2, p.key, p.state, $3::bigint,
-      CASE WHEN p.state = ${state.superseded} THEN $3::bigint END
+    SELECT nextval('inbox.run_id'), p.seq, p.handler, $2, p.key, p.state, inbox.now_ms(),
+      CASE WHEN p.state = ${state.superseded} THEN inbox.now_ms() END
     FROM (SELECT * FROM placed ORDER BY place) p RETURNING 1
   )
   SELECT count(*) AS count FROM inserted`

@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import type { AuditRecord } from '../port.ts'
 import type { Rows, Database } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
@@ -12,12 +11,12 @@ export interface Notes {
   noteAnew(trx: Rows, id: number, detail: AuditRecord['detail']): Promise<void>
 }
 
-export function createNotes(clock: Clock): Notes {
+export function createNotes(): Notes {
   return {
     async note(trx, action, detail, by) {
       const [row] = await trx.query<{ id: number }>(
-        `INSERT INTO inbox.audit (at, action, detail, by_whom) VALUES ($1, $2, $3, $4) RETURNING id`,
-        [clock.now(), action, toStored(JSON.stringify(detail)), toStoredOrNull(by ?? null)],
+        `INSERT INTO inbox.audit (at, action, detail, by_whom) VALUES (inbox.now_ms(), $1, $2, $3) RETURNING id`,
+        [action, toStored(JSON.stringify(detail)), toStoredOrNull(by ?? null)],
       )
       if (row === undefined) throw new Error('the audit gave no number for its note')
       return row.id

@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
 import {
   type HandlerRoute,
@@ -21,7 +20,6 @@ import { toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../r
 
 export interface ReplaysOptions {
   readonly db: Database
-  readonly clock: Clock
   /** Of the handlers that are registered; undefined before any are. */
   readonly routes: () => readonly HandlerRoute[] | undefined
   /** Only one replica creates runs: as of `Peers`. */
@@ -53,12 +51,11 @@ interface Running {
   readonly handler: string | null
 }
 
-export function createReplays({ db, clock, routes, leads, silentMs, wake }: ReplaysOptions): Replays {
-  const notes = createNotes(clock)
+export function createReplays({ db, routes, leads, silentMs, wake }: ReplaysOptions): Replays {
+  const notes = createNotes()
   const tableOf = createTables()
   const backfills = createBackfills({
     db,
-    clock,
     routes,
     leads,
     silentMs,
@@ -73,8 +70,8 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
     const row = await db.alone(async (trx) => {
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
-         SELECT $1, $2, $3, ${replayCodes.running}, $4, 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
-        [toStored(JSON.stringify(filter)), perSecond, newKeys, clock.now()],
+         SELECT $1, $2, $3, ${replayCodes.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
+        [toStored(JSON.stringify(filter)), perSecond, newKeys],
       )
       if (begun === undefined)
         throw new Error('the counter of the inbox is not there: inbox.counter has to have one row')
@@ -88,12 +85,12 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
   async function cancel(id: number, by?: string): Promise<boolean> {
     const isCancelled = await db.alone(async (trx) => {
       const ended = await trx.query(
-        `UPDATE inbox.replay SET state = ${replayCodes.cancelled}, ended_at = $2
+        `UPDATE inbox.replay SET state = ${replayCodes.cancelled}, ended_at = inbox.now_ms()
          WHERE id = $1 AND state = ${replayCodes.running} RETURNING id`,
-        [id, clock.now()],
+        [id],
       )
       if (ended.length === 0) return false
-      await dropWaiting(trx, id, clock.now())
+      await dropWaiting(trx, id)
       await notes.note(trx, 'replay.cancel', { replay: id }, by)
       return true
     })
@@ -137,7 +134,7 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
     const created = await db.alone(async (trx) => {
       // Another one may have gone on with it, or cancelled it.
       if (!(await isAt(trx, id, fromSeq))) return 0
-      const { created: count, gone } = await createRuns(trx, id, plan.runs, clock.now())
+      const { created: count, gone } = await createRuns(trx, id, plan.runs)
       await move(trx, count, gone)
       return count
     })
@@ -155,8 +152,8 @@ export function createReplays({ db, clock, routes, leads, silentMs, wake }: Repl
 
   async function finish(id: number): Promise<StepResult> {
     await db.query(
-      `UPDATE inbox.replay SET state = ${replayCodes.done}, ended_at = $2 WHERE id = $1 AND state = ${replayCodes.running}`,
-      [id, clock.now()],
+      `UPDATE inbox.replay SET state = ${replayCodes.done}, ended_at = inbox.now_ms() WHERE id = $1 AND state = ${replayCodes.running}`,
+      [id],
     )
     return ended(id)
   }

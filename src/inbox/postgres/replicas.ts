@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { version } from '../../base/version.ts'
 import type { Replica } from '../cluster-port.ts'
-import { createClockWarning } from './clock-warning.ts'
 import type { Database, Rows } from './database.ts'
 import type { Health } from './pulse.ts'
 import { safeText } from '../../base/log.ts'
 
 export interface ClusterOptions {
   readonly db: Database
-  /** For the times of runs; heartbeats are of real time. */
-  readonly clock: Clock
   /** As `newReplicaId` makes it. */
   readonly id: string
   /** Whom nobody has heard for so many milliseconds is gone. */
@@ -20,8 +16,6 @@ export interface ClusterOptions {
   readonly onWarning: (text: string) => void
   /** Runs were taken from a replica that is gone: some may be claimable. */
   readonly onReaped: () => void
-  /** What this machine takes for the time, in milliseconds since 1970: default `Date.now`. */
-  readonly systemNow?: () => number
 }
 
 /** This process as one of the replicas that share a database. */
@@ -86,9 +80,8 @@ const listed = `
  * hear of it. Throws as `db.query` if that cannot be said.
  */
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
-  const { db, clock, id, silentMs, onWarning, onReaped, systemNow = Date.now } = options
-  const reaper = createReaper({ db, clock, silentMs, onWarning, onReaped })
-  const lookAtClock = createClockWarning(onWarning)
+  const { db, id, silentMs, onWarning, onReaped } = options
+  const reaper = createReaper({ db, silentMs, onWarning, onReaped })
   const listeners: ((beat: BeatEnd) => Promise<void>)[] = []
   const processLoad = createProcessLoad()
   /** When this process last began to say that it is there, and succeeded. */
@@ -102,15 +95,13 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   let following: Promise<void> | undefined
 
   async function sayHere(): Promise<void> {
-    const [at, sentAt] = [performance.now(), systemNow()]
-    const [said] = await db.apart.query<{ now: number }>(
+    const at = performance.now()
+    await db.apart.query(
       `INSERT INTO inbox.replica AS r (id, version, started_at, beat_at, load) VALUES ($1, $2, clock_timestamp(), clock_timestamp(), $3)
-       ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp(), load = excluded.load
-       RETURNING (extract(epoch FROM beat_at) * 1000)::bigint AS now`,
+       ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp(), load = excluded.load`,
       [id, version, JSON.stringify(processLoad())],
       beatLimitMs,
     )
-    if (said !== undefined) lookAtClock(said.now, { from: sentAt, to: systemNow() })
     if (beatenAt !== undefined && performance.now() - beatenAt > silentMs) wasSilent = true
     beatenAt = at
     const beats = await db.apart.query<Beat>(listed, [silentMs, keptMs / 1_000], beatLimitMs)
@@ -214,7 +205,6 @@ function createProcessLoad(): () => Record<string, number> {
 
 export interface ReaperOptions {
   readonly db: Rows
-  readonly clock: Clock
   readonly silentMs: number
   readonly onWarning: (text: string) => void
   readonly onReaped: () => void
@@ -238,15 +228,15 @@ export interface Reaper {
 /** What a break in listening may be, as a share of `silentMs`: beats come every fifth. */
 const breakShare = 0.6
 
-function createReaper({ db, clock, silentMs, onWarning, onReaped }: ReaperOptions): Reaper {
+function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Reaper {
   /** Since when, as `performance.now()`, it has been as it is: by replica, and null for the beat of one that is not listed. */
   const since = new Map<string, { readonly beat: string | null; readonly at: number }>()
   let heardAt = -Infinity
 
   async function reap(owner: string): Promise<void> {
     const runs = await db.query<{ handler: string; event_id: string; error_message: string | null }>(
-      'SELECT handler, event_id, error_message FROM inbox.reap($1, $2)',
-      [owner, clock.now()],
+      'SELECT handler, event_id, error_message FROM inbox.reap($1)',
+      [owner],
     )
     if (runs.length === 0) return
     onReaped()

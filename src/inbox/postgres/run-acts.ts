@@ -21,41 +21,35 @@ export async function deadAfter(trx: Rows, after: number, limit: number): Promis
  * Makes those that are dead letters claimable again; gives how many. One goes behind what is open of its key; of several of a key the
  * oldest comes first.
  */
-export async function requeueDead(trx: Rows, runIds: readonly number[], now: number): Promise<number> {
+export async function requeueDead(trx: Rows, runIds: readonly number[]): Promise<number> {
   const requeued = await trx.query<{ id: number }>(
-    `UPDATE inbox.run SET state = CASE WHEN key IS NULL THEN ${state.ready} ELSE ${state.waiting} END, run_at = $2,
+    `UPDATE inbox.run SET state = CASE WHEN key IS NULL THEN ${state.ready} ELSE ${state.waiting} END, run_at = inbox.now_ms(),
        attempt = 0, failed = 0, crashed = 0, ended_at = NULL
      WHERE id = ANY ($1::bigint[]) AND state + 0 BETWEEN ${state.held} AND ${state.dead} RETURNING id`,
-    [runIds, now],
+    [runIds],
   )
   await promote(trx, requeued)
   return requeued.length
 }
 
 /** Ends those that are dead letters for good, with a reason; gives how many. */
-export async function dropDead(trx: Rows, runIds: readonly number[], reason: string, now: number): Promise<number> {
-  return drop(trx, runIds, { from: state.held, to: state.dead, reason, now })
+export async function dropDead(trx: Rows, runIds: readonly number[], reason: string): Promise<number> {
+  return drop(trx, runIds, { from: state.held, to: state.dead, reason })
 }
 
 /** Ends up to `limit` runs of a handler that nobody works on; gives how many. */
-export async function dropOpen(
-  trx: Rows,
-  handlerId: number,
-  limit: number,
-  reason: string,
-  now: number,
-): Promise<number> {
+export async function dropOpen(trx: Rows, handlerId: number, limit: number, reason: string): Promise<number> {
   const rows = await trx.query<{ id: number }>(
     `SELECT id FROM inbox.run WHERE handler_id = $1 AND state < ${state.dead} AND state <> ${state.running}
      ORDER BY handler_id, replay_id, key, id LIMIT $2`,
     [handlerId, limit],
   )
   const ids = rows.map(({ id }) => id)
-  return drop(trx, ids, { from: state.waiting, to: state.held, reason, now })
+  return drop(trx, ids, { from: state.waiting, to: state.held, reason })
 }
 
 /** Ends the runs of a replay that wait, but for what others left in the outbox: that belongs to what is done. */
-export async function dropWaiting(trx: Rows, replayId: number, now: number): Promise<void> {
+export async function dropWaiting(trx: Rows, replayId: number): Promise<void> {
   const rows = await trx.query<{ id: number }>(
     `SELECT r.id FROM inbox.handler h CROSS JOIN LATERAL (
        SELECT o.id FROM inbox.run o
@@ -65,7 +59,7 @@ export async function dropWaiting(trx: Rows, replayId: number, now: number): Pro
     [replayId],
   )
   const ids = rows.map(({ id }) => id)
-  await drop(trx, ids, { from: state.waiting, to: state.suspect, reason: null, now })
+  await drop(trx, ids, { from: state.waiting, to: state.suspect, reason: null })
 }
 
 interface Drop {
@@ -74,20 +68,19 @@ interface Drop {
   readonly to: number
   /** Null: nothing is said of it. */
   readonly reason: string | null
-  readonly now: number
 }
 
-async function drop(trx: Rows, runIds: readonly number[], { from, to, reason, now }: Drop): Promise<number> {
+async function drop(trx: Rows, runIds: readonly number[], { from, to, reason }: Drop): Promise<number> {
   const dropped = await trx.query<{ id: number }>(
     `WITH dropped AS (
-       UPDATE inbox.run SET state = ${state.dropped}, crashed = 0, ended_at = $2
-       WHERE id = ANY ($1::bigint[]) AND state + 0 BETWEEN $3 AND $4 AND state + 0 <> ${state.running} RETURNING id, attempt
+       UPDATE inbox.run SET state = ${state.dropped}, crashed = 0, ended_at = inbox.now_ms()
+       WHERE id = ANY ($1::bigint[]) AND state + 0 BETWEEN $2 AND $3 AND state + 0 <> ${state.running} RETURNING id, attempt
      ), noted AS (
        INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message)
-       SELECT id, attempt, $2, $2, 'dropped', 'dropped', $5::text FROM dropped WHERE $5::text IS NOT NULL
+       SELECT id, attempt, inbox.now_ms(), inbox.now_ms(), 'dropped', 'dropped', $4::text FROM dropped WHERE $4::text IS NOT NULL
      )
      SELECT id FROM dropped`,
-    [runIds, now, from, to, reason === null ? null : toStored(reason.slice(0, longestReason))],
+    [runIds, from, to, reason === null ? null : toStored(reason.slice(0, longestReason))],
   )
   await promote(trx, dropped)
   return dropped.length

@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import {
   subscriptionStates,
   type Subscription,
@@ -15,8 +14,8 @@ interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
 }
 
 /** Registrations with the service, for all replicas. Each begin and each end is noted in the audit. */
-export function createSubscriptions({ db, clock }: { readonly db: Database; readonly clock: Clock }): SubscriptionPort {
-  const notes = createNotes(clock)
+export function createSubscriptions(db: Database): SubscriptionPort {
+  const notes = createNotes()
   return {
     subscription: () => newest(db),
     beginSubscription: (next, replaces, by) =>

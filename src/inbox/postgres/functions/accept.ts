@@ -16,14 +16,15 @@ export const mostHeaderSets = 1_000
  * The rest is for `create_runs`.
  */
 const acceptFunction = `
-CREATE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], keys text[], labels text[],
+CREATE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], stored_after bigint[], keys text[], labels text[],
   header_sets integer[], traces text[], bodies bytea[], new_headers text[], other_at integer[], other_ids text[], other_reasons text[],
   handlers text[], latest boolean[], slot_handler integer[], slot_key text[], run_at integer[], run_slot integer[],
-  offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[], now_ms bigint,
+  offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[],
   OUT results text, OUT last_before bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
 LANGUAGE plpgsql
 ${callSettings} AS $$
 DECLARE
+  now_ms bigint := inbox.now_ms();
   size integer := cardinality(bodies);
   total bigint;
   seqs bigint[];
@@ -46,7 +47,7 @@ BEGIN
       header_sets := inbox.keep_headers(seqs, header_sets, new_headers);
     END IF;
     INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace)
-    SELECT seqs[n], ids[n], types[n], created[n], received[n], keys[n], labels[n], now_ms - received[n], header_sets[n], traces[n]
+    SELECT seqs[n], ids[n], types[n], created[n], received[n], keys[n], labels[n], stored_after[n], header_sets[n], traces[n]
     FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL;
     INSERT INTO inbox.body (seq, total, raw)
     SELECT seqs[n], total + sum(length(bodies[n])) OVER (ORDER BY n), bodies[n]

@@ -11,15 +11,16 @@ const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = o
  * another one is just taking is not there. The attempts are counted.
  *
  * `claims` is a JSON array of `{id, handlers, max, owner, suspects}`; `id` tells the claim from all others of its owner. Gives a row for each
- * run; for a claim that got none one row without a run, with the time when the next one falls due, if any is to.
+ * run; for a claim that got none one row without a run, with the milliseconds until the next one falls due, if any is to.
  */
 const claimFunction = `
-CREATE FUNCTION inbox.claim(claims json, now_ms bigint)
+CREATE FUNCTION inbox.claim(claims json)
 RETURNS TABLE (claim_id bigint, run_id bigint, token integer, handler text, attempt integer, failed integer, crashed integer, key text,
-  replay_id integer, new_keys boolean, event_seq bigint, due_at bigint)
+  replay_id integer, new_keys boolean, event_seq bigint, due_in bigint)
 LANGUAGE plpgsql ${inOrder} AS $$
 #variable_conflict use_column
 DECLARE
+  now_ms bigint := inbox.now_ms();
   claim record;
   place record;
   wanted smallint;
@@ -73,7 +74,7 @@ BEGIN
     END LOOP;
     IF remaining = claim.max THEN
       empty := empty || kind;
-      due := inbox.next_due(claim.handlers, wanted);
+      due := inbox.next_due(claim.handlers, wanted) - now_ms;
       RETURN QUERY SELECT claim.id, NULL::bigint, NULL::integer, NULL::text, NULL::integer, NULL::integer, NULL::integer, NULL::text,
         NULL::integer, NULL::boolean, NULL::bigint, due;
     END IF;
@@ -134,7 +135,7 @@ END $$`
 
 /** Gives back all runs of claims whose answer nobody had: as if they had never been claimed. Gives how many there were. */
 const releaseClaimsFunction = `
-CREATE FUNCTION inbox.release_claims(owners text[], claims bigint[], now_ms bigint) RETURNS integer LANGUAGE plpgsql
+CREATE FUNCTION inbox.release_claims(owners text[], claims bigint[]) RETURNS integer LANGUAGE plpgsql
 ${callSettings} AS $$
 DECLARE
   ids bigint[];
@@ -147,7 +148,7 @@ BEGIN
     RETURN 0;
   END IF;
   RETURN (SELECT cardinality(s.applied) FROM inbox.settle(ids, tokens, array_fill('release'::text, ARRAY[cardinality(ids)]), zeros, zeros,
-    zeros, array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0, now_ms) s);
+    zeros, array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0) s);
 END $$`
 
 const name = 'handler_crashed'
@@ -159,11 +160,12 @@ const begin = 'the process or thread that ran it died before a verdict'
  * claims while this is under way is left to the next time.
  */
 const reapFunction = `
-CREATE FUNCTION inbox.reap(who text, now_ms bigint)
+CREATE FUNCTION inbox.reap(who text)
 RETURNS TABLE (run_id bigint, handler text, event_id text, attempt integer, error_name text, error_message text) LANGUAGE plpgsql
 ${callSettings} AS $$
 #variable_conflict use_column
 DECLARE
+  now_ms bigint := inbox.now_ms();
   ids bigint[];
 BEGIN
   PERFORM ${workLock};

@@ -1,12 +1,19 @@
 import { sql, type Kysely } from 'kysely'
 import { createHash } from 'node:crypto'
 import { indexFunctions } from '../index/schema.ts'
-import { laneFunction } from '../locks.ts'
+import { laneFunction, nowFunction } from '../locks.ts'
 import { acceptFunctions } from './accept.ts'
 import { claimFunctions } from './claim.ts'
 import { settleFunctions } from './settle.ts'
 
-const functions = [laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions, ...indexFunctions]
+const functions = [
+  nowFunction,
+  laneFunction,
+  ...acceptFunctions,
+  ...claimFunctions,
+  ...settleFunctions,
+  ...indexFunctions,
+]
 
 /**
  * The row of `inbox.meta` that each set of functions leaves when it is installed. A set that has a row is never installed again: if

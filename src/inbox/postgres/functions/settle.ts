@@ -44,17 +44,18 @@ END $$`
  * `conflicts`; the others are stale. Of two reports on a lease the first one holds. `are_ready`: there may be something to claim that was
  * not before.
  *
- * The arrays have an element for each report. `kinds` are those of an `Outcome`, and `release`; `ats` says when a run that is put off is
- * due; `groups` are those of the errors of dead letters. `errors` is a JSON array of `{place, name, message, stack}`; `states` one of
+ * The arrays have an element for each report. `kinds` are those of an `Outcome`, and `release`; `waits` says how long a run that is put
+ * off waits, and `starts` and `ends` when it was run: in milliseconds from now. `groups` are those of the errors of dead letters. `errors` is a JSON array of `{place, name, message, stack}`; `states` one of
  * `{place, version, reads, writes}` (see `keep_state`), for reports that read or write state; `items` one of `{place, sink, key, payload,
  * idempotencyKey}`. Up to `purged` values that have expired are deleted.
  */
 const settleFunction = `
-CREATE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], ats bigint[], starts bigint[], ends bigint[],
-  groups text[], errors json, states json, items json, purged integer, now_ms bigint,
+CREATE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], waits bigint[], starts bigint[], ends bigint[],
+  groups text[], errors json, states json, items json, purged integer,
   OUT applied integer[], OUT conflicts integer[], OUT are_ready boolean)
 LANGUAGE plpgsql ${callSettings} AS $$
 DECLARE
+  now_ms bigint := inbox.now_ms();
   has_items boolean := json_array_length(items) > 0;
   has_state boolean := json_array_length(states) > 0;
   places integer[];
@@ -99,7 +100,7 @@ BEGIN
     WITH settled AS (
       UPDATE inbox.run r SET state = 6, crashed = 0, started_at = g.began, ended_at = g.ended, owner = NULL
       FROM (
-        SELECT DISTINCT ON (u.id, u.token) u.*
+        SELECT DISTINCT ON (u.id, u.token) u.id, u.token, u.place, now_ms + u.began AS began, now_ms + u.ended AS ended
         FROM unnest(runs, tokens, starts, ends) WITH ORDINALITY AS u(id, token, began, ended, place)
         ORDER BY u.id, u.token, u.place
       ) g
@@ -113,9 +114,9 @@ BEGIN
       array_agg(f.ended), array_agg(f.grouped)
     INTO places, ids, verdicts, due, began, ended, group_of
     FROM (
-      SELECT g.place::integer AS place, g.id, g.kind, g.at, g.began, g.ended, g.grouped FROM (
+      SELECT g.place::integer AS place, g.id, g.kind, now_ms + g.wait AS at, now_ms + g.began AS began, now_ms + g.ended AS ended, g.grouped FROM (
         SELECT DISTINCT ON (u.id, u.token) u.*
-        FROM unnest(runs, tokens, kinds, ats, starts, ends, groups) WITH ORDINALITY AS u(id, token, kind, at, began, ended, grouped, place)
+        FROM unnest(runs, tokens, kinds, waits, starts, ends, groups) WITH ORDINALITY AS u(id, token, kind, wait, began, ended, grouped, place)
         ORDER BY u.id, u.token, u.place
       ) g JOIN inbox.run r ON r.id = g.id
       WHERE r.state + 0 = 3 AND r.token = g.token
