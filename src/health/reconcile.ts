@@ -1,115 +1,107 @@
-import type { ApiClient } from '../client/index.ts'
+import { ApiError, type ApiClient, type Trade } from '../client/index.ts'
 import { pause } from '../client/wait.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
-import { mostWallets } from '../inbox/index-port.ts'
+import { formatAmount, formatText, formatUsd } from '../base/format-values.ts'
+import type { Span } from '../base/ladder.ts'
+import { mostWallets, type KnownWallet } from '../inbox/index-port.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Reconcile, Reconciler } from './port.ts'
-import { compareWallets, type ReconcileInbox, type Tally } from './reconcile-wallets.ts'
-import { lengthText } from './words.ts'
+import type { Candidate, Reconcile, Reconciler } from './port.ts'
+import { countText } from './words.ts'
 
 export interface ReconcilerOptions {
-  readonly inbox: ReconcileInbox & Pick<Inbox, 'knownWallets' | 'indexStatus' | 'stats'>
-  /** A client whose calls end with the signal, and that tells of each request it sends; null: there is no access to the service. */
+  readonly inbox: Pick<Inbox, 'events' | 'knownWallets' | 'indexStatus' | 'stats'>
+  /** A client whose calls end with the signal, and that reports each request; null: there is no access to the upstream. */
   readonly client: ((signal: AbortSignal, onRequest: () => void) => ApiClient) | null
   readonly clock: Clock
   readonly log: Logger
 }
 
-const longestSpanMs = 30 * 24 * 3_600_000
-const mostCandidates = 1_000
-const waitMs = 500
-/** What was stored at the start has to be found by its words before anything can be called missing. */
-const longestWaitMs = 120_000
+type Job = { -readonly [Name in keyof Reconcile]: Reconcile[Name] } & { candidates: Candidate[]; notes: string[] }
 
-const notes = [
-  'Candidates are trades that the service tells of and that no stored event names. Not every trade is an event: only those that pass the ' +
-    "thresholds of the webhook's account are (large trades, new positions), so a candidate may never have been one.",
+const maxSpanMs = 30 * 24 * 3_600_000
+const maxCandidates = 1_000
+const indexWait = { everyMs: 500, times: 240 }
+const pageSize = 100
+/** Of one wallet: 20,000 trades. The upstream promises no order, so all pages have to be read (R55). */
+const maxPages = 200
+/** An event is created after its trade. An event from the beginning of the span may be of a trade before it. */
+const leadMs = 5 * 60_000
+/** Transactions that are remembered, so that a trade of several known wallets counts once. */
+const maxRemembered = 100_000
+const maxHashLength = 200
+/** After so many wallets in a row the upstream is taken for down. */
+const maxFailures = 5
+/** Statuses by which the upstream says that it has no such wallet. */
+const unknownWallet: ReadonlySet<number> = new Set([400, 404, 422])
+
+const limitNotes = [
+  'Candidates are trades of the upstream that no stored event names. Only trades that pass the thresholds of your account become events ' +
+    '(large trades, new positions), so a candidate may never have been one.',
   'Alerts (token.price_alert, volume alerts), listings, risk changes, contract events, graduations and PnL milestones cannot be ' +
-    'reconciled: the service has no list of them. Replay the deliveries of that time in its dashboard.',
-  'Wallets that no stored event was ever about are not known here and are not asked for.',
-  'Events whose bodies were pruned cannot be searched, so trades of theirs may be among the candidates.',
-] as const
+    'reconciled: the upstream has no list of them. Replay the deliveries of that time in its dashboard.',
+  'Wallets that no stored event was about are not known here.',
+  'Events whose bodies were pruned cannot be searched, so their trades may be among the candidates.',
+]
 
-const cutNote =
-  `Only the ${mostWallets.toLocaleString('en-US')} wallets that events came of last are asked for; so many are known, and there may be ` +
-  'others, which are left out: trades of theirs are not among the candidates.'
+const walletsNote =
+  `Only the ${mostWallets.toLocaleString('en-US')} wallets with the newest events are requested. There may be others, whose trades are ` +
+  'not among the candidates.'
 
-interface Job {
-  record: Reconcile
-}
-
-/** What ends a job is the last that is said of it. */
-function set(job: Job, change: Partial<Reconcile>): void {
-  if (job.record.state === 'running') job.record = { ...job.record, ...change }
-}
-
-/** One at a time; see `Reconciler`. */
+/** Compares one time after the other; see `Reconciler`. */
 export function createReconciler({ inbox, client, clock, log }: ReconcilerOptions): Reconciler {
   let last: Job | null = null
   let stop = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
   let ids = 0
 
-  /** Resolves when the index has caught up with what is stored now. */
-  async function indexed(signal: AbortSignal): Promise<void> {
-    const { lastSeq } = await inbox.stats()
-    for (let waitedMs = 0; ; waitedMs += waitMs) {
-      const { state, reason, indexedSeq } = await inbox.indexStatus()
-      if (state === 'off')
-        throw new Error(
-          `the index is off, so no stored event can be found by a transaction: ${reason ?? 'no reason is known'}`,
-        )
-      if (indexedSeq >= lastSeq) return
-      if (waitedMs >= longestWaitMs)
-        throw new Error(
-          `the index is ${lastSeq - indexedSeq} events behind after ${lengthText(longestWaitMs)}: try again when it has caught up`,
-        )
-      await pause(clock, waitMs, signal)
-    }
-  }
-
-  async function run(job: Job, api: ApiClient, signal: AbortSignal): Promise<void> {
-    const tally: Tally = {
-      told: (change) => set(job, change(job.record)),
-      found(candidate) {
-        const { candidates, candidateCount } = job.record
-        const isListed = candidates.length < mostCandidates
-        set(job, { candidateCount: candidateCount + 1, ...(isListed && { candidates: [...candidates, candidate] }) })
-      },
-    }
-    try {
-      await indexed(signal)
-      const wallets = await inbox.knownWallets()
-      const isCut = wallets.length >= mostWallets
-      set(job, { wallets: wallets.length, notes: isCut ? [...notes, cutNote] : notes })
-      const more = await compareWallets({ inbox, api, wallets, span: job.record, signal, tally })
-      set(job, { state: 'done', endedAt: clock.now(), notes: [...job.record.notes, ...more] })
-    } catch (error) {
-      if (signal.aborted) set(job, { state: 'cancelled', endedAt: clock.now() })
-      else set(job, { state: 'failed', endedAt: clock.now(), error: safeText(messageOf(error)) })
-    }
-    const { state, trades, requests, candidateCount, error } = job.record
-    log.info({ state, trades, requests, candidateCount, ...(error !== null && { error }) }, 'a reconcile has ended')
-  }
-
-  /** Gives the access to the service that one would begin with. */
-  function check({ from, to }: { readonly from: number; readonly to: number }) {
-    if (!(to > from) || to - from > longestSpanMs)
-      throw new InboxError(
-        'bad_request',
-        'expected a time of more than nothing and at most 30 days: `from` before `to`',
-      )
-    if (last?.record.state === 'running')
+  function check({ from, to }: Span) {
+    if (!(to > from) || to - from > maxSpanMs)
+      throw new InboxError('bad_request', '`from` must be before `to`, and at most 30 days before it')
+    if (last?.state === 'running')
       throw new InboxError('already_running', 'a reconcile is running: wait for it, or cancel it')
     if (client === null)
       throw new InboxError(
         'api_not_configured',
-        'there is no access to the service: set INBOX_API_URL and INBOX_API_KEY',
+        'there is no access to the upstream: set INBOX_API_URL and INBOX_API_KEY',
       )
     return client
   }
+
+  function end(job: Job, state: Reconcile['state'], error: string | null = null): void {
+    if (job.state === 'running') Object.assign(job, { state, error, endedAt: clock.now() })
+  }
+
+  /** Waits until everything that is stored now can be found by its text. */
+  async function indexed(signal: AbortSignal): Promise<void> {
+    const { lastSeq } = await inbox.stats()
+    for (let times = 0; ; times++) {
+      const { state, reason, indexedSeq } = await inbox.indexStatus()
+      if (state === 'off') throw new Error(`the index is off, so stored events cannot be searched: ${reason}`)
+      if (indexedSeq >= lastSeq) return
+      if (times === indexWait.times) throw new Error('the index is behind: try again once it has caught up')
+      await pause(clock, indexWait.everyMs, signal)
+    }
+  }
+
+  async function run(job: Job, api: ApiClient, signal: AbortSignal): Promise<void> {
+    try {
+      await indexed(signal)
+      const wallets = await inbox.knownWallets()
+      job.wallets = wallets.length
+      if (wallets.length >= mostWallets) job.notes.push(walletsNote)
+      await compareWallets({ job, wallets, inbox, api, signal })
+      end(job, 'done')
+    } catch (error) {
+      if (signal.aborted) end(job, 'cancelled')
+      else end(job, 'failed', safeText(messageOf(error)))
+    }
+    const { state, trades, requests, candidateCount, error } = job
+    log.info({ state, trades, requests, candidateCount, ...(error !== null && { error }) }, 'a reconcile has ended')
+  }
+
+  const shown = () => last && { ...last, notes: [...last.notes], candidates: [...last.candidates] }
 
   return {
     isConfigured: client !== null,
@@ -117,39 +109,130 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
     start({ from, to }) {
       const access = check({ from, to })
       stop = new AbortController()
-      const begun: Reconcile = {
+      const { signal } = stop
+      const counts = { wallets: 0, walletsDone: 0, trades: 0, requests: 0, candidateCount: 0 }
+      const job: Job = {
+        ...counts,
         id: ++ids,
         state: 'running',
         from,
         to,
         startedAt: clock.now(),
         endedAt: null,
-        wallets: 0,
-        walletsDone: 0,
-        trades: 0,
-        requests: 0,
         error: null,
-        notes: [...notes],
+        notes: [...limitNotes],
         candidates: [],
-        candidateCount: 0,
       }
-      const job: Job = { record: begun }
       last = job
-      const { signal } = stop
-      const onRequest = () => set(job, { requests: job.record.requests + 1 })
-      // One that was cancelled may not have ended yet.
-      running = Promise.all([running, run(job, access(signal, onRequest), signal)])
-      return begun
+      // A cancelled one may not have ended yet.
+      running = Promise.all([
+        running,
+        run(
+          job,
+          access(signal, () => job.requests++),
+          signal,
+        ),
+      ])
+      return { ...job }
     },
-    current: () => last?.record ?? null,
+    current: shown,
     cancel() {
       stop.abort(new Error('the reconcile was cancelled'))
-      if (last !== null) set(last, { state: 'cancelled', endedAt: clock.now() })
-      return last?.record ?? null
+      if (last !== null) end(last, 'cancelled')
+      return shown()
     },
     async close() {
       stop.abort(new Error('the program stops'))
       await running
     },
   }
+}
+
+interface Comparison {
+  readonly job: Job
+  readonly wallets: readonly KnownWallet[]
+  readonly inbox: Pick<Inbox, 'events'>
+  readonly api: Pick<ApiClient, 'listWalletTrades'>
+  readonly signal: AbortSignal
+}
+
+/** Searches the stored events for each trade of each wallet. Rejects if the upstream rejects the key or fails for several wallets in a row. */
+async function compareWallets({ job, wallets, inbox, api, signal }: Comparison): Promise<void> {
+  const seen = new Set<string>()
+  const unknown: string[] = []
+  const failed: string[] = []
+  let incomplete = 0
+  let failuresInRow = 0
+
+  async function compare({ network, address }: KnownWallet): Promise<void> {
+    let [pages, received, total] = [0, 0, 0]
+    const query = { address, network, limit: pageSize }
+    for await (const { data, meta } of api.listWalletTrades(query, { signal }).pages()) {
+      if (pages === 0) total = meta.total ?? 0
+      received += data.length
+      for (const trade of data) await look(trade, network, address)
+      if (++pages >= maxPages) break
+    }
+    if (pages >= maxPages || received < total) incomplete++
+  }
+
+  async function look(trade: Trade, network: string, wallet: string): Promise<void> {
+    const { tx_hash: txHash, timestamp } = trade as { readonly tx_hash: unknown; readonly timestamp: string }
+    const at = Date.parse(timestamp)
+    if (!(at >= job.from - leadMs && at < job.to)) return
+    if (typeof txHash !== 'string' || txHash === '' || txHash.length > maxHashLength) return
+    const key = `${network} ${txHash}`
+    if (seen.has(key)) return
+    if (seen.size < maxRemembered) seen.add(key)
+    job.trades++
+    const isKnown = await isStored(txHash)
+    signal.throwIfAborted()
+    if (isKnown) return
+    job.candidateCount++
+    if (job.candidates.length === maxCandidates) return
+    const tradedAt = safeText(timestamp, 40)
+    job.candidates.push({ network, wallet, txHash: safeText(txHash), tradedAt, summary: tradeText(trade) })
+  }
+
+  /** An empty page with a cursor says nothing: the search goes on behind it. */
+  async function isStored(txHash: string): Promise<boolean> {
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      signal.throwIfAborted()
+      const page = await inbox.events({ q: txHash, limit: 1, ...(cursor !== undefined && { cursor }) })
+      if (page.data.length > 0) return true
+      cursor = page.nextCursor
+    }
+    return false
+  }
+
+  for (const wallet of wallets) {
+    signal.throwIfAborted()
+    try {
+      await compare(wallet)
+      failuresInRow = 0
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ApiError)) throw error
+      if (unknownWallet.has(error.status ?? 0)) unknown.push(error.message)
+      else if (error.isRetryable && ++failuresInRow < maxFailures) failed.push(error.message)
+      else throw error
+    }
+    job.walletsDone++
+  }
+  if (incomplete > 0)
+    job.notes.push(`Of ${countText(incomplete, 'wallet')} not all trades could be read: there may be more candidates.`)
+  for (const [what, messages] of [
+    ['does not know', unknown],
+    ['gave no usable response for', failed],
+  ] as const)
+    if (messages[0] !== undefined)
+      job.notes.push(`The upstream ${what} ${countText(messages.length, 'wallet')}: ${safeText(messages[0])}`)
+}
+
+/** A trade for people, such as `buy 12 ABC for $340.00`. Any field may be missing or invalid; the text is safe to show. */
+function tradeText(trade: Trade): string {
+  const { type, token_in: paid, token_out: received } = trade as Partial<Trade>
+  const side = type === 'sell' ? paid : received
+  const amountOf = (token: typeof side) => `${formatAmount(token?.amount, 9)} ${formatText(token?.symbol, 24)}`
+  const from = type === 'swap' ? `${amountOf(paid)} to ` : ''
+  return `${formatText(type, 16)} ${from}${amountOf(side)} for ${formatUsd(side?.value_usd)}`.toWellFormed()
 }

@@ -175,7 +175,7 @@ describe('a reconcile', () => {
       const found = await reconciler.ended()
       expect(found).toMatchObject({ state: 'done', walletsDone: known.wallets.size + 1 })
       expect(hashesOf(found)).toEqual(missingOf(stage.stage.emulator.world, known))
-      expect(found.notes.at(-1)).toMatch(/^The service does not know 1 wallet: /)
+      expect(found.notes.at(-1)).toMatch(/^The upstream does not know 1 wallet: /)
     })
 
     test('says that there may be wallets beyond those that are known, also when it has not gone through all of them', async () => {
@@ -189,7 +189,7 @@ describe('a reconcile', () => {
       }
       const cut = await unasked(known10k)
       expect(cut).toMatchObject({ state: 'failed', wallets: 10_000 })
-      expect(cut.notes.at(-1)).toMatch(/^Only the 10,000 wallets that events came of last are asked for/)
+      expect(cut.notes.at(-1)).toMatch(/^Only the 10,000 wallets with the newest events are requested/)
       expect((await unasked(known10k.slice(1))).notes.join(' ')).not.toMatch(/10,000/)
     })
 
@@ -285,7 +285,7 @@ describe('a reconcile', () => {
       await clock.advance(121_000)
       expect(await late.ended()).toMatchObject({
         state: 'failed',
-        error: expect.stringMatching(/events behind after 2 min/),
+        error: expect.stringMatching(/index is behind/),
       })
     })
   })
