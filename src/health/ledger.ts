@@ -89,14 +89,16 @@ export function createLedger(): WarningLedger {
         .map(({ warning }) => warning)
         .toSorted(byUrgency),
     tellWith(tell, now, isMine) {
+      const due: { readonly key: string; readonly entry: Entry; readonly turn: Turn }[] = []
       for (const [key, entry] of entries) {
-        if (!isMine(entry.warning.code)) {
-          entry.told = null
-          entry.tried = null
-          continue
-        }
-        const turn = nextTurn(entry, now)
-        if (turn === null) continue
+        const turn = isMine(entry.warning.code) ? nextTurn(entry, now) : null
+        if (turn !== null) due.push({ key, entry, turn })
+        else if (!isMine(entry.warning.code)) Object.assign(entry, { told: null, tried: null })
+      }
+      // Ends first, before new warnings use up the limit of the hour.
+      for (const { key, entry, turn } of due.toSorted(
+        (a, b) => Number(b.turn === 'resolved') - Number(a.turn === 'resolved'),
+      )) {
         const at = entry.told?.at ?? now
         // Its end has the level that it was told of before.
         const level = turn === 'resolved' ? (entry.told?.level ?? 'warning') : entry.warning.level

@@ -19,7 +19,7 @@ export interface NotifierOptions {
 export interface Notifier {
   /** Those that were told and are not over yet, as far as is stored. Rejects while the store cannot be read. */
   open(): Promise<readonly OwnWarning[]>
-  /** False: there were too many in the last hour. It is worth another try later. An end is never refused, it may come later. */
+  /** False: there were too many in the last hour. Try again later, ends first. */
   tell(told: OwnWarning, turn: Turn): boolean
   /** Stores what was told, as far as it can be stored now; the rest is kept for the next time. Never rejects. */
   flush(): Promise<void>
@@ -45,8 +45,6 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   /** Of the last hour. */
   let sentAt: number[] = []
   let pending: NewEvent[] = []
-  /** Ends that wait for their turn. */
-  let ends: OwnWarning[] = []
   /** Those that found no room: by code and subject. */
   const leftOut = new Set<string>()
   let leftOutToldAt = -Infinity
@@ -87,13 +85,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     pending = [...pending, event].slice(-mostPending)
   }
 
-  /** What waited for its turn goes before what is new. */
-  function catchUp(now: number): void {
-    while (ends.length > 0 && hasRoom(now)) {
-      const [next] = ends.splice(0, 1)
-      if (next !== undefined) send(next, 'resolved', now)
-    }
-    // It takes the room of one that is still on, which without a limit would find none for ever.
+  /** It takes the room of a warning that is still active. Without a limit that one would never find any. */
+  function announceLeftOut(now: number): void {
     if (leftOut.size === 0 || isOfLastHour(leftOutToldAt, now) || !hasRoom(now)) return
     leftOutToldAt = now
     send({ warning: leftOutWarning(leftOut.size, now), toldAt: now, replica: null }, 'begun', now)
@@ -123,24 +116,17 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       const now = clock.now()
       const { code, subject, level } = told.warning
       const key = `${code} ${subject}`
-      catchUp(now)
+      if (turn !== 'resolved') announceLeftOut(now)
       const isUrgent = turn !== 'resolved' && level === 'critical'
       if (hasRoom(now, isUrgent ? mostPerHour + mostCritical : mostPerHour)) {
         send(told, turn, now)
         leftOut.delete(key)
         return true
       }
-      if (turn !== 'resolved') {
-        if (leftOut.size < mostOpen) leftOut.add(key)
-        return false
-      }
-      const isSame = (end: OwnWarning) => end.toldAt === told.toldAt && end.replica === told.replica
-      if (!ends.some((end) => isSame(end) && end.warning.code === code && end.warning.subject === subject))
-        ends = [...ends, told].slice(-mostOpen)
-      return true
+      if (turn !== 'resolved' && leftOut.size < mostOpen) leftOut.add(key)
+      return false
     },
     async flush() {
-      catchUp(clock.now())
       if (pending.length === 0) return
       const batch = pending
       try {

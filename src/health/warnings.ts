@@ -1,9 +1,8 @@
 import type { Before, Found, ProcessFacts, StoredFacts } from './facts.ts'
 import { warningLevels } from './port.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
-import { findRejectionWarnings } from './rules/rejections.ts'
+import { findRejectionWarnings, findSenderWarnings } from './rules/sender.ts'
 import { findSecretWarnings } from './rules/secrets.ts'
-import { findSenderWarnings } from './rules/sender.ts'
 import { findLossWarnings, findStoreWarnings } from './rules/store.ts'
 import { findWorkWarnings } from './rules/work.ts'
 

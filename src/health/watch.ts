@@ -2,7 +2,6 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { createAbsences, goneMs } from './absences.ts'
 import type { ProcessFacts, ShutSink, StoredFacts } from './facts.ts'
 import { gatherStored } from './gather.ts'
 import { createLedger, type Tell } from './ledger.ts'
@@ -147,10 +146,9 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       if (isFirst) write(told.warning, turn)
       return options.storesEvents === false || notifier.tell({ ...told, replica: replica(told.warning.code) }, turn)
     }
-    for (const one of leftBehind) {
-      write(one.warning, 'resolved')
-      if (options.storesEvents !== false) notifier.tell(one, 'resolved')
-    }
+    // What finds no room is found again by the next look for absent replicas.
+    for (const one of leftBehind)
+      if (options.storesEvents === false || notifier.tell(one, 'resolved')) write(one.warning, 'resolved')
     leftBehind = []
     ledger.tellWith(tell, facts.now, (code) => tellsOfStore || ownCodes.has(code))
     await notifier.flush()
@@ -187,4 +185,33 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       await running
     },
   }
+}
+
+/** So often it is looked who is missing. */
+const goneMs = 10 * 60_000
+
+/** Who of several processes is gone: whoever is missing at one look and at the next. No I/O. */
+interface Absences {
+  isDue(now: number): boolean
+  /** Of what was told by processes of themselves, what is to be told as over, for they are gone. */
+  look(told: readonly OwnWarning[], present: ReadonlySet<string>, now: number): readonly OwnWarning[]
+}
+
+function createAbsences(): Absences {
+  let missing = new Set<string>()
+  let lookedAt = -Infinity
+  return {
+    isDue: (now) => now - lookedAt >= goneMs,
+    look(told, present, now) {
+      const absent = told.filter(({ replica }) => replica === null || !present.has(replica))
+      const gone = absent.filter((one) => missing.has(nameOf(one)))
+      missing = new Set(absent.map(nameOf))
+      lookedAt = now
+      return gone
+    },
+  }
+}
+
+function nameOf({ warning, toldAt, replica }: OwnWarning): string {
+  return JSON.stringify([warning.code, warning.subject, toldAt, replica])
 }

@@ -326,16 +326,6 @@ test('any other expectation changes nothing', async () => {
   expectError(await connection.request(forged), 401, 'signature_invalid')
 })
 
-test('a body sent in chunks of one byte, over many packets, is taken as its bytes', async () => {
-  using connection = await RawConnection.open(app.port)
-  const body = eventBytes({ id: 'evt_chunks' })
-  const { headers = {} } = delivery(body)
-  connection.send(requestBytes({ headers: { ...headers, 'Transfer-Encoding': 'chunked' } }))
-  for (const byte of body) connection.send(Buffer.from([0x31, 13, 10, byte, 13, 10]))
-  connection.send('0\r\n\r\n')
-  expect(jsonOf(await connection.answer())).toEqual({ status: 'accepted', id: 'evt_chunks' })
-})
-
 test('pipelined requests are answered in their order', async () => {
   using connection = await RawConnection.open(app.port)
   const events = Array.from({ length: 20 }, (_, index) => eventBytes({ id: `evt_pipe_${index}` }))

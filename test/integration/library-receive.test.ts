@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import {
   createInbox,
   type DeliveryRequest,
@@ -103,16 +102,6 @@ describe('inbox.receive', () => {
     expect(lines).toMatchObject([{ level: 'error', message: expect.stringContaining('as a Uint8Array') as string }])
   })
 
-  test('with too little free on the disk it answers a delivery 503 with Retry-After, and a forged one 401', async () => {
-    await using dir = await createTempDir()
-    await using inbox = await started({ database: `sqlite:${join(dir.path, 'inbox.db')}`, diskReserve: '1000tb' })
-    const answer = await inbox.receive(request(eventBytes({ id: 'a' })))
-    expect(brief(answer)).toEqual([503, 'store_full'])
-    expect(answer.headers['Retry-After']).toBe('5')
-    const forged = await inbox.receive(request(eventBytes({ id: 'a' }), { 'X-Service-Signature': '0'.repeat(64) }))
-    expect(brief(forged)).toEqual([401, 'signature_invalid'])
-  })
-
   test('R79 does not answer before the event is stored, and a stop waits for it', async () => {
     const clock = createTestClock()
     const gate = Promise.withResolvers<void>()
@@ -157,27 +146,6 @@ describe('inbox.receive', () => {
         fields: { source: '192.0.2.7', method: 'POST', reason: 'signature_malformed' },
       },
     ])
-  })
-
-  test('takes what a server of another make reads: here node:http by hand', async () => {
-    await using inbox = await started()
-    const server = createServer((req, res) => {
-      void buffer(req).then(async (body) => {
-        const answer = await inbox.receive({ method: req.method ?? '', headers: req.headers, body })
-        res.writeHead(answer.status, answer.headers).end(answer.body)
-      })
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const body = eventBytes({ id: 'a' })
-    const init = {
-      method: 'POST',
-      headers: delivery(body).headers as Record<string, string>,
-      body: new Uint8Array(body),
-    }
-    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, init)
-    expect(await answer.json()).toEqual({ status: 'accepted', id: 'a' })
-    server.closeAllConnections()
-    server.close()
   })
 })
 

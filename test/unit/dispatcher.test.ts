@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
+import { InboxError, TerminalError } from '../../src/base/errors.ts'
 import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
@@ -297,18 +297,6 @@ describe('the dispatcher', () => {
     ])
   })
 
-  it('puts a TerminalError among the dead letters at once', async () => {
-    const run = () => {
-      throw new TerminalError('no such pair')
-    }
-    const stage = await stageDispatcher({ handlers: [{ run }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'dead', attempt: 1 })
-    const { data } = await stage.inbox.deadLetters({ limit: 10 })
-    expect(data).toMatchObject([{ eventId: 'evt_1', error: { name: 'handler_terminal', message: 'no such pair' } }])
-  })
-
   it('leaves a line for each failed attempt and each dead letter, but no more than ten in ten seconds', async () => {
     const run = ({ id }: { id: string }) => {
       throw id === 'evt_2' ? new TerminalError('no such pair') : new Error('the desk answered 500')
@@ -332,27 +320,6 @@ describe('the dispatcher', () => {
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
-  })
-
-  it('waits as long as a RetryableError asks, to the millisecond', async () => {
-    const ranAt: number[] = []
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          run() {
-            ranAt.push(stage.clock.now())
-            if (ranAt.length === 1) throw new RetryableError('busy', { retryAfterMs: 90_000 })
-          },
-        },
-      ],
-    })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    await stage.pass(89_999)
-    expect(ranAt).toHaveLength(1)
-    await stage.pass(1)
-    expect(ranAt[1]! - ranAt[0]!).toBe(90_000)
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'done', attempt: 2 })
   })
 
   it('repeats any other failure by the policy until its attempts are used up', async () => {
@@ -384,20 +351,6 @@ describe('the dispatcher', () => {
       ...[1, 2, 3].map((n) => ['retry', `failure ${n}`]),
       ['dead', 'failure 4'],
     ])
-  })
-
-  it('P9: stores a verdict also where the handler asks for a wait that is no time', async () => {
-    const waits = [0.5, NaN, -5, Infinity]
-    const run = ({ id }: { id: string }) => {
-      throw new RetryableError('busy', { retryAfterMs: waits[Number(id.slice(4)) - 1]! })
-    }
-    const stage = await stageDispatcher({ handlers: [{ run }] })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(waits.length))
-    for (const { id } of numbered(waits.length)) {
-      const { runAt } = await stage.run(id)
-      expect(Number.isSafeInteger(runAt)).toBe(true)
-    }
   })
 
   it('L5: tries to store verdicts again for as long as it is refused, and loses and repeats nothing', async () => {

@@ -153,7 +153,7 @@ describe('the watch over the health', () => {
     await to.clock.advance(20_000)
     const [begun, resolved] = await to.told()
     expect(resolved).toMatchObject({ type: 'inbox.resolved', code: 'sink_shut', id: `${begun!.id}:resolved` })
-    await to.clock.advance(hour)
+    await to.clock.advance(25 * minute)
     expect(await to.told()).toHaveLength(2)
     expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
   })
@@ -167,7 +167,7 @@ describe('the watch over the health', () => {
     await inbox.setPaused(null, true)
     breakSink(one, 'of one')
     breakSink(other, 'of other')
-    await clock.advance(2 * hour)
+    await clock.advance(hour + minute)
     const told = async () =>
       (await one.told()).map(({ type, code, subject }) => [type, code, subject].filter((part) => part !== '').join(' '))
     const begun = ['inbox.warning paused', 'inbox.warning sink_shut of one', 'inbox.warning sink_shut of other']
@@ -178,10 +178,10 @@ describe('the watch over the health', () => {
     ])
     one.state.isLeader = false
     other.state.isLeader = true
-    await clock.advance(hour)
+    await clock.advance(25 * minute)
     expect(await told()).toHaveLength(3)
     await inbox.setPaused(null, false)
-    await clock.advance(hour)
+    await clock.advance(25 * minute)
     expect((await told()).slice(3)).toEqual(['inbox.resolved paused'])
     const logged = ({ lines }: Awaited<ReturnType<typeof stage>>) =>
       lines.filter(({ fields }) => 'code' in fields && fields.code === 'paused').length
@@ -215,11 +215,11 @@ describe('the watch over the health', () => {
       ])
       living.add('new')
       stack.use(await join('new'))
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       expect(await told()).toHaveLength(2)
       await other.watch.close()
       living.delete('other')
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       const id = begun.find(({ replica }) => replica === 'other')!.id
       expect((await told()).slice(2)).toEqual([{ id: `${id}:resolved`, type: 'inbox.resolved', replica: 'other' }])
     })
@@ -236,7 +236,7 @@ describe('the watch over the health', () => {
       expect(await told()).toHaveLength(3)
       living.add('other')
       other.sinks.clear()
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       expect(await told()).toHaveLength(3)
       expect((await inbox.conflicts({ limit: 10 })).data).toEqual([])
     })
@@ -252,7 +252,7 @@ describe('the watch over the health', () => {
       expect((await told()).slice(2)).toMatchObject([{ type: 'inbox.resolved', replica: 'other' }])
       living.add('other')
       other.state.reads = true
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       expect((await told()).slice(3)).toMatchObject([{ type: 'inbox.warning', replica: 'other' }])
     })
 
@@ -264,10 +264,10 @@ describe('the watch over the health', () => {
       other.state.reads = false
       await clock.advance(30 * minute)
       other.state.reads = true
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       expect(await told()).toHaveLength(2)
       other.sinks.clear()
-      await clock.advance(hour)
+      await clock.advance(25 * minute)
       expect((await told()).slice(2)).toMatchObject([{ type: 'inbox.resolved', replica: 'other' }])
     })
   })
@@ -279,7 +279,7 @@ describe('the watch over the health', () => {
     await to.clock.advance(look)
     for (let index = 0; index < 100; index++) to.meter.acknowledged(4_500)
     await to.clock.advance(look)
-    await to.clock.advance(hour)
+    await to.clock.advance(25 * minute)
     const told = await to.told()
     const [first] = told
     expect(told.map(({ id, level }) => [id, level])).toEqual([
@@ -314,10 +314,10 @@ describe('the watch over the health', () => {
     await using to = await stage()
     await to.clock.advance(0)
     await to.inbox.setPaused(null, true)
-    await to.clock.advance(2 * hour)
+    await to.clock.advance(hour + minute)
     expect(await to.told()).toMatchObject([{ code: 'paused', level: 'warning' }])
     to.state.reads = false
-    await to.clock.advance(hour)
+    await to.clock.advance(25 * minute)
     expect(codesOf(to)).toEqual(['paused'])
     expect(await to.told()).toHaveLength(1)
     to.state.reads = true

@@ -2,7 +2,7 @@ import { ownLabel } from '../../inbox/port.ts'
 import { ladderMs } from '../../base/ladder.ts'
 import type { Before, Found, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
-import { authenticIn } from './authentic.ts'
+import { authenticIn } from './sender.ts'
 
 const dayMs = 24 * 3_600_000
 const unusedMs = 7 * dayMs
