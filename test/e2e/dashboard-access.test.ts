@@ -9,7 +9,7 @@ import {
   sidewaysScroll,
   type PageOptions,
 } from '../support/browser.ts'
-import { apiOf, signIn, startDashboardStage, type DashboardStage } from '../support/dashboard-stage.ts'
+import { apiOf, signIn, startDashboardStage, type DashboardStage } from '../support/dashboard-visits.ts'
 import { shared } from '../support/shared.ts'
 
 /** The first two have each colour and each width once. */

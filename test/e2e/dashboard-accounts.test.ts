@@ -2,8 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { hasBrowser } from '../support/browser.ts'
-import { apiOf, signIn } from '../support/dashboard-stage.ts'
-import { dialogOf, setUpVisits } from '../support/dashboard-visits.ts'
+import { apiOf, signIn, dialogOf, setUpVisits } from '../support/dashboard-visits.ts'
 import { until } from '../support/until.ts'
 
 describe.skipIf(!hasBrowser)('accounts in the dashboard of a true emulator (needs Chromium: set CHROMIUM_PATH)', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hasBrowser } from '../support/browser.ts'
-import { apiOf } from '../support/dashboard-stage.ts'
-import { dialogOf, setUpVisits } from '../support/dashboard-visits.ts'
+import { apiOf, dialogOf, setUpVisits } from '../support/dashboard-visits.ts'
 import { until } from '../support/until.ts'
 
 const hourMs = 3_600_000

@@ -6,9 +6,9 @@ import { version } from '../../src/base/version.ts'
 import { counts } from '../counts.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
-import { createBuild } from '../support/cluster-build.ts'
-import { checkDuplicates, countShared } from '../support/cluster-duplicates.ts'
 import {
+  checkDuplicates,
+  countShared,
   checkHandled,
   checkLedger,
   effectsOf,
@@ -18,13 +18,87 @@ import {
   readHandled,
   readRuns,
 } from '../support/cluster-ledger.ts'
-import { startMirroringBalancer, type PassedRequest } from '../support/cluster-mirror.ts'
+import { type PassedRequest, startMirroringBalancer } from '../support/cluster-mirror.ts'
 import { startSender } from '../support/cluster-sender.ts'
-import { begun, isSlow, occupy, slowSource } from '../support/cluster-slow.ts'
-import { RecordingClient } from '../support/history.ts'
+import { RecordingClient, toDelivery } from '../support/history.ts'
 import { ask, startPostgres } from '../support/postgres.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTempDir } from '../support/temp-dir.ts'
+import { eventBytes } from '../support/signed.ts'
+
+const prefix = 'slow_'
+
+/**
+ * Source of a handler whose runs take `ms` each, unless they are cut off. Each leaves a line where it begins, and an entry in the ledger when it
+ * is through.
+ */
+function slowSource(ms: number): string {
+  return `
+import { appendFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { defineHandler } from 'onchain-inbox'
+
+export default defineHandler({
+  type: 'test.slow',
+  async run(event, ctx) {
+    appendFileSync(process.env.EFFECTS, event.id + '\\n')
+    await wait(${ms}, undefined, { signal: ctx.signal })
+    const entries = (await ctx.state.get(event.id)) ?? []
+    ctx.state.set(event.id, [...entries, [event.id, ctx.attempt, '']])
+  },
+})
+`
+}
+
+function isSlow(id: string): boolean {
+  return id.startsWith(prefix)
+}
+
+/** Sends slow events by this client until the replica has begun one of them; gives the id of that one. */
+async function occupy(replica: Sidecar, client: RecordingClient): Promise<string> {
+  const before = (await begun(replica)).length
+  let found: string | undefined
+  await until(async () => {
+    const id = `${prefix}${replica.pid}_${client.requests.length}`
+    await client.deliver(toDelivery(eventBytes({ id, type: 'test.slow', data: {} }), { id }))
+    found = (await begun(replica))[before]
+    return found !== undefined
+  }, 'the replica does what takes long')
+  return found ?? ''
+}
+
+/** Ids of the slow events that a replica has begun, as often as it has. */
+async function begun(replica: Sidecar): Promise<readonly string[]> {
+  const lines = await readFile(replica.effectsFile, 'utf8').catch(() => '')
+  return lines.split('\n').filter((line) => line !== '')
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Build extends AsyncDisposable {
+  readonly version: string
+  /** What a `Sidecar` is to start in place of the program of this repository. */
+  readonly command: readonly string[]
+}
+
+/** The same program in a folder of its own, under another version. */
+async function createBuild(version: string): Promise<Build> {
+  const dir = await createTempDir()
+  for (const name of ['src', 'schema', 'handlers'])
+    await cp(join(root, name), join(dir.path, name), { recursive: true })
+  for (const name of ['node_modules', 'dist']) await symlink(join(root, name), join(dir.path, name))
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as object
+  await writeFile(join(dir.path, 'package.json'), JSON.stringify({ ...manifest, version }))
+  return {
+    version,
+    command: [process.execPath, join(dir.path, 'src', 'cli.ts'), 'serve'],
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const replicaCount = 3

@@ -1,13 +1,166 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
-import { buildImage, type Image } from '../fixtures/dockerfile.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
+
+/** What a Dockerfile makes, in a folder instead of an image. Paths inside it are those of the host. */
+interface Image {
+  readonly root: string
+  readonly workdir: string
+  readonly env: Readonly<Record<string, string>>
+  readonly user: number
+  readonly volume: string
+  readonly command: readonly string[]
+  readonly healthcheck: readonly string[]
+}
+
+interface Stage {
+  readonly root: string
+  workdir: string
+  readonly env: Record<string, string>
+  user: number
+  volume: string
+  command: readonly string[]
+  healthcheck: readonly string[]
+}
+
+const imagePaths = /(?<![\w./])\/(app|data)\b/g
+
+/**
+ * Does what a Dockerfile says, step by step, without a container engine: each stage gets a folder of `dir` as its root, `RUN`
+ * runs on this machine with this process's Node, and the paths /app and /data mean those of the stage's folder. Understands
+ * the instructions that our Dockerfile has, and throws at any other.
+ */
+function buildImage(context: string, dir: string): Image {
+  const stages = new Map<string, Stage>()
+  let stage: Stage | undefined
+  for (const [instruction, text] of readSteps(join(context, 'Dockerfile'))) {
+    if (instruction === 'FROM') {
+      const name = / AS (\w+)$/.exec(text)?.[1] ?? 'final'
+      stage = newStage(join(dir, name))
+      stages.set(name, stage)
+    } else if (stage) apply(stage, { instruction, text, context, stages })
+  }
+  if (!stage) throw new Error('the Dockerfile has no FROM')
+  return stage
+}
+
+function readSteps(file: string): (readonly [instruction: string, text: string])[] {
+  const lines = readFileSync(file, 'utf8')
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+  return lines
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, instruction = '', text = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? []
+      return [instruction, text] as const
+    })
+}
+
+function newStage(root: string): Stage {
+  mkdirSync(root, { recursive: true, mode: 0o755 })
+  return { root, workdir: root, env: {}, user: 0, volume: '', command: [], healthcheck: [] }
+}
+
+interface Step {
+  readonly instruction: string
+  readonly text: string
+  readonly context: string
+  readonly stages: ReadonlyMap<string, Stage>
+}
+
+function apply(stage: Stage, step: Step): void {
+  const text = step.text.replaceAll(imagePaths, `${stage.root}/$1`)
+  switch (step.instruction) {
+    case 'WORKDIR':
+      stage.workdir = text
+      mkdirSync(text, { recursive: true })
+      return
+    case 'ENV':
+      for (const [, name = '', value = ''] of text.matchAll(/(\w+)=(\S*)/g)) stage.env[name] = value
+      return
+    case 'COPY':
+      copy(stage, step)
+      return
+    case 'RUN':
+      execFileSync('sh', ['-ec', text], {
+        cwd: stage.workdir,
+        env: buildEnvironment(),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      return
+    case 'USER':
+      stage.user = Number(text.split(':')[0])
+      return
+    case 'VOLUME':
+      stage.volume = text
+      return
+    case 'CMD':
+      stage.command = JSON.parse(text) as string[]
+      return
+    case 'HEALTHCHECK':
+      stage.healthcheck = JSON.parse(text.slice(text.indexOf('['))) as string[]
+      return
+    case 'EXPOSE':
+      return
+    default:
+      throw new Error(`the instruction ${step.instruction} is not understood`)
+  }
+}
+
+function copy(stage: Stage, { text, context, stages }: Step): void {
+  const parts = text.split(' ')
+  const from = /^--from=(\w+)$/.exec(parts[0] ?? '')?.[1]
+  const target = resolve(stage.workdir, parts.at(-1) ?? '')
+  for (const source of parts.slice(from === undefined ? 0 : 1, -1)) {
+    if (from === undefined) {
+      for (const name of source === '.' ? contextNames(context) : [source])
+        copyInto(join(context, name), target, name !== source)
+    } else copyInto(join(stages.get(from)?.root ?? '', source), target, false)
+  }
+}
+
+/** A folder's content goes into the target, a file too; as one of several names of `.` a folder keeps its name. */
+function copyInto(source: string, target: string, keepsName: boolean): void {
+  const to = keepsName || statSync(source).isFile() ? join(target, basename(source)) : target
+  mkdirSync(dirname(to), { recursive: true })
+  cpSync(source, to, { recursive: true, verbatimSymlinks: true })
+}
+
+/** The names that .dockerignore lets through: ours leaves out everything and takes single names back. */
+function contextNames(context: string): string[] {
+  const [first, ...others] = readFileSync(join(context, '.dockerignore'), 'utf8').trim().split('\n')
+  if (first !== '*' || others.some((line) => !/^![\w.-]+$/.test(line))) {
+    throw new Error('.dockerignore: expected * and then names after !')
+  }
+  return others.map((line) => line.slice(1))
+}
+
+/** That of this process, without what belongs to the tests. */
+function buildEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !/^(?:NODE_ENV|NODE_OPTIONS|NODE_COMPILE_CACHE|VITEST.*|INBOX_.*)$/.test(name),
+  )
+  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+  // Everything was installed a moment ago: what is in npm's cache need not be asked for again.
+  return { ...Object.fromEntries(entries), PATH: path, npm_config_prefer_offline: 'true' }
+}
 
 const canContain =
   process.getuid?.() === 0 &&

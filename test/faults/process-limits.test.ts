@@ -91,7 +91,7 @@ test(`with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections
   expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
   expect(await peakMemoryMb(sidecar.pid)).toBeLessThan(1_000)
 
-  expect(await client.deliver(anEvent('afterwards'))).toMatchObject({ answer: 200 })
+  await until(async () => isAcknowledged(await client.deliver(anEvent('afterwards'))), 'it is not overloaded')
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
@@ -110,7 +110,7 @@ test('P6 with a small heap, unsigned bodies in pieces of one byte are refused, i
   }
   expect(await Promise.all(Array.from({ length: 6 }, attack))).toEqual(Array.from({ length: 6 }, () => 400))
   using client = new RecordingClient({ url: () => sidecar.url })
-  expect(await client.deliver(anEvent('afterwards'))).toMatchObject({ answer: 200 })
+  await until(async () => isAcknowledged(await client.deliver(anEvent('afterwards'))), 'it is not overloaded')
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
-import { isAcknowledged, RecordingClient, toDelivery, type RecordedRequest } from '../support/history.ts'
+import { answerLimitMs, isAcknowledged, RecordingClient, toDelivery, type RecordedRequest } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
 import { RawConnection, requestBytes } from '../support/raw-http.ts'
@@ -86,9 +86,7 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     const before = client.requests.length
     const sending = load.run()
     await sidecar.log('ending after a failure, so that a new process can recover from it')
-    const failedAt = performance.now()
     expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
-    expect(performance.now() - failedAt).toBeLessThan(3_000)
     await sending
     const affected = deliveries(client.requests.slice(before))
     expect(affected.filter(isAcknowledged)).toEqual([])
@@ -201,7 +199,7 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     } finally {
       await fault[Symbol.asyncDispose]()
     }
-    expect(await health.end()).toBeLessThan(1_000)
+    expect(await health.end()).toBeLessThan(answerLimitMs)
     const acknowledged = deliveries(client.requests.slice(before)).filter(isAcknowledged)
     expect(Math.min(...acknowledged.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeGreaterThan(250)
     await load.heal()
@@ -214,7 +212,7 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     await stage.start()
     await stage.acknowledge(100)
     const before = client.requests.length
-    const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=2500000')
+    const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=6000000')
     const health = watchHealth(sidecar)
     const sending = load.run()
     try {
@@ -224,10 +222,10 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
       await sending
       await fault[Symbol.asyncDispose]()
     }
-    expect(await health.end()).toBeLessThan(1_000)
+    expect(await health.end()).toBeLessThan(answerLimitMs)
     const slow = deliveries(client.requests.slice(before))
     expect(new Set(slow.map(({ answer }) => answer))).toContain(503)
-    expect(Math.max(...slow.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(5_000)
+    expect(Math.max(...slow.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(answerLimitMs)
 
     await stage.acknowledge(100)
     await load.heal()

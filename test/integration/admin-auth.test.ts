@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import supertest from 'supertest'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { adminTokenFile, resolveAdminToken } from '../../src/admin/token-file.ts'
-import { giveUp } from '../fixtures/stored-events.ts'
 import { startTestApp } from '../support/app.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { adminToken, setUpAdmin } from './admin-app.ts'
@@ -95,23 +94,6 @@ test('a repeated Host header is refused', async () => {
   socket.destroy()
   await new Promise((resolve) => server.close(resolve))
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 40[03] /)
-})
-
-test.each([
-  { Origin: 'https://evil.example' },
-  { Origin: 'null' },
-  { Origin: 'http://localhost:9999' },
-  { Origin: 'http://127.0.0.1:8081' },
-  { 'Sec-Fetch-Site': 'cross-site' },
-  { 'Sec-Fetch-Site': 'same-site' },
-  { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'cross-site' },
-])('a page of another origin (%j) cannot change anything', async (headers) => {
-  const { app, inbox } = await setUpAdmin()
-  await giveUp(inbox, ['a'])
-  const request = supertest(app).post(requeue).set('Authorization', bearer).set('Host', 'localhost:8081').set(headers)
-  const { body } = await request.send({ all: true }).expect(403)
-  expect(body.error.code).toBe('forbidden')
-  expect((await inbox.stats()).handlers[0]).toMatchObject({ dead: 1 })
 })
 
 test.each([{}, { Origin: 'http://localhost:8081', 'Sec-Fetch-Site': 'same-origin' }, { 'Sec-Fetch-Site': 'none' }])(

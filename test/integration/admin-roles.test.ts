@@ -123,6 +123,7 @@ describe('who may what', () => {
     // A page on another port of this machine, whose requests carry the cookie.
     { 'Sec-Fetch-Site': 'same-site' },
     { Origin: 'http://localhost:9999' },
+    { Origin: 'https://evil.example' },
     { Origin: 'null' },
     { Origin: 'http://localhost:9999', 'Sec-Fetch-Site': 'same-origin' },
   ])('to a page of another origin (%j) a session tells nothing', async (headers) => {

@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { completed } from '../support/snippet-prelude.ts'
-import { pages, pathOf, placesOf, readPage, snippetsOf, type Snippet } from '../support/snippets.ts'
+import { completed, pages, pathOf, placesOf, readPage, snippetsOf, type Snippet } from '../support/snippets.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,8 +1,11 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
-import { signIn, startDashboardStage, type DashboardStage } from './dashboard-stage.ts'
 import { shared } from './shared.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
 
 export interface Visits {
   readonly stage: DashboardStage
@@ -65,4 +68,104 @@ export function setUpVisits(): Visits {
 /** The dialog that is open. */
 export function dialogOf(page: Page): Locator {
   return page.getByRole('dialog')
+}
+
+export interface DashboardStage extends AsyncDisposable {
+  readonly url: string
+  readonly login: { readonly user: string; readonly password: string }
+  readonly emulator: Emulator
+  /** The endpoint that all events go to, as they arise. */
+  readonly endpoint: Endpoint
+}
+
+export interface Endpoint extends AsyncDisposable {
+  readonly url: string
+  /** What it answers from now on. */
+  status: number
+  /** What came, oldest first. */
+  readonly received: readonly { readonly body: string; readonly signature: string }[]
+}
+
+/** A true emulator with a short history and a manual clock, which serves the built dashboard, and an endpoint of it. */
+export async function startDashboardStage(folder: string): Promise<DashboardStage> {
+  const login = { user: 'ada', password: 'password-of-the-test-0001' }
+  const endpoint = await startEndpoint()
+  const emulator = createEmulator({
+    seed: {
+      world: { seed: 'dashboard', startAt: '2026-01-31T00:00:00Z', history: '4h' },
+      clock: { mode: 'manual' },
+      accounts: [
+        {
+          name: 'desk',
+          plan: 'pro',
+          keys: [{ name: 'first', scopes: 'all' }],
+          webhooks: [{ url: endpoint.url, events: ['*'] }],
+          priceAlerts: 3,
+        },
+      ],
+      dashboard: login,
+    },
+    listen: { host: '127.0.0.1', port: 0, dashboard: folder },
+  })
+  await emulator.start()
+  return {
+    url: emulator.url ?? '',
+    login,
+    emulator,
+    endpoint,
+    async [Symbol.asyncDispose]() {
+      await emulator.stop()
+      await endpoint[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Signs in on the page that asks for it. */
+export async function signIn(page: Page, { user, password }: DashboardStage['login']): Promise<void> {
+  await page.getByLabel('User').fill(user)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+async function startEndpoint(): Promise<Endpoint> {
+  const received: { body: string; signature: string }[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({
+        body: Buffer.concat(chunks).toString(),
+        signature: String(request.headers['x-service-signature']),
+      })
+      response.writeHead(endpoint.status, { 'Content-Type': 'text/html' })
+      response.end('<b>not today</b>')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
+    status: 200,
+    received,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return endpoint
+}
+
+/** The control routes of a stage, as a program calls them. */
+export function apiOf({ url, emulator }: DashboardStage) {
+  return {
+    // What the test expects of it is seen by the test.
+    async get(path: string): Promise<ReturnType<typeof JSON.parse>> {
+      const headers = { Authorization: `Bearer ${emulator.controlToken}` }
+      const response = await fetch(`${url}/_emulator${path}`, { headers })
+      const { data } = (await response.json()) as { data: unknown }
+      return data
+    },
+  }
 }
