@@ -7,7 +7,8 @@ import type { WorldAct } from '../world/port.ts'
 import type { DeliveryStore } from '../deliveries/port.ts'
 import { createDeliveryStore } from './delivery-store.ts'
 import { openDatabase } from './open-database.ts'
-import { createStatesInFile, type SavedState, type SavedStates } from './saved-states.ts'
+import { createStatesInFile } from './saved-states-file.ts'
+import type { SavedState, SavedStates } from './saved-states.ts'
 
 /** What a world is made from. A file goes with one of them, for good. */
 export interface WorldIdentity {

@@ -2,7 +2,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { deliveryTables } from './delivery-store.ts'
-import { stateTables } from './saved-states.ts'
+import { stateTables } from './saved-states-file.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 
 /** Version of the tables, and of the rules of the world in them. */

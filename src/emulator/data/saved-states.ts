@@ -1,11 +1,6 @@
-import { hash } from 'node:crypto'
-import { deserialize, serialize } from 'node:v8'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Database } from 'better-sqlite3'
-import { InboxError } from '../../base/errors.ts'
+// Part of the package's types: imports no database.
 import type { AccountsState } from '../accounts/port.ts'
 import type { WorldSnapshot } from '../world/port.ts'
-import type { LoggedTrade } from '../world/trade-log.ts'
 
 /** The world and the accounts as of one moment. */
 export interface SavedState {
@@ -38,89 +33,4 @@ export function createStatesInMemory(): SavedStates {
     remove: (name) => states.delete(name),
     list: () => [...states].map(([name, { at }]) => ({ name, at })),
   }
-}
-
-/** Several states share the chunks of trades that they have in common. */
-export const stateTables = `
-  CREATE TABLE state (
-    seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, accounts TEXT NOT NULL, world BLOB NOT NULL,
-    chunks TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE chunk (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-`
-
-const tradesPerChunk = 10_000
-
-/** Saved states in tables of `db`. */
-export function createStatesInFile(db: Database): SavedStates {
-  const removeState = db.prepare<[string]>('DELETE FROM state WHERE name = ?')
-  const insert = db.prepare<[string, number, string, Uint8Array, string]>(
-    'INSERT INTO state (name, at, accounts, world, chunks) VALUES (?, ?, ?, ?, ?)',
-  )
-  const select = db.prepare<[string], { at: number; accounts: string; world: Uint8Array; chunks: string }>(
-    'SELECT at, accounts, world, chunks FROM state WHERE name = ?',
-  )
-  const all = db.prepare<[], { name: string; at: number }>('SELECT name, at FROM state ORDER BY seq')
-  const putChunk = db.prepare<[string, Uint8Array]>('INSERT OR IGNORE INTO chunk (digest, bytes) VALUES (?, ?)')
-  const hasChunk = db.prepare<[string], unknown>('SELECT 1 FROM chunk WHERE digest = ?')
-  const selectChunk = db.prepare<[string], { bytes: Uint8Array }>('SELECT bytes FROM chunk WHERE digest = ?')
-  const dropUnused = db.prepare<[]>(
-    'DELETE FROM chunk WHERE digest NOT IN (SELECT value FROM state, json_each(state.chunks))',
-  )
-  /** Digests of full chunks by their last trade. Trades never change, so each chunk is packed once. */
-  const digests = new WeakMap<LoggedTrade, string>()
-
-  function writeChunk(trades: readonly LoggedTrade[]): string {
-    const last = trades.at(-1)
-    const known = last && digests.get(last)
-    if (known !== undefined && trades.length === tradesPerChunk && hasChunk.get(known) !== undefined) return known
-    const bytes = serialize(trades)
-    const digest = hash('sha256', bytes)
-    putChunk.run(digest, zstdCompressSync(bytes))
-    if (last !== undefined) digests.set(last, digest)
-    return digest
-  }
-
-  function readChunk(digest: string): readonly LoggedTrade[] {
-    const found = selectChunk.get(digest)
-    if (found === undefined) throw new InboxError('database_corrupt', 'the data file lacks a part of its world')
-    const trades = unpack(found.bytes) as readonly LoggedTrade[]
-    const last = trades.at(-1)
-    if (last !== undefined) digests.set(last, digest)
-    return trades
-  }
-
-  return {
-    put: db.transaction((name: string, { at, accounts, world }: SavedState) => {
-      const chunks: string[] = []
-      for (let first = 0; first < world.trades.length; first += tradesPerChunk) {
-        chunks.push(writeChunk(world.trades.slice(first, first + tradesPerChunk)))
-      }
-      removeState.run(name)
-      insert.run(name, at, JSON.stringify(accounts), zstdCompressSync(world.state), JSON.stringify(chunks))
-      dropUnused.run()
-    }),
-    get(name) {
-      const row = select.get(name)
-      if (row === undefined) return null
-      return {
-        at: row.at,
-        accounts: JSON.parse(row.accounts) as AccountsState,
-        world: {
-          state: zstdDecompressSync(row.world),
-          trades: (JSON.parse(row.chunks) as readonly string[]).flatMap(readChunk),
-        },
-      }
-    },
-    remove: db.transaction((name: string) => {
-      const isThere = removeState.run(name).changes > 0
-      dropUnused.run()
-      return isThere
-    }),
-    list: () => all.all(),
-  }
-}
-
-function unpack(bytes: Uint8Array): unknown {
-  return deserialize(zstdDecompressSync(bytes))
 }
