@@ -4,7 +4,6 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
 import type { AccountsState } from '../accounts/port.ts'
-import type { WorldSnapshot } from '../world/port.ts'
 import type { LoggedTrade } from '../world/trade-log.ts'
 import type { SavedState, SavedStates } from './saved-states.ts'
 
