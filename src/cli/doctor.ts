@@ -16,8 +16,7 @@ import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
 import { lookThere } from '../client/registration/describe.ts'
-import { underWayMs } from '../client/registration/register.ts'
-import { digestOf } from '../client/registration/wanted.ts'
+import { digestOf, underWayMs } from '../client/registration/register.ts'
 
 interface DoctorOptions extends EventCommandOptions {
   readonly acknowledge?: boolean

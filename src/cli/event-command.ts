@@ -6,7 +6,7 @@ import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printNote, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../base/edit-distance.ts'
 import { safeText } from '../base/log.ts'
 
 /** Options of every command on events. */

@@ -49,7 +49,7 @@ test('docs/errors.md lists exactly the codes there are, each with its status and
 test('the program runs with the same options of Node everywhere: none but the one against SIGUSR1', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
-  for (const file of ['Dockerfile', 'src/cli/init/container.ts']) {
+  for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
     expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "[\w/-]*dist\/src\/cli\.js", "serve"\]/)
   }
   expect(read('docs/operations.md')).toContain(

@@ -3,7 +3,7 @@ import { callOperation, operations } from '../../src/admin/routes.ts'
 import { judgeRegistration } from '../../src/cli/doctor.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { digestOf } from '../../src/client/registration/wanted.ts'
+import { digestOf } from '../../src/client/registration/register.ts'
 
 const url = 'https://example.com/hook?token=in-the-query'
 const subscribe = { url, events: ['*'], secret: 'main' }

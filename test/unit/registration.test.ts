@@ -5,11 +5,11 @@ import type { SubscriptionPort } from '../../src/inbox/port.ts'
 import { describeRegistration } from '../../src/client/registration/describe.ts'
 import {
   confirmRegistered,
+  digestOf,
   register,
   type Registration,
   type WebhookClient,
 } from '../../src/client/registration/register.ts'
-import { digestOf } from '../../src/client/registration/wanted.ts'
 
 const secret = 'the-secret-of-the-test'
 const wanted = { url: 'https://example.com/hook', events: ['token.new_listing'], secretLabel: 'main' }

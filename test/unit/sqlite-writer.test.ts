@@ -394,16 +394,4 @@ describe('the handing out of runs', () => {
     expect(await claim).toMatchObject([{ event: { id: 'whole' } }])
     expect(stage.seen.failures).toEqual([])
   })
-
-  test('makes a run whose event has lost its body a dead letter, and goes on with the next of its key', async () => {
-    await using stage = await aWriter()
-    await stage.writer.run((store) => store.register([ordered]))
-    await stage.writer.run((store) => store.accept(['a', 'b'].map((id) => anEvent(id, { key: 'k' }))))
-    stage.db.exec('DELETE FROM body WHERE seq = 1')
-    const leases = await stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
-    expect(leases).toMatchObject([{ event: { id: 'b' } }])
-    expect(stage.db.prepare('SELECT outcome, error_name FROM attempt').all()).toEqual([
-      { outcome: 'dead', error_name: 'body_missing' },
-    ])
-  })
 })

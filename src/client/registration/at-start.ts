@@ -3,8 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { SubscriptionPort } from '../../inbox/port.ts'
 import { safeText, type Logger } from '../../base/log.ts'
 import { describeRegistration } from './describe.ts'
-import { register, type Registration, type WebhookClient } from './register.ts'
-import type { Wanted } from './wanted.ts'
+import { register, type Registration, type Wanted, type WebhookClient } from './register.ts'
 
 export interface RegistrationOptions {
   readonly inbox: SubscriptionPort

@@ -1,7 +1,6 @@
 import type { Subscription } from '../../inbox/port.ts'
 import { parseKept, webhookIdOf } from './answer.ts'
-import type { Registration } from './register.ts'
-import type { Wanted } from './wanted.ts'
+import type { Registration, Wanted } from './register.ts'
 
 /** What became of a registration, in words for people. `todo`: what there is left to do for somebody. */
 export interface Described {

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
 import { ownEventSchemas } from '../../../schema/own.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../../base/edit-distance.ts'
 import type { RouteFilter } from './routes.ts'
 
 interface Sink {

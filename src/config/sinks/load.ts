@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../../base/edit-distance.ts'
 import { isSinkKind, loadSinkKind, sinkKinds, type SinkKindName } from './kinds.ts'
 import { findConfigWarnings } from './config-warnings.ts'
 import { describeRoutes, route, toRouteFilter, type RouteFilter, filterOptions } from './routes.ts'
