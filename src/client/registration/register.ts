@@ -191,7 +191,7 @@ const mostCauses = 10
  * envelope, and what was never sent. All else may have been done: a 5xx, no answer, an answer that is none. `secret` is kept out of
  * the reason.
  */
-export function verdictOf(thrown: unknown, secret: string): Verdict {
+function verdictOf(thrown: unknown, secret: string): Verdict {
   const reason = messageOf(thrown).replaceAll(secret, '(the secret)')
   // Arguments or a key that cannot be sent.
   if (thrown instanceof InboxError) return { ...nothingCame, isRefused: true, canRetry: false, reason }
@@ -243,7 +243,7 @@ function successIn(body: unknown): unknown {
  * The JSON of an answer of success that has not the form that the client knows: the service shows no answer to this POST, so its
  * `data` may be anything (R8, A8). Undefined for all else.
  */
-export function acceptanceIn(thrown: unknown): unknown {
+function acceptanceIn(thrown: unknown): unknown {
   const { status = null, body } = fieldsOf(thrown)
   return status !== null && status >= 200 && status < 300 && successIn(body) === true ? body : undefined
 }
