@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander'
 import { randomBytes } from 'node:crypto'
-import { drawSecret } from '../emulator/accounts/ids.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { asControlCommand, withControl, type ControlOptions } from './control-client.ts'
 import { printResult } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
+import { drawSecret } from '../emulator/random.ts'
 
 interface SecretOptions extends ControlOptions {
   readonly alerts?: boolean

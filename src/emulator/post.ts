@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns'
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -6,12 +7,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.ts'
-import { messageOf } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
+import { withoutBrackets } from '../base/loopback.ts'
 import type { Wire } from './faults/port.ts'
-import { lookupPublic, namesPrivateAddress, notPublic } from './public-addresses.ts'
-import { readAnswer } from './read-answer.ts'
 import { framingOf, openOwnConnection, sendBody, type OwnConnection } from './send-body.ts'
 
 const whole: Wire = { mode: 'whole' }
@@ -33,9 +34,9 @@ export interface PostResult {
 }
 
 /** Values by name; several of one name are sent in a header each, none in none. */
-export type PostHeaders = Readonly<Record<string, string | readonly string[]>>
+type PostHeaders = Readonly<Record<string, string | readonly string[]>>
 
-export interface PostOptions {
+interface PostOptions {
   /** Default: whole. */
   readonly wire?: Wire
   /** Whether it may go to public addresses only. Default: anywhere. */
@@ -139,4 +140,99 @@ function headersOf({ headersDistinct }: IncomingMessage): Readonly<Record<string
 function toOutgoing(headers: PostHeaders): OutgoingHttpHeaders {
   const values = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const)
   return Object.fromEntries(values.filter(([, list]) => list.length > 0))
+}
+
+/** Where an endpoint is. Throws `usage`, without the URL, for one that is not http or has a user name or password. */
+export function toTarget(url: string): URL {
+  const target = URL.parse(url)
+  const isUsable = target !== null && /^https?:$/.test(target.protocol) && target.username + target.password === ''
+  if (isUsable) return target
+  throw new InboxError('usage', 'webhook URL: expected http:// or https://, without user name and password')
+}
+
+/** What belongs to this machine or its network: nobody outside may have requests sent there. */
+const privateNetworks =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 ' +
+  '224.0.0.0/3 ::/127 64:ff9b::/96 fc00::/7 fe80::/10 ff00::/8'
+const privateAddresses = new BlockList()
+for (const network of privateNetworks.split(' ')) {
+  const [address = '', bits] = network.split('/')
+  privateAddresses.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+function isPrivate(address: string): boolean {
+  return privateAddresses.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Whether a URL names an address, not a name, and it is not a public one. */
+function namesPrivateAddress({ hostname }: URL): boolean {
+  const host = withoutBrackets(hostname)
+  return isIP(host) !== 0 && isPrivate(host)
+}
+
+const notPublic = 'the address is not a public one: who is outside may register public URLs only'
+
+/** Finds the addresses of a name for a connection; fails if one of them is not a public one, whatever the name was before. */
+const lookupPublic: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, found) => {
+    if (error !== null) return callback(error, [])
+    if (found.some(({ address }) => isPrivate(address))) return callback(new Error(notPublic), [])
+    const [first] = found
+    if (options.all === true || first === undefined) callback(null, found)
+    else callback(null, first.address, first.family)
+  })
+}
+
+const excerptBytes = 1_024
+/** How long the beginning of the body is waited for. */
+const excerptMs = 50
+/** What of a body is read so that the connection may be used again; one that is larger or slower costs its connection. */
+const [mostBytes, longestMs] = [65_536, 1_000]
+
+/**
+ * Reads the answer to a request. Calls `onExcerpt` once, with the beginning of its body as safe text: when there is enough of
+ * it, when it ends, or 50 ms of wall time later. A body that breaks off changes nothing; one that never ends is cut off.
+ */
+function readAnswer(
+  request: ClientRequest,
+  response: IncomingMessage,
+  wall: Clock,
+  onExcerpt: (excerpt: string) => void,
+): void {
+  const beginning: Buffer[] = []
+  let received = 0
+
+  let tell: (() => void) | undefined = () => {
+    tell = undefined
+    patience.cancel()
+    onExcerpt(toExcerpt(Buffer.concat(beginning).subarray(0, excerptBytes)))
+    beginning.length = 0
+  }
+  const patience = wall.after(excerptMs, () => tell?.())
+  const end = wall.after(longestMs, () => request.destroy())
+
+  response.on('data', (chunk: Buffer) => {
+    received += chunk.length
+    if (tell !== undefined) beginning.push(chunk)
+    if (received >= excerptBytes) tell?.()
+    if (received > mostBytes) request.destroy()
+  })
+  response.on('end', () => {
+    tell?.()
+    // What is still to be sent is of no use to a receiver that has answered.
+    if (!request.writableFinished) request.destroy()
+  })
+  response.on('error', () => request.destroy())
+  response.on('close', () => tell?.())
+  request.on('close', () => {
+    end.cancel()
+    tell?.()
+  })
+}
+
+/** A character that was cut in two is left out. */
+function toExcerpt(bytes: Buffer): string {
+  if (bytes.length === 0) return ''
+  const text = new TextDecoder().decode(bytes, { stream: true })
+  return safeText(text, excerptBytes - 1)
 }

@@ -1,12 +1,11 @@
 import type { EventType } from '../../schema/index.ts'
-import type { RandomBytes } from './accounts/ids.ts'
 import type { PlainEvent } from './overriding.ts'
-import { triggerIn, type Told } from './trigger-in.ts'
+import type { RandomBytes } from './random.ts'
 import { toEventId } from './world/event-id.ts'
 import { WorldRefusal, type World } from './world/port.ts'
 
 /** A world to play stories in that nobody else sees. */
-export interface Scratch {
+interface Scratch {
   /** Triggers an event in it, as of a moment; the event always arises. Throws `WorldRefusal`. */
   trigger(type: EventType, at: number): Told & { readonly event: PlainEvent }
 }
@@ -73,4 +72,35 @@ export function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: n
     created_at: new Date(at).toISOString(),
     data,
   })
+}
+
+/** What became of a trigger: who it is about, and the event of the asked type if it has arisen. */
+interface Told {
+  readonly who: Readonly<Record<string, unknown>>
+  readonly event: PlainEvent | null
+}
+
+/**
+ * Triggers an event in a world and finds the one that arose from it among those that arise with it. A listing is told up to
+ * five seconds later: `wait` may let that time pass, otherwise there is no event yet. Throws `WorldRefusal`.
+ */
+export function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait: () => void = () => {}): Told {
+  const arisen: PlainEvent[] = []
+  const stop = world.onEvent(({ event }) => {
+    if (event.type === type) arisen.push(event)
+  })
+  try {
+    const who = world.acts.apply({ kind: 'trigger', type })
+    // The last one: a world that is behind its clock comes to the present first.
+    const find = () => arisen.findLast((event) => isAbout(event, who)) ?? null
+    if (find() === null) wait()
+    return { who, event: find() }
+  } finally {
+    stop()
+  }
+}
+
+function isAbout({ data }: PlainEvent, who: Readonly<Record<string, unknown>>): boolean {
+  const values = Object.values(data)
+  return [who['token'], who['wallet']].every((address) => address === undefined || values.includes(address))
 }

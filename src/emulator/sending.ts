@@ -1,14 +1,14 @@
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import type { Accounts } from './accounts/port.ts'
+import type { Accounts, Alert } from './accounts/port.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
-import { recipientsOf } from './deliveries/recipients.ts'
+import type { Endpoint } from './deliveries/port.ts'
 import type { Begun } from './keeper.ts'
 import type { PlainEvent } from './overriding.ts'
 import { serialize, type SerializerProfile } from './serialize.ts'
 import type { World, WorldEvent } from './world/port.ts'
 
-export interface SendingOptions {
+interface SendingOptions {
   readonly world: World
   readonly accounts: Accounts
   readonly deliveries: DeliveryEngine
@@ -23,7 +23,7 @@ export interface SendingOptions {
 }
 
 /** What becomes of the events of the world: bytes, and those who get them. */
-export interface Sending {
+interface Sending {
   send(arisen: WorldEvent): void
   /** Sends an event that did not arise in the world, to all who are subscribed to its type. */
   sendRaw(event: PlainEvent): void
@@ -97,4 +97,29 @@ export function createSending(options: SendingOptions): Sending {
     over: over.promise,
     end: () => over.resolve(),
   }
+}
+
+/**
+ * The endpoints that get an event: webhooks subscribed to its type (R62, R78, R91), and the URLs of the alerts that it answers
+ * (R42, A41). An alert whose URL is that of a webhook of its account that gets the event anyway is answered by that.
+ */
+export function recipientsOf(
+  {
+    event,
+    alertIds,
+    audience,
+  }: Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly event: { readonly type: string } },
+  accounts: Accounts,
+): readonly Endpoint[] {
+  const alerts = alertIds.flatMap((alertId) => accounts.anyAlert(alertId) ?? [])
+  const owners = new Set(alerts.map(({ accountId }) => accountId))
+  const webhooks = accounts
+    .allWebhooks()
+    .filter(({ accountId }) => audience === 'all' || (audience === 'owners' && owners.has(accountId)))
+    .filter(({ events }) => events.includes('*') || events.includes(event.type))
+  const isAnswered = ({ accountId, webhookUrl }: Alert) =>
+    webhooks.some((webhook) => webhook.accountId === accountId && webhook.url === webhookUrl)
+  const own = alerts.filter((alert) => !isAnswered(alert))
+  const ids = [...webhooks.map(({ webhookId }) => webhookId), ...own.map(({ alertId }) => alertId)]
+  return ids.flatMap((id) => accounts.endpoint(id) ?? [])
 }

@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { InboxError, messageOf } from '../base/errors.ts'
-import { connectCode } from './rest/refuse-unread.ts'
+import { connectCode } from './rest/refusals.ts'
 import type { TlsPair } from './tls.ts'
 
 export interface EmulatorServerOptions {

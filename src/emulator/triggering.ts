@@ -1,19 +1,15 @@
-import type { EventType } from '../../schema/index.ts'
+import { eventTypes, type EventType } from '../../schema/index.ts'
 import type { Clock, Timer } from '../base/clock.ts'
-import { InboxError } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import type { RandomBytes } from './accounts/ids.ts'
 import type { Accounts } from './accounts/port.ts'
 import { withOverrides, type Overrides, type PlainEvent } from './overriding.ts'
-import { startPace } from './paced.ts'
 import { setAlertToTrigger } from './price-alerts.ts'
-import { createRandomStream, type RandomStream } from './random.ts'
-import { createScratch, createStamp } from './scratch.ts'
-import { triggerIn } from './trigger-in.ts'
-import { typesByWeight } from './weights.ts'
+import { createRandomStream, type RandomBytes, type RandomStream } from './random.ts'
+import { createScratch, createStamp, triggerIn } from './scratch.ts'
 import { WorldRefusal, type World } from './world/port.ts'
 
-export interface TriggeringOptions {
+interface TriggeringOptions {
   readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>
   /** Gives a world of the same options in the same state, which nobody else sees. */
   readonly copyWorld: () => World
@@ -177,4 +173,66 @@ function drawFrom(seed: string): Draw {
     types: createRandomStream(seed, 'triggered-types'),
     alerts: createRandomStream(seed, 'triggered-alerts'),
   }
+}
+
+/** How often each type happens, relative to the others. */
+const weights: Readonly<Record<EventType, number>> = {
+  'wallet.new_position': 25,
+  'token.price_alert': 20,
+  'wallet.large_trade': 20,
+  'token.new_listing': 12,
+  'token.risk_change': 8,
+  'pump.graduation': 5,
+  'wallet.pnl_milestone': 4,
+  'contract.ownership_changed': 3,
+  'contract.honeypot_detected': 2,
+  'contract.liquidity_removed': 1,
+}
+
+/** Types to pick from: each as often as it happens. */
+const typesByWeight: readonly EventType[] = eventTypes.flatMap((type) =>
+  Array.from({ length: weights[type] }, () => type),
+)
+
+interface PaceOptions {
+  readonly clock: Clock
+  /** How often per second. */
+  readonly rate: number
+  /** When the first is due, from now on. */
+  readonly firstInMs: number
+  readonly act: () => void
+  /** Whether no more is wanted. */
+  readonly isOver: () => boolean
+  readonly log: Logger
+}
+
+/** How many are done at a stretch, where the rate asks for more than can be done. */
+const mostPerTurn = 20
+
+/** Triggers at a rate until it is over or cancelled. One that fails is told once, and more are tried. */
+function startPace(options: PaceOptions): Timer {
+  const { clock, rate, firstInMs, act, isOver, log } = options
+  let dueAt = clock.now() + firstInMs
+  let isFailing = false
+  let timer: Timer | undefined
+
+  const tick = () => {
+    try {
+      for (let left = mostPerTurn; left > 0 && !isOver() && dueAt <= clock.now(); left--) {
+        dueAt += 1000 / rate
+        act()
+        isFailing = false
+      }
+    } catch (error) {
+      // Told once: at a high rate it would fill the log.
+      if (!isFailing) log.error({ error: messageOf(error) }, 'no event could be triggered; more are tried')
+      isFailing = true
+    }
+    arm()
+  }
+  const arm = () => {
+    if (!isOver()) timer = clock.after(dueAt - clock.now(), tick)
+  }
+  arm()
+  return { cancel: () => timer?.cancel() }
 }

@@ -1,12 +1,13 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { LoggedWorld } from './logged-world.ts'
+import { WorldRefusal, type World, type WorldAct } from './world/port.ts'
 
 /** How much happens at a stretch before anything else gets its turn: about 10 ms of work. */
 const stepsPerTurn = 200
 /** After a turn that failed, as when the disk is full, the next one comes so much later. */
 const retryMs = 5_000
 
-export interface WorldDriver {
+interface WorldDriver {
   /** Lets the world go with its clock from now on. */
   start(): void
   /** To be called when something may happen earlier than was known. */
@@ -20,7 +21,7 @@ export interface WorldDriver {
   stop(): void
 }
 
-export interface WorldDriverOptions {
+interface WorldDriverOptions {
   readonly world: Pick<LoggedWorld, 'now' | 'nextAt' | 'step'>
   readonly clock: Clock
   /** After a turn that failed it is this clock that says when to try again. */
@@ -76,4 +77,38 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
       arm()
     },
   }
+}
+
+/** How far a world has come that is being made or caught up with, in world time. */
+export type OnProgress = (at: number, until: number) => void
+
+const replayedPerTurn = 200
+
+/** Does acts again that were done to a world, at their moments; gives way to others in between. */
+export async function replayActs(
+  world: World,
+  acts: readonly { readonly at: number; readonly act: WorldAct }[],
+  onProgress?: OnProgress,
+): Promise<void> {
+  for (const { at, act } of acts) {
+    await replayTo(world, at, onProgress)
+    try {
+      world.acts.apply(act)
+    } catch (error) {
+      // It was refused the first time as well, and the process died before it could strike it out.
+      if (!(error instanceof WorldRefusal)) throw error
+    }
+  }
+}
+
+async function replayTo(world: World, at: number, onProgress?: OnProgress): Promise<void> {
+  for (let steps = 1; ; steps++) {
+    const nextAt = world.nextAt()
+    if (nextAt === null || nextAt > at) break
+    world.advanceTo(nextAt)
+    if (steps % replayedPerTurn > 0) continue
+    onProgress?.(world.now(), at)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  world.advanceTo(at)
 }

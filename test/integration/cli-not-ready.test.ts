@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
-import { createControlClient } from '../../src/cli/control-client.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { createEarlyRefusal } from '../../src/emulator/refuse-all.ts'
 import { runCli } from '../support/cli.ts'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { createControlClient } from '../../src/cli/control-client.ts'
+import { createEarlyRefusal } from '../../src/emulator/serving.ts'
 
 /** What an emulator answers while it makes its world, so many times, and then to any request the same. */
 async function startLate(refusals: number, data: unknown) {

@@ -1,10 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
-import { toTarget } from '../../src/emulator/deliveries/target.ts'
-import { retryDelaysMs } from '../../src/base/ladder.ts'
+import { createServer, type AddressInfo } from 'node:net'
 import {
   always,
   createDeliveryStage,
@@ -13,6 +8,10 @@ import {
   stageSecret as secret,
 } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver, type Answer } from './emulator-receiver.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
+import { retryDelaysMs } from '../../src/base/ladder.ts'
+import { toTarget } from '../../src/emulator/post.ts'
 
 const silence: Answer = () => {}
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { builtInSeed } from '../../src/emulator/seed/built-in.ts'
+import { builtInSeed } from '../../src/emulator/seed/parse-seed.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/emulator.md'), 'utf8')
 const tour = page.split(/^## /m).find((part) => part.startsWith('A tour')) ?? ''

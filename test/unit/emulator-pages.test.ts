@@ -3,9 +3,9 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { builtDashboard, createPages } from '../../src/emulator/pages.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { expect, test } from 'vitest'
+import { builtDashboard, createPages } from '../../src/emulator/serving.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
-import type { AccountStore } from '../../src/emulator/accounts/accounts.ts'
-import { recipientsOf } from '../../src/emulator/deliveries/recipients.ts'
+import { createAccounts, type AccountStore } from '../../src/emulator/accounts/accounts.ts'
+import { recipientsOf } from '../../src/emulator/sending.ts'
 
 const secret = 'whsec_0123456789abcdef'
 

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createTempDir } from '../support/temp-dir.ts'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { builtInSeed } from '../../src/emulator/seed/built-in.ts'
 import { parseSeedFile, readSeedFile } from '../../src/emulator/seed/parse-seed-file.ts'
-import { createTempDir } from '../support/temp-dir.ts'
+import { builtInSeed } from '../../src/emulator/seed/parse-seed.ts'
 
 const whole = `
 world:

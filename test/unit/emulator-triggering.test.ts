@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
 import { eventTypes, type EventType, type KnownEvent } from '../../schema/index.ts'
+import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
+import { silentLogger } from '../../src/base/log.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import type { PlainEvent } from '../../src/emulator/overriding.ts'
-import { triggerIn } from '../../src/emulator/trigger-in.ts'
+import { triggerIn } from '../../src/emulator/scratch.ts'
 import { createTriggering } from '../../src/emulator/triggering.ts'
 import { WorldRefusal, type World, type WorldAct, type WorldEvent } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
-import { silentLogger } from '../../src/base/log.ts'
 
 interface Parts {
   readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>

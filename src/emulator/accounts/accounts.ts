@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import type { WorldAct } from '../world/port.ts'
-import { drawId, drawSecret, type RandomBytes } from './ids.ts'
 import {
   KeyTaken,
   LimitReached,
@@ -15,6 +13,8 @@ import {
   type StoredKey,
   type Webhook,
 } from './port.ts'
+import { drawId, drawSecret, type RandomBytes } from '../random.ts'
+import type { WorldAct } from '../world/port.ts'
 
 /** A26 */
 const mostAlerts = 100

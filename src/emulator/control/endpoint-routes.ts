@@ -1,9 +1,34 @@
-import { drawSecret } from '../accounts/ids.ts'
+import { newAlert } from '../../../schema/rest/alert.ts'
+import { newWebhook } from '../../../schema/rest/webhook.ts'
+import { z } from 'zod'
 import type { Accounts, Alert, Webhook } from '../accounts/port.ts'
 import { ControlError } from './answers.ts'
-import { accountChoiceBody, alertBody, webhookBody, webhookChangeBody } from './endpoint-bodies.ts'
+import { canonical } from './bodies.ts'
 import { route, type Route } from './route.ts'
 import { findAccount, toTime } from './shown.ts'
+import { drawSecret } from '../random.ts'
+
+// The schemas of the REST service, so that both ways in refuse the same.
+
+const accountProblem = 'expected the id or the name of an account'
+/** Without it the first account is meant. */
+const account = z.exactOptional(z.string({ error: accountProblem }).min(1, accountProblem))
+
+const { url, events, secret } = newWebhook.shape
+
+const webhookBody = z.strictObject({ account, url, events, secret })
+
+const webhookChangeBody = z
+  .strictObject({ url: url.optional(), events: events.optional(), secret })
+  .refine((change) => Object.keys(change).length > 0, 'expected at least one of url, events and secret')
+
+const { type, network, threshold, webhook_url: webhookUrl, label } = newAlert.shape
+
+const alertBody = z
+  .strictObject({ account, type, address: z.string(), network, threshold, webhookUrl, label })
+  .transform(canonical('address'))
+
+const accountChoiceBody = z.strictObject({ account })
 
 /** Where deliveries go: webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26). A secret is shown once, if drawn. */
 export const endpointRoutes: readonly Route[] = [
@@ -92,3 +117,5 @@ function toWebhook({ webhookId, accountId, url, events, createdAt }: Webhook) {
 function toAlert({ accountId: _of, createdAt, ...alert }: Alert) {
   return { ...alert, createdAt: toTime(createdAt) }
 }
+
+// What is asked of webhooks and alerts: by the schemas of the REST service, so that both ways in refuse the same.

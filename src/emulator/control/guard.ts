@@ -1,15 +1,15 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import { readBearer } from '../rest/bearer.ts'
-import type { Sessions } from '../session/sessions.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readCookies, toCookie } from '../../base/http/session/cookie.ts'
+import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
 import { ControlError } from './answers.ts'
-import { isFromThisMachine, isSameOrigin, namesThisMachine } from './origin.ts'
-import { sessionTokens } from './session-cookie.ts'
+import { readBearer } from '../rest/bearer.ts'
+import { sessionHours, type Sessions } from '../session/sessions.ts'
 
 /** Throws what a request is refused with that may not control the emulator. */
-export type Guard = (request: IncomingMessage) => void
+type Guard = (request: IncomingMessage) => void
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly token: string
   readonly sessions: Sessions
 }
@@ -67,4 +67,47 @@ export function refuseOtherMachine(request: IncomingMessage): void {
 
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
+}
+
+/** Whether a request comes from this machine. */
+export function isFromThisMachine({ socket }: IncomingMessage): boolean {
+  // An IPv4 address as a socket of IPv6 shows it: as itself.
+  return isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
+}
+
+/**
+ * Whether the Host header names loopback, with or without a port. Else a page of another origin could have had its name
+ * resolved to this address.
+ */
+export function namesThisMachine(request: IncomingMessage): boolean {
+  const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
+  return host !== undefined && isLoopback(withoutBrackets(host))
+}
+
+/** Whether a browser sent the request for a page of this very server, or no browser did: `Sec-Fetch-Site` and `Origin` tell. */
+function isSameOrigin(request: IncomingMessage): boolean {
+  const { 'sec-fetch-site': site, origin } = request.headers
+  const host = hostOf(request)
+  const isSameSite = site === undefined || site === 'same-origin' || site === 'none'
+  const ofHost = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin.toLowerCase())
+  return host !== null && isSameSite && ofHost
+}
+
+/** In lower case; null if there is none, or more than one. */
+function hostOf(request: IncomingMessage): string | null {
+  const [host, ...others] = request.headersDistinct['host'] ?? []
+  return host === undefined || others.length > 0 ? null : host.toLowerCase()
+}
+
+const name = 'emulator_session'
+
+/** What a request has as its session of the dashboard. */
+export function sessionTokens(request: IncomingMessage): readonly string[] {
+  return readCookies(request, name)
+}
+
+/** Has the client keep the token of its session; null: forget it. */
+export function keepSession(request: IncomingMessage, response: ServerResponse, token: string | null): void {
+  const maxAgeS = token === null ? 0 : sessionHours * 3_600
+  response.setHeader('Set-Cookie', toCookie(name, token ?? '', { maxAgeS, isSecure: 'encrypted' in request.socket }))
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
-import type { RandomBytes } from '../accounts/ids.ts'
+import type { Stream as StreamOf } from '../../base/http/sse.ts'
 import type { Deliveries } from '../deliveries/port.ts'
 import type { Faults } from '../faults/port.ts'
 import type { Journal } from '../journal.ts'
 import type { Keeper } from '../keeper.ts'
+import type { RandomBytes } from '../random.ts'
 import type { Sessions } from '../session/sessions.ts'
-import type { Stream } from '../stream.ts'
 import type { Triggering } from '../triggering.ts'
 
 /** What routes work on. */
@@ -22,7 +22,7 @@ export interface Controlled {
 }
 
 /** A request as a route sees it, checked. */
-export interface ControlCall<B = unknown, Q = unknown> {
+interface ControlCall<B = unknown, Q = unknown> {
   readonly body: B
   readonly query: Q
   /** The part of the path that stands for `:id`. */
@@ -72,3 +72,9 @@ export function route<B extends z.ZodType, Q extends z.ZodType>(
     answer: (on, call) => answer(on, call as ControlCall<z.output<B>, z.output<Q>>),
   }
 }
+
+/** What goes by the stream: events as they arise, attempts of deliveries, changes of the clock. */
+export const streamKinds = ['event', 'attempt', 'clock'] as const
+export type StreamKind = (typeof streamKinds)[number]
+
+type Stream = StreamOf<StreamKind>

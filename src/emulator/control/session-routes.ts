@@ -1,12 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { Sessions } from '../session/sessions.ts'
 import { ControlError } from './answers.ts'
-import { refuseOtherMachine, refuseOtherOrigin } from './guard.ts'
-import { isFromThisMachine, namesThisMachine } from './origin.ts'
+import {
+  isFromThisMachine,
+  keepSession,
+  namesThisMachine,
+  refuseOtherMachine,
+  refuseOtherOrigin,
+  sessionTokens,
+} from './guard.ts'
 import { route, type Route } from './route.ts'
-import { keepSession, sessionTokens } from './session-cookie.ts'
 import { textOf } from './values.ts'
+import type { Sessions } from '../session/sessions.ts'
 
 const loginBody = z.strictObject({ user: textOf('the name of a user', 256), password: textOf('a password', 1_024) })
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { streamKinds, type StreamKind } from '../stream.ts'
 import { ControlError } from './answers.ts'
-import { route, taken, type Route } from './route.ts'
-import { sessionTokens } from './session-cookie.ts'
+import { sessionTokens } from './guard.ts'
+import { route, streamKinds, taken, type Route, type StreamKind } from './route.ts'
 
 const expected = `expected some of ${streamKinds.join(',')}`
 const isKind = (name: string): name is StreamKind => streamKinds.some((kind) => kind === name)

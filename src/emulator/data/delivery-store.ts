@@ -1,15 +1,15 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import type {
-  Attempt,
-  Batch,
-  Counts,
-  DeliveryFilter,
-  DeliveryState,
-  DeliveryStore,
-  ReplayFilter,
-  StoredDelivery,
+import {
+  seqOf,
+  type Attempt,
+  type Batch,
+  type Counts,
+  type DeliveryFilter,
+  type DeliveryState,
+  type DeliveryStore,
+  type ReplayFilter,
+  type StoredDelivery,
 } from '../deliveries/port.ts'
-import { seqOf } from '../deliveries/ids.ts'
 
 /** Events that were sent, to whom, and each attempt. `next_at` is there as long as a delivery is pending. */
 export const deliveryTables = `

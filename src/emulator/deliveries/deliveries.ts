@@ -2,22 +2,23 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { retryDelaysMs } from '../../base/ladder.ts'
 import type { Logger } from '../../base/log.ts'
-import { deliveryIdOf, seqOf } from './ids.ts'
-import type { Faults } from '../faults/port.ts'
-import { createPoster } from '../post.ts'
 import { prepareEvent, type Posted } from './attempting.ts'
 import { createLane, type Lane } from './lane.ts'
-import type {
-  Attempt,
-  AttemptReport,
-  Deliveries,
-  Delivery,
-  DeliveryStore,
-  Endpoint,
-  StoredDelivery,
-  StoredEvent,
+import {
+  deliveryIdOf,
+  seqOf,
+  type Attempt,
+  type AttemptReport,
+  type Deliveries,
+  type Delivery,
+  type DeliveryStore,
+  type Endpoint,
+  type StoredDelivery,
+  type StoredEvent,
 } from './port.ts'
 import { createDeliveryWriter } from './writer.ts'
+import type { Faults } from '../faults/port.ts'
+import { createPoster } from '../post.ts'
 
 export interface DeliveriesOptions {
   /** The world clock: the retry ladder runs on it. */

@@ -1,9 +1,9 @@
-import type { RandomStream } from '../random.ts'
 import { alterBody, type BodyFault } from './body-faults.ts'
-import type { HoldFault } from './hold.ts'
 import type { OutFault } from './kinds.ts'
+import type { HoldFault } from './lateness.ts'
 import type { AttemptPlan, Wire } from './port.ts'
-import { signWith, type SignatureFault } from './signature-faults.ts'
+import type { RandomStream } from '../random.ts'
+import { sign } from '../../signature/sign.ts'
 
 /** A fault that may befall one attempt and not the next. */
 export type AttemptFault = Exclude<OutFault, HoldFault | BodyFault>
@@ -11,7 +11,7 @@ export type AttemptFault = Exclude<OutFault, HoldFault | BodyFault>
 type WireFault = Extract<AttemptFault, { kind: 'chunked' | 'slow' | 'cut' | 'reset' }>
 
 /** A fault that has struck, and where its chance is taken from. */
-export interface Struck {
+interface Struck {
   readonly fault: AttemptFault
   readonly draw: () => RandomStream
 }
@@ -73,4 +73,33 @@ function isSignatureFault(fault: AttemptFault): fault is SignatureFault {
 
 function isWireFault(fault: AttemptFault): fault is WireFault {
   return fault.kind === 'chunked' || fault.kind === 'slow' || fault.kind === 'cut' || fault.kind === 'reset'
+}
+
+/** A fault of the header with the signature. */
+type SignatureFault = Extract<OutFault, { kind: `signature-${string}` }>
+
+/** Signs with it who has not the secret. */
+const wrongSecret = 'whsec_that-no-receiver-was-ever-told'
+
+/** The values of the signature header over `body` with these faults, one after the other. */
+function signWith(faults: readonly SignatureFault[], body: Buffer, secret: string): readonly string[] {
+  return faults.reduce<readonly string[]>(
+    (values, { kind }) => {
+      switch (kind) {
+        case 'signature-wrong-secret':
+          return [sign(body, wrongSecret)]
+        case 'signature-bad':
+          return values.map((value) => `${value[0] === '0' ? '1' : '0'}${value.slice(1)}`)
+        case 'signature-upper-case':
+          return values.map((value) => value.toUpperCase())
+        case 'signature-prefixed':
+          return values.map((value) => `sha256=${value}`)
+        case 'signature-repeated':
+          return [...values, ...values]
+        case 'signature-missing':
+          return []
+      }
+    },
+    [sign(body, secret)],
+  )
 }

@@ -1,13 +1,11 @@
-import { createRandomStream, type RandomStream } from '../random.ts'
 import { planAnswerOf } from './answer-plan.ts'
 import { asItShould, planAttemptOf, type AttemptFault } from './attempt-plan.ts'
 import type { BodyFault } from './body-faults.ts'
-import { hold, type HoldFault } from './hold.ts'
-import type { OutFault } from './kinds.ts'
-import { isAsked, isMeant, orderOf } from './matching.ts'
+import { inFault, outFault, type OutFault } from './kinds.ts'
+import { hold, type HoldFault } from './lateness.ts'
 import { FaultRefused, type Faults, type FaultTarget } from './port.ts'
 import type { FaultRule, InRule, OutRule } from './schema.ts'
-import { createStrikes, type Strikes } from './strikes.ts'
+import { createRandomStream, type RandomStream } from '../random.ts'
 
 const mostRules = 100
 /** Deliveries whose change is remembered for their retries. */
@@ -140,3 +138,63 @@ const whenOf = ({ kind }: OutFault): When => (kind in decided ? decided[kind as 
 const isHoldFault = (fault: OutFault): fault is HoldFault => whenOf(fault) === 'hold'
 const isBodyFault = (fault: OutFault): fault is BodyFault => whenOf(fault) === 'body'
 const isAttemptFault = (fault: OutFault): fault is AttemptFault => whenOf(fault) === 'attempt'
+
+/** How often one rule strikes, and has struck. */
+interface Strikes {
+  /** Whether the next that matches is struck; it counts. `draw` gives what chance is taken from. */
+  next(draw: () => RandomStream): boolean
+  count(): number
+}
+
+/** By rate, by script, or always; `times` at most. */
+function createStrikes(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats' | 'times'>): Strikes {
+  const { rate = 1, script, scriptRepeats = false, times = Infinity } = rule
+  let struck = 0
+  let step = 0
+
+  const isNextStep = (steps: string) => {
+    const at = scriptRepeats ? step % steps.length : step
+    step++
+    return steps[at] === 'x'
+  }
+  const isDrawn = (draw: () => RandomStream) => rate >= 1 || (rate > 0 && draw().uniform() < rate)
+
+  return {
+    next(draw) {
+      if (struck >= times) return false
+      const isStruck = script === undefined ? isDrawn(draw) : isNextStep(script)
+      if (isStruck) struck++
+      return isStruck
+    },
+    count: () => struck,
+  }
+}
+
+/** Whether a rule is about a delivery. */
+function isMeant({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
+  const isEndpoint = endpoint === undefined || endpoint === endpointId || endpoint === url
+  return isEndpoint && (types === undefined || types.some((wanted) => matches(eventType, wanted)))
+}
+
+/** Whether a rule is about a request. `path` is without its query. */
+function isAsked(
+  { path: wanted, methods }: InRule,
+  { method, path }: { readonly method: string; readonly path: string },
+): boolean {
+  const isMethod = methods === undefined || methods.some((one) => one === method)
+  return isMethod && (wanted === undefined || matches(path, wanted))
+}
+
+function matches(text: string, wanted: string): boolean {
+  return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : text === wanted
+}
+
+const order: Readonly<Record<FaultRule['direction'], readonly string[]>> = {
+  out: outFault.options.map((option) => option.shape.kind.value),
+  in: inFault.options.map((option) => option.shape.kind.value),
+}
+
+/** The place of a rule in the order in which faults compose: that in which `kinds.ts` lists them. */
+function orderOf({ direction, fault }: FaultRule): number {
+  return order[direction].indexOf(fault.kind)
+}

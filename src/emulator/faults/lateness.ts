@@ -1,7 +1,8 @@
+import type { OutFault } from './kinds.ts'
 import type { RandomStream } from '../random.ts'
 
 /** How late something is: parameters of the faults `delay` and `latency`. */
-export interface Lateness {
+interface Lateness {
   readonly distribution: 'fixed' | 'uniform' | 'lognormal'
   readonly ms: number
   readonly minMs: number
@@ -30,4 +31,21 @@ function draw({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, str
 function drawNormal(stream: RandomStream): number {
   const radius = Math.sqrt(-2 * Math.log(1 - stream.uniform()))
   return radius * Math.cos(2 * Math.PI * stream.uniform())
+}
+
+const longestMs = 86_400_000
+
+/** A fault that holds a delivery back before its first attempt. */
+export type HoldFault = Extract<OutFault, { kind: 'delay' | 'reorder' | 'burst' }>
+
+/** When a delivery goes that would have gone at `at`; both in milliseconds since 1970 of world time. */
+export function hold(fault: HoldFault, at: number, stream: RandomStream): number {
+  switch (fault.kind) {
+    case 'delay':
+      return at + drawLateness(fault, stream, longestMs)
+    case 'reorder':
+      return at + Math.floor(stream.uniform() * fault.windowMs)
+    case 'burst':
+      return Math.ceil(at / fault.everyMs) * fault.everyMs
+  }
 }

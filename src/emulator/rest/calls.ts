@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { OperationById } from '../../../schema/rest/operations.ts'
 import type { OperationId } from '../../../schema/rest/routes.ts'
 import type { Caller } from '../accounts/port.ts'
-import type { KeyedPageRequest } from './pages.ts'
+import type { KeyedPageRequest, PageEnd } from './pages.ts'
 
 type Output<S> = S extends z.ZodType ? Readonly<z.output<S>> : null
 
@@ -21,12 +21,6 @@ export interface Result<Id extends OperationId> {
   readonly data: Output<OperationById<Id>['data']>
   /** For operations that give pages, else null. */
   readonly page: OperationById<Id>['meta'] extends 'page' ? PageEnd : null
-}
-
-export interface PageEnd {
-  /** Key of the last item if more exist, else null. */
-  readonly lastKey: number | string | null
-  readonly total: number
 }
 
 /** What each operation does. Throws a `RestError`, `LimitReached` or `WorldRefusal` where it cannot. */

@@ -7,7 +7,6 @@ import type { RestError } from './error.ts'
 import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal-entry.ts'
 import { parseQuery } from './query.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
-import { sendBroken } from './send-broken.ts'
 import type { RestSettings } from './settings.ts'
 
 /** What `X-RateLimit-Limit` says where there is no limit: on the plan for load tests (A54). */
@@ -32,7 +31,7 @@ export interface Exchange {
   fail(error: RestError): void
 }
 
-export interface ExchangesOptions {
+interface ExchangesOptions {
   readonly accounts: Pick<Accounts, 'authenticate'>
   readonly settings: RestSettings
   /** World time: what answers are dated with. */
@@ -165,4 +164,38 @@ function deprecationHeaders({ v1DeprecatedOn }: RestSettings): Readonly<Record<s
   if (v1DeprecatedOn === null) return {}
   const at = Date.parse(v1DeprecatedOn)
   return { Deprecation: `@${at / 1_000}`, Sunset: new Date(at + noticeMs).toUTCString() }
+}
+
+interface WholeAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Sends an answer that breaks off: in its JSON with its framing right, in its framing, or as a reset connection. */
+function sendBroken(
+  kind: 'malformed' | 'malformed-chunk' | 'reset',
+  response: ServerResponse,
+  { status, headers, body }: WholeAnswer,
+): void {
+  // A response that waits for another one on its connection has none yet.
+  const socket = response.socket ?? response.req.socket
+  const half = body.slice(0, Math.floor(body.length / 2))
+  switch (kind) {
+    case 'malformed':
+      response.writeHead(status, { ...headers, 'Content-Length': String(Buffer.byteLength(half)) }).end(half)
+      return
+    case 'malformed-chunk': {
+      const { 'Content-Length': _, ...others } = headers
+      response.writeHead(status, others)
+      response.write(half)
+      // Not a length in hexadecimal: nothing can be read beyond it.
+      socket.end('no length\r\n')
+      return
+    }
+    case 'reset':
+      // Above TLS there is nothing to reset.
+      if ('encrypted' in socket) socket.destroy()
+      else socket.resetAndDestroy()
+  }
 }

@@ -1,8 +1,8 @@
 import type { Caller } from '../accounts/port.ts'
-import type { AsOf, PageRequest } from '../world/port.ts'
 import type { Cursors, Position } from './cursor.ts'
 import { invalidRequest } from './error.ts'
 import type { Input } from './input.ts'
+import type { AsOf, PageRequest } from '../world/port.ts'
 
 /** A page that was asked for: of `list`, after `position`, or from its beginning on. */
 export interface PageAsked {
@@ -17,7 +17,7 @@ export interface KeyedPageRequest extends Omit<PageRequest, 'after'> {
   readonly after: number | string | null
 }
 
-export interface PagesOptions {
+interface PagesOptions {
   readonly cursors: Cursors
   readonly now: () => AsOf
 }
@@ -58,3 +58,26 @@ const refusals = {
     'same from page to page, or begin again without one',
   ahead: 'expected a cursor of the past, this one is of a moment that is yet to come; begin again without one',
 } as const
+
+/**
+ * A page of something an account owns, oldest first. What comes later goes to the end, and what was deleted leaves no gap:
+ * the next page begins with what is newer than the last item of this one (R122).
+ */
+export function pageOf<T extends { readonly createdAt: number }>(
+  items: readonly T[],
+  idOf: (item: T) => string,
+  { limit, after }: KeyedPageRequest,
+): { readonly items: readonly T[]; readonly page: PageEnd } {
+  const keyOf = (item: T) => `${String(item.createdAt).padStart(16, '0')} ${idOf(item)}`
+  const keyed = items.map((item) => ({ key: keyOf(item), item })).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const rest = after === null ? keyed : keyed.filter(({ key }) => key > String(after))
+  const shown = rest.slice(0, limit)
+  const lastKey = rest.length > limit ? (shown.at(-1)?.key ?? null) : null
+  return { items: shown.map(({ item }) => item), page: { lastKey, total: items.length } }
+}
+
+export interface PageEnd {
+  /** Key of the last item if more exist, else null. */
+  readonly lastKey: number | string | null
+  readonly total: number
+}

@@ -1,26 +1,26 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { NetworkId } from '../../../schema/index.ts'
 import { operations, undocumentedGroups, type Operation } from '../../../schema/rest/operations.ts'
-import { bareExpress } from '../../base/http/bare-express.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { bareExpress } from '../../base/http/bare-express.ts'
 import { safeText, type Logger } from '../../base/log.ts'
 import type { Accounts } from '../accounts/port.ts'
 import type { Faults } from '../faults/port.ts'
-import type { World } from '../world/port.ts'
-import { createAlertHandlers } from './alerts.ts'
+import { createAlertHandlers, createWebhookHandlers } from './alerts.ts'
 import { readJsonBody } from './body.ts'
-import type { Handlers, PageEnd } from './calls.ts'
+import type { Handlers } from './calls.ts'
 import { createCursors } from './cursor.ts'
+import { RestError } from './error.ts'
 import { createExchanges, type Exchange } from './exchange.ts'
 import { createInputReader } from './input.ts'
 import { splitTarget, type RestExchange } from './journal-entry.ts'
-import { createNetworkGate } from './network-gate.ts'
-import { createNetworkHandlers } from './networks.ts'
-import { createPages, type PageAsked } from './pages.ts'
+import { createPages, type PageAsked, type PageEnd } from './pages.ts'
 import {
   callerOf,
+  createUnreadRefusal,
   missingScope,
   notDocumented,
   nothingHere,
@@ -30,12 +30,10 @@ import {
   withoutHost,
   wrongMethod,
 } from './refusals.ts'
-import { createUnreadRefusal } from './refuse-unread.ts'
 import { defaultRestSettings, type RestSettings } from './settings.ts'
 import { createSpoiling } from './spoil.ts'
-import { createTokenHandlers } from './tokens.ts'
-import { createWalletHandlers } from './wallets.ts'
-import { createWebhookHandlers } from './webhooks.ts'
+import { createNetworkHandlers, createTokenHandlers, createWalletHandlers } from './wallets.ts'
+import type { World } from '../world/port.ts'
 
 export interface RestAppOptions {
   readonly world: World
@@ -56,7 +54,7 @@ export interface RestAppOptions {
   readonly faults?: Pick<Faults, 'planAnswer'>
 }
 
-export interface RestApp {
+interface RestApp {
   (request: IncomingMessage, response: ServerResponse): void
   /**
    * For the event `clientError` of the server: answers what is no HTTP in the envelope as well. For a missing Host header the
@@ -192,4 +190,30 @@ function routes(): readonly (readonly [string, readonly Operation[]])[] {
   return [...byPath]
     .map(([path, same]) => [`${versionPrefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, same] as const)
     .toSorted(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
+}
+
+interface NetworkGateOptions {
+  readonly world: World
+  readonly wall: Clock
+  readonly settings: RestSettings
+}
+
+/**
+ * What the status of a network does to requests about it (A18): in maintenance they are refused with `network_unavailable`;
+ * degraded it lets them through after a while of real time. Gives null if there is nothing to wait for.
+ */
+function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
+  const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
+
+  return (network: NetworkId): Promise<void> | null => {
+    const status = world.views.networkStatus(network)
+    if (status === 'operational') return null
+    if (status === 'maintenance') {
+      throw new RestError('network_unavailable', `${network} is in maintenance; try again later, as Retry-After says`, {
+        headers: { 'Retry-After': String(maintenanceRetryAfterS) },
+      })
+    }
+    const ms = degradedMinMs + wall.random() * Math.max(0, degradedMaxMs - degradedMinMs)
+    return new Promise((resolve) => wall.after(ms, resolve))
+  }
 }

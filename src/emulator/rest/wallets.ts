@@ -1,9 +1,11 @@
-import type { NetworkId } from '../../../schema/index.ts'
-import type { PageRequest, Trade, WalletRef, World } from '../world/port.ts'
+import { networkIds, type NetworkId } from '../../../schema/index.ts'
+import { networkFeatures } from '../../../schema/rest/network.ts'
 import type { HandlersOf } from './calls.ts'
 import { RestError } from './error.ts'
 import type { KeyedPageRequest } from './pages.ts'
 import type { RestSettings } from './settings.ts'
+import { networkFacts } from '../world/networks.ts'
+import type { PageRequest, Trade, WalletRef, World } from '../world/port.ts'
 
 type WalletOperation = 'getWallet' | 'getWalletPortfolio' | 'getWalletPnl' | 'listWalletTrades'
 
@@ -41,6 +43,38 @@ function byHash(a: Trade, b: Trade): number {
 }
 
 /** A page of something in the world, whose keys are numbers. */
-export function toPageRequest({ limit, after, asOf }: KeyedPageRequest): PageRequest {
+function toPageRequest({ limit, after, asOf }: KeyedPageRequest): PageRequest {
   return { limit, after: after === null ? null : Number(after), asOf }
+}
+
+/** Tokens by address and by search (R64, R65, A7, A20). */
+export function createTokenHandlers({ views }: Pick<World, 'views'>): HandlersOf<'getToken' | 'searchTokens'> {
+  return {
+    getToken({ params: { address }, query: { network } }) {
+      const token = views.findToken(network, address)
+      if (token !== null) return { data: views.token(token), page: null }
+      throw new RestError('not_found', `there is no token ${address} on ${network}; GET /v1/tokens/search finds tokens`)
+    },
+    searchTokens({ query: { q, network = null }, page }) {
+      const { items, lastKey, total } = views.searchTokens(q, network, toPageRequest(page))
+      return { data: items, page: { lastKey, total } }
+    },
+  }
+}
+
+/** The network directory (R38–R40, R59, A6). */
+export function createNetworkHandlers({ views }: Pick<World, 'views'>): HandlersOf<'listNetworks'> {
+  return {
+    listNetworks: () => ({
+      data: networkIds.map((id) => ({
+        id,
+        name: networkFacts[id].name,
+        chain_id: networkFacts[id].chainId,
+        native_currency: networkFacts[id].coin,
+        status: views.networkStatus(id),
+        features: [...networkFeatures],
+      })),
+      page: null,
+    }),
+  }
 }

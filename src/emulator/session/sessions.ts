@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
-import type { RandomBytes } from '../accounts/ids.ts'
 import { createFailureLimit } from '../../base/http/session/failure-limit.ts'
+import type { Logger } from '../../base/log.ts'
+import type { RandomBytes } from '../random.ts'
 
 /** The one account of the dashboard (A65). */
 export interface DashboardLogin {

@@ -1,14 +1,13 @@
 import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from './chance.ts'
-import { toEventId } from './event-id.ts'
-import { coinsToMicro, microToCoins } from './numbers.ts'
+import { toEventId, type TxHashes } from './event-id.ts'
 import { networkFacts } from './networks.ts'
+import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
-import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import type { SearchIndex } from './search-index.ts'
+import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
-import type { TxHashes } from './tx-hashes.ts'
 
 /** What the parts of the world work on together. */
 export interface Core {

@@ -1,4 +1,7 @@
-import { WorldRefusal } from './port.ts'
+import type { NetworkId } from '../../../schema/index.ts'
+import { parseAddress } from './addresses.ts'
+import { placeOf, type Core } from './core.ts'
+import { WorldRefusal, type WorldAct } from './port.ts'
 
 /** More than this changes hands neither in one trade nor in one listing. */
 export const largestTradeUsd = 1_000_000_000
@@ -39,4 +42,22 @@ export function readPositive(name: string, value: number): number {
 export function readSensitivity(points: number): number {
   if (points >= 0 && points <= 100) return points
   throw new WorldRefusal(`riskSensitivity: expected 0 to 100, received ${points}`)
+}
+
+/** What an act gives back: JSON. */
+export type Result = Readonly<Record<string, unknown>>
+export type ActOf<K extends WorldAct['kind']> = Extract<WorldAct, { readonly kind: K }>
+
+/** The place of a token. Throws `WorldRefusal` if there is none at the address. */
+export function findToken(core: Core, network: NetworkId, text: string): number {
+  const token = core.directory.tokens.get(placeOf(network, readAddress('token', network, text)))
+  if (token === undefined) throw new WorldRefusal(`token ${text}: there is none of this address on ${network}`)
+  return token
+}
+
+/** An address in its canonical form. Throws `WorldRefusal` if it is none of the network. */
+export function readAddress(what: string, network: NetworkId, text: string): string {
+  const parsed = parseAddress(network, text)
+  if (!parsed.ok) throw new WorldRefusal(`${what}: ${parsed.problem}`)
+  return parsed.address
 }

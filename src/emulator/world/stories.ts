@@ -2,16 +2,16 @@ import { networkIds, type NetworkId } from '../../../schema/index.ts'
 import { lureSnipers } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { abandon, changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { createCurveToken, createListedToken } from './token-birth.ts'
-import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, usdOfCoins, type Core } from './core.ts'
+import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
 import { dealBuy, dealBuyUsd, dealSellAll } from './dealing.ts'
 import { atRaisedPrice, canEarn, canMovePrice, earn, openTracked } from './interventions.ts'
-import { addressFor, fund } from './wallets.ts'
 import { freshName } from './names.ts'
-import { honeypotTypes } from './port.ts'
+import { honeypotTypes, WorldRefusal, type StoryName } from './port.ts'
 import { marketsOf } from './prices.ts'
 import { tradeAtOnce } from './rules.ts'
 import type { DailyStory } from './state.ts'
+import { createCurveToken, createListedToken } from './token-birth.ts'
+import { addressFor, fund } from './wallets.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
@@ -59,7 +59,7 @@ const tell: Readonly<Record<DailyStory, (core: Core) => void>> = {
 }
 
 /** list → hidden owner → nobody can sell → the liquidity is gone. Returns the token. */
-export function startScam(core: Core, network: NetworkId): number {
+function startScam(core: Core, network: NetworkId): number {
   const { stories, names } = core.state.streams
   const token = createListedToken(core, {
     network,
@@ -108,7 +108,7 @@ export function startListing(core: Core, network: NetworkId): number {
 }
 
 /** A token on its bonding curve: more than half of them are bought up until they graduate. Returns the token. */
-export function startLaunch(core: Core): number {
+function startLaunch(core: Core): number {
   const { stories, names } = core.state.streams
   const { symbol, name } = freshName(core.chance, names)
   const token = createCurveToken(core, symbol, name)
@@ -139,7 +139,7 @@ export function continueLaunch(core: Core, token: number, left: number): void {
 }
 
 /** Many sell at once, the largest first, and the market thinks less of it. */
-export function startCrash(core: Core, token: number): void {
+function startCrash(core: Core, token: number): void {
   const crashed = tokenAt(core, token)
   crashed.fair = (crashed.fair * 7n) / 10n
   plan(core, { kind: 'crash', token, left: core.chance.integer(core.state.streams.stories, 4, 9) }, 1000)
@@ -158,7 +158,7 @@ export function continueCrash(core: Core, token: number, left: number): void {
 }
 
 /** A tracked wallet books a gain, and then holds something that falls: unrealized < 0 < total (R27). Null if it cannot. */
-export function makeBagHolder(core: Core, network: NetworkId): number | null {
+function makeBagHolder(core: Core, network: NetworkId): number | null {
   const [winner, loser] = establishedOf(core, network)
   if (winner === undefined || loser === undefined || !canMovePrice(core, loser, bagRise)) return null
   if (!canEarn(core, winner, 6000, 1500)) return null
@@ -215,4 +215,71 @@ export function establishedOf(core: Core, network: NetworkId): readonly number[]
 /** The wallets that the rules watch. */
 export function trackedOf(core: Core, network: NetworkId): readonly number[] {
   return core.state.wallets.flatMap((owner, wallet) => (owner.isTracked && owner.network === network ? [wallet] : []))
+}
+
+type Result = Readonly<Record<string, unknown>>
+
+/** One of the named stories begins, on a network where it can. Throws `WorldRefusal` if there is none. */
+export function tellStory(core: Core, story: StoryName): Result {
+  const pick = <T>(items: readonly T[]) => core.chance.pick(core.state.streams.acts, items)
+  switch (story) {
+    case 'scam': {
+      const network = pick(networkIds)
+      return { token: tokenAt(core, startScam(core, network)).address, network }
+    }
+    case 'launch':
+      return { token: tokenAt(core, startLaunch(core)).address, network: 'solana' }
+    case 'whale': {
+      const network = pick(
+        somewhere(
+          networkIds.filter((one) => whaleOf(core, one) !== undefined),
+          'a tracked whale',
+        ),
+      )
+      const whale = whaleOf(core, network) ?? 0
+      const usd = core.chance.between(core.state.streams.acts, 40_000, 200_000)
+      return spend(core, whale, pick(establishedOf(core, network)), usd)
+    }
+    case 'crash': {
+      const token = pick(
+        somewhere(
+          networkIds.flatMap((network) => establishedOf(core, network)),
+          'a token to fall',
+        ),
+      )
+      startCrash(core, token)
+      return { token: tokenAt(core, token).address, network: tokenAt(core, token).network }
+    }
+    case 'bag-holder':
+      return bagHolder(core, pick(networkIds))
+  }
+}
+
+/** Of the networks, the first from `network` on where it can be. */
+function bagHolder(core: Core, network: NetworkId): Result {
+  const first = networkIds.indexOf(network)
+  for (const one of [...networkIds.slice(first), ...networkIds.slice(0, first)]) {
+    const wallet = makeBagHolder(core, one)
+    if (wallet !== null) return { wallet: walletAt(core, wallet).address, network: one }
+  }
+  throw new WorldRefusal('no network has two tokens whose prices can be moved')
+}
+
+function whaleOf(core: Core, network: NetworkId): number | undefined {
+  if (establishedOf(core, network).length === 0) return undefined
+  return trackedOf(core, network).find((wallet) => walletAt(core, wallet).archetype === 'whale')
+}
+
+function somewhere<T>(places: readonly T[], what: string): readonly T[] {
+  if (places.length > 0) return places
+  throw new WorldRefusal(`no network has ${what} at present`)
+}
+
+/** A wallet buys for so many dollars, which it is given if it lacks them. */
+export function spend(core: Core, wallet: number, token: number, usd: number): Result {
+  const { network, address } = walletAt(core, wallet)
+  const coins = coinsForUsd(core, network, usd)
+  fund(core, wallet, coins)
+  dealBuy(core, wallet, token, coins)
+  return { wallet: address, token: tokenAt(core, token).address, network }
 }

@@ -1,14 +1,22 @@
-import { createActs } from './acts.ts'
+import { createHash } from 'node:crypto'
+import { deserialize, serialize } from 'node:v8'
+import { takeDue } from '../sorted-list.ts'
+import { createActs, readActivity } from './acts.ts'
+import { buyAsPlanned, makeMarket, retire, wake } from './agents.ts'
+import { noticePrices, noticeRested } from './alerts.ts'
 import { createChance } from './chance.ts'
-import { eventsAfter, type Core } from './core.ts'
-import { runUntil } from './course.ts'
+import { eventsAfter, plan, tokenAt, type Core } from './core.ts'
+import { dealSellAll } from './dealing.ts'
+import { emptyDirectory, fillDirectory } from './directory.ts'
+import { createTxHashes } from './event-id.ts'
 import { emptyState, populate } from './genesis.ts'
-import { readActivity } from './pace.ts'
-import type { World, WorldOptions } from './port.ts'
-import { digestOf, restoreSnapshot, takeSnapshot } from './snapshot.ts'
-import { emptyDirectory } from './directory.ts'
+import { coins } from './networks.ts'
+import type { World, WorldOptions, WorldSnapshot } from './port.ts'
+import { noticeContract } from './rules.ts'
+import type { Task, WorldState } from './state.ts'
+import { continueCrash, continueLaunch, continueScam, tellDaily } from './stories.ts'
+import { announce } from './token-birth.ts'
 import { TradeLog } from './trade-log.ts'
-import { createTxHashes } from './tx-hashes.ts'
 import { createViews } from './views.ts'
 
 /**
@@ -58,4 +66,92 @@ export function createWorld(options: WorldOptions): World {
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
   }
+}
+
+function takeSnapshot({ state, trades }: Core): WorldSnapshot {
+  return { state: serialize(state), trades: trades.all.slice() }
+}
+
+function restoreSnapshot(core: Core, { state, trades }: WorldSnapshot): void {
+  core.state = deserialize(state) as WorldState
+  core.trades.load(trades)
+  fillDirectory(core)
+}
+
+/** Equal states have equal digests. Hex SHA-256. */
+function digestOf({ state, trades }: Core): string {
+  const digest = createHash('sha256')
+  for (const part of [state, ...trades.all])
+    digest.update(JSON.stringify(part, (_key, value: unknown) => toPlain(value)))
+  return digest.digest('hex')
+}
+
+function toPlain(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`
+  return value instanceof Set ? [...value] : value
+}
+
+const minuteMs = 60_000
+const hourMs = 3_600_000
+/** Standard deviation of a coin's price in a minute: 60 % a year. */
+const minuteStep = 0.000_828
+
+/** Lets everything happen that is due up to a moment, in order. */
+function runUntil(core: Core, at: number): void {
+  const { state } = core
+  for (let task = takeDue(state.agenda, at); task; task = takeDue(state.agenda, at)) {
+    state.now = Math.max(state.now, task.at)
+    run(core, task)
+  }
+  state.now = Math.max(state.now, at)
+}
+
+function run(core: Core, task: Task): void {
+  switch (task.kind) {
+    case 'minute':
+      return passMinute(core)
+    case 'market':
+      return makeMarket(core, task.token)
+    case 'audit':
+      return auditAgain(core, task.token)
+    case 'retire':
+      return retire(core, task.token)
+    case 'wake':
+      return wake(core, task.wallet)
+    case 'buy':
+      return buyAsPlanned(core, task.wallet, task.token, task.usd)
+    case 'sell':
+      dealSellAll(core, task.wallet, task.token)
+      return
+    case 'announce':
+      return announce(core, task.token, task.seq, task.liquidityMicro)
+    case 'rested':
+      return noticeRested(core, task.alertId)
+    case 'daily':
+      return tellDaily(core, task.story, task.round)
+    case 'scam':
+      return continueScam(core, task.token, task.step)
+    case 'launch':
+      return continueLaunch(core, task.token, task.left)
+    case 'crash':
+      return continueCrash(core, task.token, task.left)
+  }
+}
+
+function auditAgain(core: Core, token: number): void {
+  if (tokenAt(core, token).isAbandoned) return
+  plan(core, { kind: 'audit', token }, hourMs)
+  noticeContract(core, token)
+}
+
+/** Coins get dearer or cheaper, and with them every token in dollars. */
+function passMinute(core: Core): void {
+  plan(core, { kind: 'minute' }, minuteMs, false)
+  for (const coin of coins) {
+    const state = core.state.coins[coin]
+    const step = BigInt(Math.round(core.chance.normal(state.stream) * minuteStep * 1e9))
+    state.price += (state.price * step) / 1_000_000_000n
+    state.prices.push(state.price)
+  }
+  noticePrices(core)
 }
