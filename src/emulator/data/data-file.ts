@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
-import type { RandomBytes } from '../accounts/ids.ts'
+import type { RandomBytes } from '../random.ts'
 import type { AccountsState } from '../accounts/port.ts'
 import type { WorldLog } from '../logged-world.ts'
 import type { WorldAct } from '../world/port.ts'
