@@ -53,12 +53,6 @@ export const counts = {
   clientRequestRuns: long ? 20_000 : 500,
   /** Hostile texts that each chat is sent. */
   chatRuns: long ? 2_000 : 40,
-  /** Events whose index is compared with what stands in the store, and kills while it is built. */
-  indexedEvents: long ? 1_000_000 : 3_000,
-  indexKills: long ? 100 : 2,
-  eventsWhileKilled: long ? 100_000 : 1_000,
-  /** Bodies, and searches, that nobody has thought of. */
-  indexFuzzRuns: long ? 20_000 : 100,
   /** Requests to the admin API that nobody has thought of. */
   adminRequests: long ? 5_000 : 200,
   /** Refused deliveries whose explanation must not hold what is secret. */

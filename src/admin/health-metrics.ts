@@ -1,21 +1,22 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { eventTypes, networkIds } from '../../schema/index.ts'
-import { driftKinds, type IndexPort, type IndexStatus } from '../inbox/index-port.ts'
+import { driftKinds, type DriftCounter } from '../health/drift.ts'
 import type { HealthWatch } from '../health/port.ts'
+import type { ViewPort } from '../inbox/port.ts'
 
 export interface HealthMetricsSource {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
   /** Deliveries since the start, as the sender sees them. */
   readonly totals: () => Readonly<Record<'acknowledged' | 'late' | 'refused' | 'unusable', number>>
-  readonly index: Pick<IndexPort, 'indexStatus' | 'drift' | 'secretUses'>
+  readonly inbox: Pick<ViewPort, 'secretUses'>
+  readonly drift: Pick<DriftCounter, 'records'>
   /** Labels of the secrets that are set. */
   readonly secretLabels: () => readonly string[]
 }
 
-/** Adds what is known of the health of the sender's side. What the index cannot tell at a scrape is left out of it. */
+/** Adds what is known of the health of the sender's side. What can't be read at a scrape is left out of it. */
 export function registerHealthMetrics(registry: Registry, source: HealthMetricsSource): void {
   const registers = [registry]
-  const { index } = source
 
   const deliveries = new Counter({
     name: 'inbox_deliveries_total',
@@ -53,19 +54,15 @@ export function registerHealthMetrics(registry: Registry, source: HealthMetricsS
     },
   })
 
-  createIndexGauges(registry, index)
-
   const drift = new Counter({
     name: 'inbox_drift_total',
-    help: 'Values of events that differ from what is documented; it begins anew when the index is rebuilt',
+    help: 'Values of events that differ from what is documented; it begins anew with the process',
     labelNames: ['kind'],
     registers,
-    async collect() {
-      const records = await index.drift().catch(() => null)
+    collect() {
       drift.reset()
-      if (records === null) return
       for (const kind of driftKinds) drift.inc({ kind }, 0)
-      for (const { kind, count } of records) drift.inc({ kind }, count)
+      for (const { kind, count } of source.drift.records()) drift.inc({ kind }, count)
     },
   })
 
@@ -75,7 +72,7 @@ export function registerHealthMetrics(registry: Registry, source: HealthMetricsS
     labelNames: ['secret'],
     registers,
     async collect() {
-      const uses = await index.secretUses().catch(() => [])
+      const uses = await source.inbox.secretUses().catch(() => [])
       lastUse.reset()
       const labels = source.secretLabels()
       for (const { label, lastAt } of uses) if (labels.includes(label)) lastUse.set({ secret: label }, lastAt / 1_000)
@@ -85,38 +82,4 @@ export function registerHealthMetrics(registry: Registry, source: HealthMetricsS
 
 function isOneOf(known: readonly string[], value: string): boolean {
   return known.includes(value)
-}
-
-function createIndexGauges(registry: Registry, index: Pick<IndexPort, 'indexStatus'>): void {
-  let asked: Promise<IndexStatus | null> | undefined
-  /** Asked once for all gauges of a scrape. */
-  const ask = () =>
-    (asked ??= index
-      .indexStatus()
-      .catch(() => null)
-      .finally(() => (asked = undefined)))
-
-  const gauge = (name: string, help: string, valueOf: (status: IndexStatus | null) => number | null) => {
-    const one = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const value = valueOf(await ask())
-        one.remove()
-        if (value !== null) one.set(value)
-      },
-    })
-  }
-  const ifOn = (status: IndexStatus | null) => (status === null || status.state === 'off' ? null : status)
-  gauge('inbox_index_up', '1 if there is an index that can be written, else 0', (status) => (ifOn(status) ? 1 : 0))
-  gauge(
-    'inbox_index_behind_events',
-    'Stored events that cannot be found by their words yet',
-    (status) => ifOn(status)?.behind ?? null,
-  )
-  gauge('inbox_index_lag_seconds', 'For how long the oldest of them has waited', (status) => {
-    const lagMs = ifOn(status)?.lagMs
-    return lagMs === undefined ? null : lagMs / 1_000
-  })
 }

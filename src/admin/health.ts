@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { driftKinds } from '../health/drift.ts'
 import type { SenderMeter, Silence } from '../health/port.ts'
 import type { Replica } from '../inbox/cluster-port.ts'
-import { driftKinds, type IndexStatus } from '../inbox/index-port.ts'
 import { leftBehind, openRunsOf, ownLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
@@ -103,17 +103,6 @@ const drift = z
   .register(components, { id: 'Drift' })
 const driftList = z.object({ data: z.array(drift) }).register(components, { id: 'DriftList' })
 
-export const indexStatus = z
-  .object({
-    state: z.enum(['current', 'building', 'off']),
-    reason: z.string().nullable(),
-    indexed_seq: count,
-    behind: count.describe('stored events that are not indexed yet'),
-    lag_ms: count,
-    size_bytes: count.nullable(),
-  })
-  .register(components, { id: 'IndexStatus' })
-
 const health = z
   .object({
     missing_sequence_numbers: count,
@@ -139,7 +128,6 @@ const health = z
     warnings: z.array(warning),
     sender: senderMeter.nullable().describe('null: no receiver runs in this process'),
     silences: z.array(silence),
-    index: indexStatus,
     reconcile: reconcile.nullable().describe('the last one of this process'),
     reconcile_configured: z.boolean().describe('whether there is access to the upstream service'),
   })
@@ -164,7 +152,7 @@ const replica = z
     seen_at: time,
     alive: z.boolean().describe('whether it reported lately'),
     self: z.boolean().describe('whether it is the process that answers'),
-    leader: z.boolean().describe('whether it runs replays, backfills and the index'),
+    leader: z.boolean().describe('whether it runs replays and backfills'),
     load: z.record(z.string(), z.number()).describe('its reported load, by name'),
   })
   .register(components, { id: 'Replica' })
@@ -191,7 +179,6 @@ export type SilenceJson = z.output<typeof silence>
 export type SecretUseJson = z.output<typeof secretUse>
 export type GapJson = z.output<typeof gap>
 export type DriftJson = z.output<typeof drift>
-export type IndexStatusJson = z.output<typeof indexStatus>
 export type HealthJson = z.output<typeof health>
 export type AuditJson = z.output<typeof audit>
 export type ReplicaJson = z.output<typeof replica>
@@ -210,9 +197,9 @@ export const healthRoutes = {
     group: 'health',
     method: 'get',
     path: '/drift',
-    summary: 'List fields of events that differ from their documentation',
+    summary: 'List fields of events, received since the start, that differ from their documentation',
     gives: driftList,
-    answer: async ({ inbox }) => ({ data: toWire(await inbox.drift()) }),
+    answer: ({ drift }) => ({ data: toWire(drift?.records() ?? []) }),
   }),
   listSecrets: route({
     group: 'health',
@@ -266,12 +253,7 @@ const budgetMs = 5_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
   const { inbox, handlers, shut, meter, watch, reconciler } = context
-  const [stats, gaps, found, index] = await Promise.all([
-    inbox.stats(),
-    inbox.gaps(),
-    inbox.subscription(),
-    inbox.indexStatus(),
-  ])
+  const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
   return {
@@ -291,7 +273,6 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     warnings: toWire(watch?.warnings() ?? []),
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     silences: (watch?.silences() ?? []).map(toSilenceJson),
-    index: toIndexJson(index),
     reconcile: latest && toReconcileJson(latest),
     reconcile_configured: reconciler?.isConfigured ?? false,
   }
@@ -330,10 +311,6 @@ export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJs
 function toSilenceJson({ silentMs, usualMs, alarmAfterMs, ...rest }: Silence): SilenceJson {
   const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
   return { ...toWire(rest), silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
-}
-
-export function toIndexJson({ lagMs, ...status }: IndexStatus): IndexStatusJson {
-  return { ...toWire(status), lag_ms: Math.round(lagMs) }
 }
 
 function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {

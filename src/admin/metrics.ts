@@ -81,7 +81,10 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
 
   return {
     acknowledged: (durationMs) => acks.observe(durationMs),
-    stored: (result, type) => void ((stored.get(type) ?? stored.unknown)[result].value += 1),
+    stored(result, arrival) {
+      const type = arrival.kind === 'event' ? arrival.type : 'quarantined'
+      ;(stored.get(type) ?? stored.unknown)[result].value += 1
+    },
     rejected: (reason) => void (rejects(reason).value += 1),
     refused: (code) => void (refusals(code).value += 1),
     committed: (size) => batchSize.observe(size),

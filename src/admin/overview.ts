@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { AckBucket } from '../health/port.ts'
-import type { Activity, ActivityQuery } from '../inbox/index-port.ts'
-import { openRunsOf } from '../inbox/port.ts'
+import { openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
-import { indexStatus, senderMeter, senderWindowMs, toIndexJson, toSenderJson, warning } from './health.ts'
+import { senderMeter, senderWindowMs, toSenderJson, warning } from './health.ts'
 import { route, type AdminContext } from './route.ts'
 import { components, count, isoTime, isoTimeOrNull, time, toWire } from './wire.ts'
 
@@ -26,7 +25,6 @@ export const overview = z
     rejects: count.describe('requests rejected since the start'),
     store_bytes: count.nullable(),
     paused: z.boolean(),
-    index: indexStatus,
     warnings: z.array(warning),
   })
   .register(components, { id: 'Overview' })
@@ -79,7 +77,7 @@ export const overviewRoutes = {
 
 export async function showOverview(context: AdminContext): Promise<OverviewJson> {
   const { inbox, now, meter, watch, rejects, startedAt } = context
-  const [stats, index] = await Promise.all([inbox.stats(), inbox.indexStatus()])
+  const stats = await inbox.stats()
   return {
     now: isoTime(now()),
     started_at: isoTimeOrNull(startedAt),
@@ -96,7 +94,6 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
     rejects: rejects?.count() ?? meter?.rejects() ?? 0,
     store_bytes: stats.sizeBytes,
     paused: stats.paused,
-    index: toIndexJson(index),
     warnings: toWire(watch?.warnings() ?? []),
   }
 }

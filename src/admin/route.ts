@@ -3,6 +3,7 @@ import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
+import type { DriftCounter } from '../health/drift.ts'
 import type { HealthWatch, Meter, Reconciler } from '../health/port.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { NewEvent, QuarantinedBody, SubscriptionPort, ViewPort } from '../inbox/port.ts'
@@ -28,6 +29,8 @@ export interface AdminContext {
   /** Called when claimed runs must not start: of one handler or, with null, of any. */
   readonly onRecall?: (handler: string | null) => void
   readonly meter?: Meter
+  /** Missing where no receiver runs in this process. */
+  readonly drift?: Pick<DriftCounter, 'records'>
   readonly watch?: HealthWatch
   /** Missing without access to the upstream service. */
   readonly reconciler?: Reconciler

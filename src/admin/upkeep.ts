@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { indexStatus, toIndexJson } from './health.ts'
 import { route } from './route.ts'
 import { components, count } from './wire.ts'
 
@@ -30,18 +29,6 @@ const pruneBody = z
 const dayMs = 24 * 3_600_000
 
 export const upkeepRoutes = {
-  rebuildIndex: route({
-    group: 'upkeep',
-    method: 'post',
-    path: '/index/rebuild',
-    summary: 'Rebuild the index for search and statistics',
-    gives: indexStatus,
-    logged: 'the index is being rebuilt, as the admin API was told to',
-    async answer({ inbox }, { by }) {
-      await inbox.rebuildIndex(by)
-      return toIndexJson(await inbox.indexStatus())
-    },
-  }),
   prune: route({
     group: 'upkeep',
     method: 'post',

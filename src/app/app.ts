@@ -8,6 +8,7 @@ import { startRunner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { sourcesOf } from '../dispatch/sources.ts'
 import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
+import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
 import { createMeter, type HealthMeter } from '../health/meter.ts'
 import { followCluster } from '../inbox/follow-cluster.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
@@ -127,15 +128,16 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   })
   opened.defer(() => retention.close())
   const meter = createMeter(clock, config.unusableStatus)
+  const drift = createDriftCounter(clock)
   const secretLabels = () => secrets.current().map(({ label }) => label)
   const metrics = createMetrics({
     inbox,
     clock,
     handlers: () => runner.handlers,
     shut: () => runner.shut,
-    health: { watch: () => watch, totals: () => meter.totals(), index: inbox, secretLabels },
+    health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
-  const observer = observeWith(metrics, meter)
+  const observer = observeWith(metrics, meter, drift)
   const paces = createPaces(clock)
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
@@ -184,6 +186,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const watch = createHealthWatch({
     inbox,
     meter,
+    drift,
     clock,
     log,
     storeHealth,
@@ -217,6 +220,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
     onRecall: (handler) => runner.recall(handler),
     meter,
+    drift,
     watch,
     reconciler,
     rejects,
@@ -373,11 +377,12 @@ function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, sec
 }
 
 /** Tells the metrics and the meter of what the receiver did. */
-function observeWith(metrics: ReceiverObserver, meter: HealthMeter): ReceiverObserver {
+function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: DriftCounter): ReceiverObserver {
   return {
-    stored(result, type) {
-      metrics.stored(result, type)
+    stored(result, arrival) {
+      metrics.stored(result, arrival)
       meter.stored(result)
+      if (result === 'accepted' && arrival.kind === 'event') drift.accepted(arrival)
     },
     rejected(reason) {
       metrics.rejected(reason)

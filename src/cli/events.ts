@@ -25,7 +25,7 @@ export function addEventsCommand(program: Command): void {
     .option('--network <network>', 'on this network')
     .option('--address <address>', 'about this token, wallet or contract')
     .option('--status <status>', statusHelp)
-    .option('--q <words>', 'with all of these words in the body, whole ones or their beginnings')
+    .option('--q <words>', 'with all of these terms anywhere in the body')
     .option('--from <time>', 'received at this time (ISO 8601) or later')
     .option('--to <time>', 'received before this time (ISO 8601)')
   asListCommand<EventSummaryJson>(list, {

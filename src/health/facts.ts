@@ -1,5 +1,5 @@
-import type { DriftRecord, IndexStatus, SecretUse } from '../inbox/index-port.ts'
-import type { GapRecord, InboxStats } from '../inbox/port.ts'
+import type { GapRecord, InboxStats, SecretUse } from '../inbox/port.ts'
+import type { DriftRecord } from './drift.ts'
 import type { RejectionCounts } from './meter.ts'
 import type { SenderMeter, Silence, Warning } from './port.ts'
 
@@ -24,6 +24,7 @@ export interface ProcessFacts {
   /** Sinks that are left alone, by name. */
   readonly shut: ReadonlyMap<string, ShutSink>
   readonly secretLabels: readonly string[]
+  readonly drift: readonly DriftRecord[]
 }
 
 export interface ShutSink {
@@ -32,7 +33,7 @@ export interface ShutSink {
   readonly failures: number
 }
 
-/** What the store and the index tell. */
+/** What is known from the store. */
 export interface StoredFacts {
   readonly stats: InboxStats
   /** When the newest dead letter of a handler died, for those that have any; not of those where that is not known. */
@@ -40,9 +41,7 @@ export interface StoredFacts {
   readonly newestQuarantinedAt: number | null
   readonly newestConflictAt: number | null
   readonly gaps: readonly GapRecord[]
-  readonly index: IndexStatus
   readonly silences: readonly Silence[]
-  readonly drift: readonly DriftRecord[]
   readonly secretUses: readonly SecretUse[]
 }
 

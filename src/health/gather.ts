@@ -1,8 +1,7 @@
 import type { Inbox } from '../inbox/port.ts'
 import type { OwnEventType } from '../../schema/own.ts'
 import type { StoredFacts } from './facts.ts'
-import type { Silence } from './port.ts'
-import { findSilences } from './silence.ts'
+import { findSilences, type Cadences } from './silence.ts'
 
 /** Handlers with dead letters that are asked about. */
 const mostAsked = 20
@@ -10,17 +9,12 @@ const mostAsked = 20
 /** Dead letters of a handler among which the newest is looked for that is news. */
 const mostDeaths = 10
 
-/**
- * What the store and the index know, by a bounded number of bounded reads. Rejects while they cannot be read. An index that is behind
- * has not seen what came last: `silences` of before stand until it has caught up.
- */
-export async function gatherStored(inbox: Inbox, now: number, silences: readonly Silence[]): Promise<StoredFacts> {
-  const [stats, gaps, index, cadences, drift, secretUses, quarantine, conflicts] = await Promise.all([
+/** What the store knows, by a bounded number of bounded reads. Rejects while it can't be read. */
+export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences): Promise<StoredFacts> {
+  const [stats, gaps, usual, secretUses, quarantine, conflicts] = await Promise.all([
     inbox.stats(),
     inbox.gaps(),
-    inbox.indexStatus(),
-    inbox.cadences(),
-    inbox.drift(),
+    cadences.read(inbox, now),
     inbox.secretUses(),
     inbox.quarantine({ limit: 1 }),
     inbox.conflicts({ limit: 1 }),
@@ -38,9 +32,7 @@ export async function gatherStored(inbox: Inbox, now: number, silences: readonly
     newestQuarantinedAt: quarantine.data[0]?.receivedAt ?? null,
     newestConflictAt: conflicts.data[0]?.receivedAt ?? null,
     gaps,
-    index,
-    silences: index.state === 'current' ? findSilences(cadences, gaps, now) : silences,
-    drift,
+    silences: findSilences(usual, gaps, now),
     secretUses,
   }
 }

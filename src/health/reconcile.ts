@@ -1,17 +1,15 @@
 import { ApiError, type ApiClient, type Trade } from '../client/index.ts'
-import { pause } from '../client/wait.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { formatAmount, formatText, formatUsd } from '../base/format-values.ts'
 import type { Span } from '../base/ladder.ts'
-import { mostWallets, type KnownWallet } from '../inbox/index-port.ts'
-import type { Inbox } from '../inbox/port.ts'
+import { maxWallets, type Inbox, type KnownWallet } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import type { Candidate, Reconcile, Reconciler } from './port.ts'
 import { countText } from './words.ts'
 
 export interface ReconcilerOptions {
-  readonly inbox: Pick<Inbox, 'events' | 'knownWallets' | 'indexStatus' | 'stats'>
+  readonly inbox: Pick<Inbox, 'events' | 'knownWallets'>
   /** A client whose calls end with the signal, and that reports each request; null: there is no access to the upstream. */
   readonly client: ((signal: AbortSignal, onRequest: () => void) => ApiClient) | null
   readonly clock: Clock
@@ -22,7 +20,6 @@ type Job = { -readonly [Name in keyof Reconcile]: Reconcile[Name] } & { candidat
 
 const maxSpanMs = 30 * 24 * 3_600_000
 const maxCandidates = 1_000
-const indexWait = { everyMs: 500, times: 240 }
 const pageSize = 100
 /** Of one wallet: 20,000 trades. The upstream promises no order, so all pages have to be read (R55). */
 const maxPages = 200
@@ -41,12 +38,12 @@ const limitNotes = [
     '(large trades, new positions), so a candidate may never have been one.',
   'Alerts (token.price_alert, volume alerts), listings, risk changes, contract events, graduations and PnL milestones cannot be ' +
     'reconciled: the upstream has no list of them. Replay the deliveries of that time in its dashboard.',
-  'Wallets that no stored event was about are not known here.',
+  'Wallets that no stored event was about are not known here. A trade is looked for among the events of its wallet only.',
   'Events whose bodies were pruned cannot be searched, so their trades may be among the candidates.',
 ]
 
 const walletsNote =
-  `Only the ${mostWallets.toLocaleString('en-US')} wallets with the newest events are requested. There may be others, whose trades are ` +
+  `Only the ${maxWallets.toLocaleString('en-US')} wallets with the newest events are requested. There may be others, whose trades are ` +
   'not among the candidates.'
 
 /** Compares one time after the other; see `Reconciler`. */
@@ -73,24 +70,11 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
     if (job.state === 'running') Object.assign(job, { state, error, endedAt: clock.now() })
   }
 
-  /** Waits until everything that is stored now can be found by its text. */
-  async function indexed(signal: AbortSignal): Promise<void> {
-    const { lastSeq } = await inbox.stats()
-    for (let times = 0; ; times++) {
-      const { state, reason, indexedSeq } = await inbox.indexStatus()
-      if (state === 'off') throw new Error(`the index is off, so stored events cannot be searched: ${reason}`)
-      if (indexedSeq >= lastSeq) return
-      if (times === indexWait.times) throw new Error('the index is behind: try again once it has caught up')
-      await pause(clock, indexWait.everyMs, signal)
-    }
-  }
-
   async function run(job: Job, api: ApiClient, signal: AbortSignal): Promise<void> {
     try {
-      await indexed(signal)
       const wallets = await inbox.knownWallets()
       job.wallets = wallets.length
-      if (wallets.length >= mostWallets) job.notes.push(walletsNote)
+      if (wallets.length >= maxWallets) job.notes.push(walletsNote)
       await compareWallets({ job, wallets, inbox, api, signal })
       end(job, 'done')
     } catch (error) {
@@ -185,7 +169,7 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     if (seen.has(key)) return
     if (seen.size < maxRemembered) seen.add(key)
     job.trades++
-    const isKnown = await isStored(txHash)
+    const isKnown = await isStored(txHash, network, wallet)
     signal.throwIfAborted()
     if (isKnown) return
     job.candidateCount++
@@ -195,10 +179,16 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
   }
 
   /** An empty page with a cursor says nothing: the search goes on behind it. */
-  async function isStored(txHash: string): Promise<boolean> {
+  async function isStored(txHash: string, network: string, address: string): Promise<boolean> {
     for (let cursor: string | null | undefined; cursor !== null;) {
       signal.throwIfAborted()
-      const page = await inbox.events({ q: txHash, limit: 1, ...(cursor !== undefined && { cursor }) })
+      const page = await inbox.events({
+        q: txHash,
+        network,
+        address,
+        limit: 1,
+        ...(cursor !== undefined && { cursor }),
+      })
       if (page.data.length > 0) return true
       cursor = page.nextCursor
     }

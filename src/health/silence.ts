@@ -1,11 +1,83 @@
 import { ownTypePrefix } from '../inbox/port.ts'
-import type { Cadence } from '../inbox/index-port.ts'
+import type { Activity, ViewPort } from '../inbox/port.ts'
 import type { Span } from '../base/ladder.ts'
 import type { Silence } from './port.ts'
 
+/** How often events of a type come on a network. `gaps[i]` counts times of 2^i to 2^(i+1) seconds between two of them; [0] is up to 2 s. */
+export interface Cadence {
+  readonly type: string
+  readonly network: string | null
+  /** The first and the last minute with such an event. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Events of the last minute. */
+  readonly lastCount: number
+  readonly count: number
+  readonly gaps: readonly number[]
+}
+
 const secondMs = 1_000
+const minuteMs = 60_000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
+
+/** Habits are learned from so long a time at the start: two weekends are always in it. */
+const learnedMs = 14 * dayMs
+/** One call reads so long a time. */
+const readMs = 6 * hourMs
+/** Events of younger minutes may still be on their way into the store. */
+const settledMs = 2 * minuteMs
+
+export type Cadences = ReturnType<typeof createCadences>
+
+/** Learns cadences from the counts per minute: at first from those of 14 days, then from what is new. */
+export function createCadences() {
+  const settled = new Map<string, Cadence>()
+  let readTo: number | null = null
+
+  return {
+    async read(inbox: Pick<ViewPort, 'activity'>, now: number): Promise<readonly Cadence[]> {
+      const end = (Math.floor(now / minuteMs) + 1) * minuteMs
+      let at = Math.max(readTo ?? 0, end - learnedMs)
+      const settledTo = end - settledMs - minuteMs
+      const open = new Map<string, Cadence>()
+      while (at < end) {
+        const to = Math.min(end, at < settledTo ? Math.min(settledTo, at + readMs) : end)
+        const rows = await inbox.activity({ from: at, to, bucketMs: minuteMs })
+        for (const row of rows) {
+          const key = JSON.stringify([row.type, row.network])
+          if (to <= settledTo) settled.set(key, addMinute(settled.get(key), row))
+          else open.set(key, addMinute(open.get(key) ?? settled.get(key), row))
+        }
+        if (to <= settledTo) readTo = to
+        at = to
+      }
+      return [...new Map([...settled, ...open]).values()]
+    },
+  }
+}
+
+/** Adds the events of a later minute. Those of a minute are taken as evenly spread in it. */
+export function addMinute(known: Cadence | undefined, { at, type, network, count }: Activity): Cadence {
+  const gaps = [...(known?.gaps ?? [])]
+  const add = (gapMs: number, times: number) => {
+    const bucket = gapMs < 2 * secondMs ? 0 : Math.floor(Math.log2(gapMs / secondMs))
+    while (gaps.length <= bucket) gaps.push(0)
+    gaps[bucket] = (gaps[bucket] ?? 0) + times
+  }
+  if (known !== undefined)
+    add(Math.max(0, at - known.lastAt - minuteMs) + minuteMs / 2 / known.lastCount + minuteMs / 2 / count, 1)
+  if (count > 1) add(minuteMs / count, count - 1)
+  return {
+    type,
+    network,
+    firstAt: known?.firstAt ?? at,
+    lastAt: at,
+    lastCount: count,
+    count: (known?.count ?? 0) + count,
+    gaps,
+  }
+}
 
 /** What has to be known before anything is usual. */
 const leastEvents = 30
@@ -47,7 +119,8 @@ function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silenc
     longestFactor * endOf(longestUsualBucket(cadence)),
     shortestAlarmMs,
   )
-  const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
+  // Up to the end of its minute an event may have come.
+  const silentMs = inServiceMs({ from: Math.min(lastAt + minuteMs, now), to: now }, gaps)
   const isLearning = count < leastEvents || now - firstAt < leastHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state }

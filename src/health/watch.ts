@@ -4,6 +4,8 @@ import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import type { ProcessFacts, ShutSink, StoredFacts } from './facts.ts'
 import { gatherStored } from './gather.ts'
+import type { DriftCounter } from './drift.ts'
+import { createCadences } from './silence.ts'
 import { createLedger, type Tell } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
 import { createNotifier } from './notifier.ts'
@@ -14,6 +16,7 @@ import { findWarnings, ownCodes } from './warnings.ts'
 export interface HealthWatchOptions {
   readonly inbox: Inbox
   readonly meter: HealthMeter
+  readonly drift: Pick<DriftCounter, 'records'>
   readonly clock: Clock
   readonly log: Logger
   /** Whether a commit can succeed, the disk taken into account. */
@@ -56,6 +59,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   const ledger = createLedger()
   const notifier = createNotifier(options)
   const absences = createAbsences()
+  const cadences = createCadences()
   let silences: readonly Silence[] = []
   let isRestored = false
   /** Whether this process tells of the store, and knows what was told of it. */
@@ -84,12 +88,13 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       handlers: options.handlers(),
       shut: options.shut(),
       secretLabels: options.secretLabels(),
+      drift: options.drift.records(),
     }
   }
 
   async function storedFacts(): Promise<StoredFacts | null> {
     try {
-      const found = await gatherStored(inbox, clock.now(), silences)
+      const found = await gatherStored(inbox, clock.now(), cadences)
       await restore()
       isUnreadable = false
       return found

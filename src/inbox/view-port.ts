@@ -1,4 +1,3 @@
-import type { IndexPort } from './index-port.ts'
 import type { AcceptResult, Item, NewEvent, RunError } from './types.ts'
 
 export const eventStatuses = [
@@ -45,7 +44,7 @@ export interface EventQuery {
   readonly network?: string
   readonly address?: string
   readonly status?: EventStatus
-  /** Words that all stand in the body, each a whole one or the begin of one; what is too new for the index is looked at one by one. */
+  /** Terms between white space that all stand in the body as it came, anywhere in it. The case of ASCII letters does not count. */
   readonly q?: string
   /** Received at or after, before: milliseconds since 1970. */
   readonly from?: number
@@ -320,7 +319,6 @@ export interface AuditRecord {
     | 'session.end'
     | 'reconcile.start'
     | 'reconcile.cancel'
-    | 'index.rebuild'
   readonly detail: Readonly<Record<string, unknown>>
   /** Who did it and from where, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
   readonly by: string | null
@@ -329,7 +327,7 @@ export interface AuditRecord {
 /** What is noted of acts that no other call notes. */
 export type NotedAction = Extract<
   AuditRecord['action'],
-  'session.begin' | 'session.end' | 'reconcile.start' | 'reconcile.cancel' | 'index.rebuild'
+  'session.begin' | 'session.end' | 'reconcile.start' | 'reconcile.cancel'
 >
 
 export interface HandlerStats extends RunCounts {
@@ -388,7 +386,47 @@ export interface InboxStats {
 }
 
 /** What the admin side and the command line need. Reads see what was committed. `by` is noted in the audit: see `AuditRecord`. */
-export interface ViewPort extends IndexPort {
+export interface ActivityQuery {
+  /** Received at or after, before: milliseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  /** A whole number of minutes, in milliseconds. At most 1,500 buckets between `from` and `to`. */
+  readonly bucketMs: number
+}
+
+/** Accepted events of a type on a network in a bucket of time. A bucket without events has none. */
+export interface Activity {
+  /** When the bucket begins. Buckets begin at whole multiples of their length since 1970. */
+  readonly at: number
+  readonly type: string
+  readonly network: string | null
+  readonly count: number
+}
+
+/** When a secret verified stored events. */
+export interface SecretUse {
+  readonly label: string
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly count: number
+}
+
+/** At most so many wallets are known. */
+export const maxWallets = 10_000
+
+/** A wallet that an event of type `wallet.*` was about. */
+export interface KnownWallet {
+  readonly network: string
+  readonly address: string
+  readonly lastAt: number
+}
+
+export interface ViewPort {
+  /** In order of time, of the last 15 days. Throws `bad_request` for more than 1,500 buckets. */
+  activity(query: ActivityQuery): Promise<readonly Activity[]>
+  secretUses(): Promise<readonly SecretUse[]>
+  /** The 10,000 wallets with the newest events. Looks through stored events, newest first, until it has found so many. */
+  knownWallets(): Promise<readonly KnownWallet[]>
   /** Newest first. */
   events(query: EventQuery): Promise<EventPage>
   event(id: string): Promise<EventDetail | null>

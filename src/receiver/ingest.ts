@@ -13,7 +13,7 @@ import type { CommitResult, GroupCommit } from './group-commit.ts'
 /** What came of a request, for metrics. Counted once per request. */
 export interface IngestObserver {
   /** `type` is the event's own, of outside origin. */
-  stored(result: AcceptResult, type: string): void
+  stored(result: AcceptResult, arrival: Arrival): void
   /** Not authentic. */
   rejected(reason: string): void
   /** Refused for now: overload, store. */
@@ -77,7 +77,7 @@ export function createIngest(options: IngestOptions): Ingest {
       observer.refused('not_committed_in_time')
       return answerFor('not_committed_in_time')
     }
-    observer.stored(result, arrival.kind === 'event' ? arrival.type : 'quarantined')
+    observer.stored(result, arrival)
     switch (result) {
       case 'accepted':
         return acceptedAnswer(200, 'accepted', arrival.id)

@@ -7,8 +7,6 @@ export interface Runner {
   readonly keys: number
   /** Runs that are not finished; absent where an answer is all there is to wait for. */
   readonly openRuns?: ProductProcess['openRuns']
-  /** Absent where nothing is left to do after an answer. */
-  readonly indexed?: ProductProcess['indexed']
   /** Who looks at its console meanwhile. */
   readonly visit?: ProductProcess['visit']
 }
@@ -67,7 +65,7 @@ export function ratioOf(measured: Measured, other: Measured): number {
   return ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? NaN
 }
 
-async function run({ name, server, keys, openRuns, indexed, visit }: Runner, options: RaceOptions): Promise<Round> {
+async function run({ name, server, keys, openRuns, visit }: Runner, options: RaceOptions): Promise<Round> {
   if (process.stderr.isTTY) process.stderr.write(`${name} …\n`)
   const { events, connections, randomIds } = options
   const visitor = visit?.()
@@ -87,7 +85,6 @@ async function run({ name, server, keys, openRuns, indexed, visit }: Runner, opt
   const seconds = load.seconds + (openRuns === undefined ? 0 : (performance.now() - ackedAt) / 1_000)
   await visitor?.leave()
   const cpuMicros = ((server.cpuSeconds() - cpuBefore) * 1e6) / events
-  await indexed?.()
   const { p50Ms, p99Ms, maxMs, refused } = load
   return { perSecond: events / seconds, p50Ms, p99Ms, maxMs, cpuMicros, refused }
 }

@@ -2,7 +2,6 @@ import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { LoadOptions, LoadResult } from './load.ts'
 
@@ -80,8 +79,6 @@ export interface ProductProcess extends ServerProcess {
   pause(isPaused: boolean): Promise<void>
   /** Starts a replay of everything for one handler; gives its number. */
   startReplay(handler: string): Promise<number>
-  /** Resolves when its index is up to date, so that catching up does not count as work of what comes next. */
-  indexed(): Promise<void>
   /** Has somebody look at its console from now on. */
   visit(): Visitor
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
@@ -136,9 +133,6 @@ function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerPr
       const { data } = await call<{ data: readonly Record<string, number>[] }>('/handlers')
       const open = ['waiting', 'ready', 'suspect', 'running']
       return data.reduce((sum, handler) => sum + open.reduce((part, state) => part + (handler[state] ?? 0), 0), 0)
-    },
-    async indexed() {
-      while ((await call<{ index: { behind: number } }>('/health')).index.behind > 0) await wait(100)
     },
     pause: async (isPaused) => void (await call(isPaused ? '/pause' : '/resume', {})),
     visit: () => visitConsole(`${adminUrl}/api/v1`, adminToken),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { counts } from '../counts.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
-import { describeIndex } from './index-views.ts'
+import { describeSearch } from './search.ts'
 import { describeInboxConformance, type ConformanceHarness } from './suite.ts'
 
 // A real server, without fsync: what survives a power cut is PostgreSQL's part.
@@ -23,4 +23,4 @@ const harness: ConformanceHarness = {
 }
 
 describeInboxConformance('PostgreSQL inbox', harness)
-describe('PostgreSQL inbox', () => describeIndex(harness))
+describe('PostgreSQL inbox', () => describeSearch(harness))

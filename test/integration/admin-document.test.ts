@@ -15,7 +15,6 @@ import { parseSecrets } from '../../src/signature/keys.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { readAdminDocument, type AdminOperation } from '../support/admin-document.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { until } from '../support/until.ts'
 import { adminToken, setUpAdmin, viewerToken } from './admin-app.ts'
 
 const start = Date.UTC(2026, 0, 31, 14, 0, 0)
@@ -123,7 +122,6 @@ async function setUp(folder: string) {
   })
   set.app.listen(0, '127.0.0.1')
   await once(set.app, 'listening')
-  await until(async () => (await inbox.indexStatus()).behind === 0, 'the index is current')
   const { port } = set.app.address() as AddressInfo
   return {
     inbox,
@@ -310,7 +308,6 @@ test(
     await call({ id: 'getReconcile' })
     await call({ id: 'cancelReconcile' })
     await call({ id: 'cancelReconcile' })
-    await call({ id: 'rebuildIndex' })
 
     const subscription = {
       digest: '0'.repeat(64),
@@ -354,7 +351,6 @@ test(
       'replay.cancel',
       'reconcile.start',
       'reconcile.cancel',
-      'index.rebuild',
       'subscription.begin',
       'subscription.register',
       'prune',

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type ApiClient } from '../../src/client/index.ts'
-import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { NetworkId } from '../../schema/index.ts'
 import type { Reconcile } from '../../src/health/port.ts'
@@ -256,37 +256,6 @@ describe('a reconcile', () => {
       expect(reconciler.start(known.span)).toMatchObject({ id: 2, state: 'running' })
       expect(hashesOf(await reconciler.ended())).toEqual(missingOf(stage.stage.emulator.world, known))
       await reconciler.close()
-    })
-
-    test('begins once the index has what was stored, and ends if that is off', async () => {
-      let indexedSeq = 0
-      const status = async () => ({ ...(await inbox.indexStatus()), indexedSeq })
-      const clock = createTestClock()
-      const reconciler = reconcilerOf({ ...inbox, indexStatus: status }, client, clock)
-      reconciler.start(known.span)
-      await clock.advance(60_000)
-      expect(reconciler.current()).toMatchObject({ state: 'running', requests: 0 })
-      indexedSeq = (await inbox.stats()).lastSeq
-      await clock.advance(1_000)
-      expect(await reconciler.ended()).toMatchObject({ state: 'done' })
-      const off = async () => ({ ...(await inbox.indexStatus()), state: 'off' as const, reason: 'EACCES' })
-      const without = reconcilerOf({ ...inbox, indexStatus: off }, client)
-      without.start(known.span)
-      expect(await without.ended()).toMatchObject({
-        state: 'failed',
-        error: expect.stringMatching(/index is off.*EACCES/),
-      })
-      const late = reconcilerOf(
-        { ...inbox, indexStatus: async () => ({ ...(await status()), indexedSeq: 0 }) },
-        client,
-        clock,
-      )
-      late.start(known.span)
-      await clock.advance(121_000)
-      expect(await late.ended()).toMatchObject({
-        state: 'failed',
-        error: expect.stringMatching(/index is behind/),
-      })
     })
   })
 

@@ -1,16 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import type { EventFinder, Reach } from '../../src/inbox/postgres/index/finder.ts'
 import { toStored } from '../../src/inbox/postgres/text.ts'
-import { createEventList } from '../../src/inbox/postgres/views/event-list.ts'
 import { createViews } from '../../src/inbox/postgres/views/views.ts'
-import type { EventQuery } from '../../src/inbox/port.ts'
-import { readAll } from '../conformance/views.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
 
 const events = 600
-const mebibyte = 1024 * 1024
 /** U+0000, and the character that stands for it in the database. */
 const odd = 'a\0b\u0001c'
 
@@ -32,58 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await db.close()
   await inboxes[Symbol.asyncDispose]()
-})
-
-const idsOf = ({ data }: { readonly data: readonly { readonly id: string }[] }) => data.map(({ id }) => id)
-
-describe('a search for words', () => {
-  test('looks at the clock after each mebibyte of bodies, and goes on where it stopped', async () => {
-    await db.query(
-      `UPDATE inbox.body SET raw = convert_to('{"word":"large' || repeat(' ', ${mebibyte}) || '"}', 'UTF8') WHERE seq > 590`,
-    )
-    let now = 0
-    // Each look finds that the time is over.
-    const list = createEventList(db, null, () => (now += 1_000))
-    const first = await list({ limit: 10, q: 'large' })
-    expect(idsOf(first)).toEqual(['e600'])
-    expect(first.searchedTo).toBe(600)
-    const all = await readAll((cursor) => list({ limit: 10, q: 'large', ...cursor }))
-    expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 600 - n))
-  })
-
-  test('of the index is filled up with what is too new for it, and goes on without it where it is made anew', async () => {
-    const searched: [number, number][] = []
-    let isThere = true
-    const finder = (reach: Reach): EventFinder => ({
-      reach: async () => reach,
-      canFind: ({ q }) => q !== undefined,
-      async find(_, below, lowest, limit) {
-        searched.push([below, lowest])
-        if (!isThere) return null
-        const found = [55, 54, 51, 5].filter((seq) => seq < below && seq >= lowest)
-        const seqs = found.slice(0, Math.min(limit, 2))
-        return { seqs, reached: found.length > 2 ? (seqs.at(-1) ?? lowest) : lowest }
-      },
-    })
-    const list = createEventList(db, finder({ indexedSeq: 560, lowest: 20, highest: 550 }), () => 0)
-    // Newer than the index: 561 … 569; of what is in it, what it says, whatever the bodies say.
-    const query: EventQuery = { limit: 50, q: 'w56' }
-    expect(idsOf(await list(query))).toEqual([
-      ...Array.from({ length: 9 }, (_, n) => `e${569 - n}`),
-      'e55',
-      'e54',
-      'e51',
-    ])
-    expect(searched).toEqual([
-      [551, 20],
-      [54, 20],
-    ])
-    isThere = false
-    expect(idsOf(await list({ limit: 50, q: 'w54' }))).toEqual([
-      ...Array.from({ length: 10 }, (_, n) => `e${549 - n}`),
-      'e54',
-    ])
-  })
 })
 
 describe('texts that PostgreSQL cannot store as they are', () => {
@@ -137,9 +80,9 @@ describe('texts that PostgreSQL cannot store as they are', () => {
       { address: odd },
       { type: odd, network: odd, address: odd },
     ]) {
-      expect((await createEventList(db, null)({ limit: 9, ...filter })).data).toMatchObject([summary])
+      expect((await views.events({ limit: 9, ...filter })).data).toMatchObject([summary])
     }
-    expect(idsOf(await createEventList(db, null)({ limit: 9, q: 'needle' }))).toEqual([odd])
+    expect((await views.events({ limit: 9, q: 'needle' })).data.map(({ id }) => id)).toEqual([odd])
     expect(await views.unknownIds([odd, `${odd}!`])).toEqual([`${odd}!`])
     const letter = { runId: 1, eventId: odd, type: odd, handler: odd, error }
     const { data } = await views.deadLetters({ limit: 9, handler: odd, type: odd, group: odd })

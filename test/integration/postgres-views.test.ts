@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
-import { createEventList } from '../../src/inbox/postgres/views/event-list.ts'
 import { statusOfCode, statusOfEvent } from '../../src/inbox/postgres/views/status.ts'
 import { createViews, viewStoreOf } from '../../src/inbox/postgres/views/views.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
@@ -81,7 +80,7 @@ type Reads = ReturnType<typeof readsOf>
 
 function readsOf() {
   const db = recording()
-  return { ...createViews(db, clock), events: createEventList(db, null) }
+  return createViews(db, clock)
 }
 
 /** The filled database; what it is asked is noted. */

@@ -106,7 +106,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   await inbox.cancelReplay(done.id, 'ann')
   await inbox.setPaused('loose', true, 'ann')
   await inbox.setConcurrency('mail', 3)
-  await inbox.note('index.rebuild', {}, odd)
+  await inbox.note('reconcile.start', {}, odd)
   const registration = { digest: 'd', url: 'https://example.test/', events: ['*'], secretLabel: odd, at: clock.now() }
   const begun = await inbox.beginSubscription(registration, null, 'ann')
   await inbox.endSubscription(begun!.id, { state: 'registered', answer: odd })

@@ -82,12 +82,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     const user = `${prefix}_u${users.length}`
     await root.query(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${user}'`)
     users.push(user)
-    const inbox: Inbox = await createPostgresInbox({
-      url: urlOf(database, user),
-      clock,
-      now: () => clock.now(),
-      indexFilling: 'at reads',
-    })
+    const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, now: () => clock.now() })
     const mine = { database, user }
     let closing: Promise<void> | undefined
     const watched: Inbox = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { activityQuery, toActivityJson } from '../../src/admin/overview.ts'
-import type { Activity } from '../../src/inbox/index-port.ts'
+import type { Activity } from '../../src/inbox/port.ts'
 
 const now = Date.UTC(2026, 0, 31, 14, 3, 22, 500)
 const minuteMs = 60_000

@@ -16,7 +16,7 @@ const rules: Readonly<Record<string, string>> = {
   'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres kysely/migration pg',
   receiver: 'base signature inbox schema raw-body',
   dispatch: 'base inbox schema signature client p-queue zod',
-  health: 'base inbox client schema',
+  health: 'base inbox client schema zod',
   client: 'base schema signature p-queue',
   admin: 'base inbox health signature schema prom-client raw-body zod',
   app: 'base signature config inbox inbox/sqlite receiver dispatch health client admin schema',

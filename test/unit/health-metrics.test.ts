@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { registerHealthMetrics, type HealthMetricsSource } from '../../src/admin/health-metrics.ts'
 import type { Silence, Warning } from '../../src/health/port.ts'
-import type { DriftRecord, IndexStatus } from '../../src/inbox/index-port.ts'
+import type { DriftRecord } from '../../src/health/drift.ts'
 
 const warning = (code: string, level: Warning['level'], subject = ''): Warning => ({
   code,
@@ -27,8 +27,6 @@ const drift = (kind: DriftRecord['kind'], count: number): DriftRecord => ({
 const silence = (type: string, network: string | null, silentMs: number, state: Silence['state'] = 'usual') =>
   ({ type, network, silentMs, lastAt: 0, usualMs: 0, alarmAfterMs: 0, state }) as const
 
-const current: IndexStatus = { state: 'current', reason: null, indexedSeq: 5, behind: 3, lagMs: 1_500, sizeBytes: 1 }
-
 async function scrape(change: Partial<HealthMetricsSource> = {}) {
   const registry = new Registry()
   registerHealthMetrics(registry, {
@@ -43,9 +41,8 @@ async function scrape(change: Partial<HealthMetricsSource> = {}) {
       ],
     }),
     totals: () => ({ acknowledged: 7, late: 1, refused: 2, unusable: 3 }),
-    index: {
-      indexStatus: async () => current,
-      drift: async () => [drift('new_field', 4), drift('new_field', 1), drift('wrong_type', 2)],
+    drift: { records: () => [drift('new_field', 4), drift('new_field', 1), drift('wrong_type', 2)] },
+    inbox: {
       secretUses: async () => [
         { label: 'main', firstAt: 0, lastAt: 1_767_225_600_500, count: 1 },
         { label: 'gone', firstAt: 0, lastAt: 1, count: 1 },
@@ -76,9 +73,6 @@ test('the health of the sender side is in the metrics, without text from outside
       'inbox_drift_total{kind="out_of_range"} 0',
       'inbox_drift_total{kind="unknown_type"} 0',
       'inbox_drift_total{kind="wrong_type"} 2',
-      'inbox_index_behind_events 3',
-      'inbox_index_lag_seconds 1.5',
-      'inbox_index_up 1',
       'inbox_secret_last_used_timestamp_seconds{secret="main"} 1767225600.5',
       'inbox_silence_seconds{type="pump.graduation",network=""} 1',
       'inbox_silence_seconds{type="wallet.large_trade",network="base"} 2.5',
@@ -88,16 +82,7 @@ test('the health of the sender side is in the metrics, without text from outside
   )
 })
 
-test('what the index cannot tell is left out of a scrape', async () => {
-  const broken = async () => Promise.reject(new Error('gone'))
-  const lines = await scrape({ index: { indexStatus: broken, drift: broken, secretUses: broken } })
-  expect(lines.filter((line) => /^inbox_(?:index|drift|secret)/.test(line))).toEqual(['inbox_index_up 0'])
-  const off = await scrape({
-    index: {
-      indexStatus: async () => ({ ...current, state: 'off', reason: 'EACCES' }),
-      drift: async () => [],
-      secretUses: async () => [],
-    },
-  })
-  expect(off.filter((line) => line.startsWith('inbox_index'))).toEqual(['inbox_index_up 0'])
+test('leaves out what the store cannot tell at a scrape', async () => {
+  const lines = await scrape({ inbox: { secretUses: () => Promise.reject(new Error('gone')) } })
+  expect(lines.filter((line) => line.startsWith('inbox_secret'))).toEqual([])
 })

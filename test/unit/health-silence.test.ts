@@ -1,31 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { findSilences, inServiceMs } from '../../src/health/silence.ts'
-import type { Cadence } from '../../src/inbox/index-port.ts'
+import { addMinute, createCadences, findSilences, inServiceMs, type Cadence } from '../../src/health/silence.ts'
+import type { Activity } from '../../src/inbox/port.ts'
 
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** The cadence of events at these times, as the index has it. */
-function cadenceOf(times: readonly number[]): Cadence {
-  const gaps: number[] = []
-  for (let index = 1; index < times.length; index++) add(gaps, times[index]! - times[index - 1]!)
-  return {
-    type: 'wallet.large_trade',
-    network: 'base',
-    firstAt: times[0]!,
-    lastAt: times.at(-1)!,
-    count: times.length,
-    gaps,
-  }
+/** Events at these times, counted per minute. */
+function tallied(times: readonly number[]): Activity[] {
+  return [...Map.groupBy(times, (time) => Math.floor(time / minute) * minute)].map(([at, { length: count }]) => {
+    return { at, type: 'wallet.large_trade', network: 'base', count }
+  })
 }
 
-function add(gaps: number[], ms: number): void {
-  const bucket = Math.max(0, Math.floor(Math.log2(Math.max(1, ms / second))))
-  while (gaps.length <= bucket) gaps.push(0)
-  gaps[bucket]! += 1
+function cadenceOf(times: readonly number[]): Cadence {
+  return tallied(times).reduce<Cadence | undefined>(addMinute, undefined)!
 }
 
 const silenceOf = (cadence: Cadence, now: number, gaps: { from: number; to: number }[] = []) =>
@@ -44,15 +35,36 @@ describe('silence', () => {
 
   test('begins after six times what is usual, and not before ten minutes', () => {
     const often = cadenceOf(every(10 * second, 1_000))
-    expect(silenceOf(often, often.lastAt + 10 * minute)).toMatchObject({ state: 'usual', usualMs: 16 * second })
-    expect(silenceOf(often, often.lastAt + 10 * minute + 1)).toMatchObject({
-      state: 'silent',
-      alarmAfterMs: 10 * minute,
-    })
+    // Until the end of the last minute an event may have come.
+    const from = often.lastAt + minute
+    expect(silenceOf(often, from + 10 * minute)).toMatchObject({ state: 'usual', usualMs: 16 * second })
+    expect(silenceOf(often, from + 10 * minute + 1)).toMatchObject({ state: 'silent', alarmAfterMs: 10 * minute })
     const seldom = cadenceOf(every(hour, 100))
     const { usualMs, alarmAfterMs } = silenceOf(seldom, seldom.lastAt)
     expect(usualMs).toBe(4_096 * second)
     expect(alarmAfterMs).toBe(6 * usualMs)
+  })
+
+  test('is learned from the counts of 14 days, then from what is new, each event once', async () => {
+    const cadences = createCadences()
+    const now = 20 * day + 30 * second
+    const times = [now - 15 * day, ...every(hour, 24 * 14).map((ms) => now - 14 * day + ms + minute)]
+    const asked: { readonly from: number; readonly to: number }[] = []
+    const inbox = {
+      activity: async (query: { readonly from: number; readonly to: number }) => {
+        asked.push(query)
+        return tallied(times).filter(({ at }) => at >= query.from && at < query.to)
+      },
+    }
+    const [first] = await cadences.read(inbox, now)
+    expect(first).toMatchObject({ count: 24 * 14 })
+    expect(await cadences.read(inbox, now + 10 * second)).toEqual([first])
+    times.push(now, now + second, now + 5 * minute)
+    expect(await cadences.read(inbox, now + 5 * minute)).toMatchObject([{ count: 24 * 14 + 3 }])
+    asked.length = 0
+    expect(await cadences.read(inbox, now + hour)).toMatchObject([{ count: 24 * 14 + 3 }])
+    expect(await cadences.read(inbox, now + 2 * hour)).toMatchObject([{ count: 24 * 14 + 3 }])
+    expect(asked[0]!.from).toBeGreaterThan(now)
   })
 
   test('does not count the time in which this receiver was not in service', () => {
@@ -60,7 +72,7 @@ describe('silence', () => {
     const from = often.lastAt + minute
     const out = { from, to: from + 3 * hour }
     const now = out.to + 5 * minute
-    expect(silenceOf(often, now, [out])).toMatchObject({ state: 'usual', silentMs: 6 * minute })
+    expect(silenceOf(often, now, [out])).toMatchObject({ state: 'usual', silentMs: 5 * minute })
     expect(silenceOf(often, now).state).toBe('silent')
     expect(
       inServiceMs({ from: 0, to: 100 }, [
@@ -89,14 +101,14 @@ describe('silence', () => {
 
   test('is over for good after a week, or three times the time until the alarm, until something comes again', () => {
     const often = cadenceOf(every(minute, 1_000))
-    expect(silenceOf(often, often.lastAt + 7 * day).state).toBe('silent')
-    expect(silenceOf(often, often.lastAt + 7 * day + 1).state).toBe('gone')
+    expect(silenceOf(often, often.lastAt + minute + 7 * day).state).toBe('silent')
+    expect(silenceOf(often, often.lastAt + minute + 7 * day + 1).state).toBe('gone')
     const seldom = cadenceOf(every(3 * day, 40))
     const { alarmAfterMs } = silenceOf(seldom, seldom.lastAt)
     expect(alarmAfterMs).toBeGreaterThan(7 * day)
-    expect(silenceOf(seldom, seldom.lastAt + alarmAfterMs + 1).state).toBe('silent')
-    expect(silenceOf(seldom, seldom.lastAt + 3 * alarmAfterMs).state).toBe('silent')
-    expect(silenceOf(seldom, seldom.lastAt + 3 * alarmAfterMs + 1).state).toBe('gone')
+    expect(silenceOf(seldom, seldom.lastAt + minute + alarmAfterMs + 1).state).toBe('silent')
+    expect(silenceOf(seldom, seldom.lastAt + minute + 3 * alarmAfterMs).state).toBe('silent')
+    expect(silenceOf(seldom, seldom.lastAt + minute + 3 * alarmAfterMs + 1).state).toBe('gone')
     const back = cadenceOf([...every(minute, 1_000), often.lastAt + 30 * day])
     expect(silenceOf(back, back.lastAt + minute).state).toBe('usual')
     // Only time in service counts.
@@ -119,21 +131,26 @@ describe('silence', () => {
   })
 })
 
-/** How often the alarm is raised while the sender works as ever, and how long it takes once it does not. */
+/** How often the alarm is raised while the sender works as ever. */
 function simulate(nextGap: () => number, days: number): { readonly alarms: number; readonly events: number } {
-  const gaps: number[] = []
+  let known: Cadence | undefined
+  let row: Activity = { at: 0, type: 't', network: null, count: 1 }
   let at = 0
   let alarms = 0
   let events = 1
   while (at < days * day) {
-    const gap = Math.max(1, nextGap())
-    const cadence = { type: 't', network: null, firstAt: 0, lastAt: at, count: events, gaps }
-    // Looked at once, right before the next one comes: then it has been silent for the longest.
-    const state = findSilences([cadence], [], at + gap)[0]?.state
-    if (state === 'silent' || state === 'gone') alarms++
-    add(gaps, gap)
-    at += gap
+    at += Math.max(1, nextGap())
     events++
+    const begin = Math.floor(at / minute) * minute
+    if (begin === row.at) {
+      row = { ...row, count: row.count + 1 }
+      continue
+    }
+    known = addMinute(known, row)
+    // Looked at once, right before the next one comes: then it has been silent for the longest.
+    const state = findSilences([known], [], at)[0]?.state
+    if (state === 'silent' || state === 'gone') alarms++
+    row = { ...row, at: begin, count: 1 }
   }
   return { alarms, events }
 }

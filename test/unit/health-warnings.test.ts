@@ -40,6 +40,7 @@ const healthy: ProcessFacts = {
   handlers: ['trades'],
   shut: new Map(),
   secretLabels: ['main'],
+  drift: [],
 }
 const row: HandlerStats = {
   handler: 'trades',
@@ -70,9 +71,7 @@ const empty: StoredFacts = {
   newestQuarantinedAt: null,
   newestConflictAt: null,
   gaps: [],
-  index: { state: 'current', reason: null, indexedSeq: 1, behind: 0, lagMs: 0, sizeBytes: 1 },
   silences: [],
-  drift: [],
   secretUses: [{ label: 'main', firstAt: 0, lastAt: now - minute, count: 5 }],
 }
 const never: Before = { since: () => null, level: () => null }
@@ -185,7 +184,6 @@ describe('warnings', () => {
     ['missing events', withStats({ missingSeqs: 3 }), ['critical missing_events']],
     ['a gap with lost events', { gaps: [gap] }, ['critical gap_lost (2025-12-31 18:00:00 UTC)']],
     ['one that was acknowledged', { gaps: [{ ...gap, acknowledgedAt: now }] }, []],
-    ['no index', { index: { ...empty.index, state: 'off', reason: 'EACCES' } }, ['warning index_off']],
     [
       'silence',
       {
@@ -235,11 +233,11 @@ describe('warnings', () => {
       })).toSorted((a, b) => (index(a) % 7) - (index(b) % 7)),
     })
     const index = ({ type }: { readonly type: string }) => Number(type.slice(5))
-    const drifts = codes({}, { drift })
+    const drifts = codes({ drift })
     expect(drifts).toHaveLength(20)
-    expect(codes({}, { drift: drift.toReversed() })).toEqual(drifts)
+    expect(codes({ drift: drift.toReversed() })).toEqual(drifts)
     expect(
-      codes({}, { drift: [{ ...drift[0]!, path: '', kind: 'new_field', firstAt: now - 2 * hour }, ...drift] }),
+      codes({ drift: [{ ...drift[0]!, path: '', kind: 'new_field', firstAt: now - 2 * hour }, ...drift] }),
     ).toEqual(drifts)
     const silences = codes({}, silentAt(now))
     expect(silences).toHaveLength(20)
@@ -255,7 +253,7 @@ describe('warnings', () => {
       { ...record, kind: 'missing_field', firstAt: now - 25 * hour },
       { ...record, kind: 'unknown_type', path: '', type: 'x'.repeat(250), firstAt: now },
     ] as const
-    expect(codes({}, { drift })).toEqual([
+    expect(codes({ drift })).toEqual([
       'warning drift (wrong_type t data.x)',
       'info drift (new_field t data.x)',
       expect.stringMatching(/^info drift \(unknown_type x{187}… [0-9a-f]{12}\)$/),
@@ -335,12 +333,9 @@ describe('warnings', () => {
   test('say in their title nothing that came from outside', () => {
     const foreign = 'evil.type'
     const found = findWarnings(
-      { ...healthy, store: { ok: false, reason: foreign } },
       {
-        ...empty,
-        silences: [
-          { type: foreign, network: foreign, lastAt: 1, silentMs: 9, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
-        ],
+        ...healthy,
+        store: { ok: false, reason: foreign },
         drift: [
           {
             kind: 'unknown_type',
@@ -353,6 +348,12 @@ describe('warnings', () => {
             lastAt: now,
             firstEventId: foreign,
           },
+        ],
+      },
+      {
+        ...empty,
+        silences: [
+          { type: foreign, network: foreign, lastAt: 1, silentMs: 9, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
         ],
       },
       never,

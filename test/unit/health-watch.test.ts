@@ -8,6 +8,7 @@ import { createHealthWatch, type HealthWatchOptions } from '../../src/health/wat
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { ownLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
+import { anEvent } from '../conformance/stage.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
 const look = 10_000
@@ -51,6 +52,7 @@ async function stage({
   const watch = createHealthWatch({
     inbox: guarded,
     meter,
+    drift: { records: () => [] },
     clock,
     log,
     storeHealth: () => state.store,
@@ -446,38 +448,19 @@ describe('the watch over the health', () => {
   test('tells the end of a silence that has become one for good', async () => {
     const clock = createTestClock()
     const inbox = await createMemoryInbox({ clock })
-    const cadence = { type: 'token.new_listing', network: 'base', firstAt: 0, count: 100, gaps: [99] }
-    let lastAt = clock.now() - hour
-    const silent: Inbox = { ...inbox, cadences: async () => [{ ...cadence, lastAt }] }
-    await using to = await stage({ clock, inbox: silent })
+    const lastAt = clock.now() - 7 * 24 * hour + 3 * minute
+    const events = Array.from({ length: 100 }, (_, n) =>
+      anEvent(`e${n}`, { type: 'token.new_listing', receivedAt: lastAt - n * minute }),
+    )
+    await inbox.accept(events.toReversed())
+    await using to = await stage({ clock, inbox })
     await clock.advance(2 * look)
     expect(codesOf(to)).toEqual(['silence'])
-    lastAt -= 7 * 24 * hour
-    await clock.advance(2 * minute)
+    await clock.advance(8 * minute)
     expect(codesOf(to)).toEqual([])
     expect(to.watch.silences()).toMatchObject([{ state: 'gone' }])
-    expect((await to.told()).map(({ type, code }) => [type, code])).toEqual([
-      ['inbox.warning', 'silence'],
-      ['inbox.resolved', 'silence'],
-    ])
-  })
-
-  test('takes no type for silent while the index is behind', async () => {
-    const clock = createTestClock()
-    const inbox = await createMemoryInbox({ clock })
-    const indexed = { isBehind: false }
-    const old = { type: 'token.new_listing', network: 'base', firstAt: clock.now() - 48 * hour, count: 100, gaps: [99] }
-    const behind: Inbox = {
-      ...inbox,
-      indexStatus: async () => ({ ...(await inbox.indexStatus()), state: indexed.isBehind ? 'building' : 'current' }),
-      cadences: async () => [{ ...old, lastAt: clock.now() - (indexed.isBehind ? 24 * hour : 0) }],
-    }
-    await using to = await stage({ clock, inbox: behind })
-    await clock.advance(look)
-    indexed.isBehind = true
-    await clock.advance(5 * minute)
-    expect(codesOf(to)).toEqual([])
-    expect(to.watch.silences()).toMatchObject([{ state: 'usual' }])
+    for (const type of ['inbox.warning', 'inbox.resolved'])
+      expect((await inbox.events({ type, limit: 9 })).data, type).toHaveLength(1)
   })
 
   test('the end of a warning that a sink cannot tell is no news of its dead letters', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
-import type { InboxStats } from '../../src/inbox/port.ts'
+import type { InboxStats, Arrival } from '../../src/inbox/port.ts'
 
 const empty: InboxStats = {
   paused: false,
@@ -41,25 +41,28 @@ function parse(text: string): Map<string, number> {
   return samples
 }
 
+const ofType = (type: string) => ({ kind: 'event', type }) as Arrival
+const quarantinedBody = { kind: 'quarantined' } as Arrival
+
 test('deliveries are counted by type and outcome, again and again, and from zero', async () => {
   const { metrics } = setUp()
-  metrics.stored('accepted', 'token.price_alert')
-  metrics.stored('accepted', 'token.price_alert')
-  metrics.stored('duplicate', 'token.price_alert')
+  metrics.stored('accepted', ofType('token.price_alert'))
+  metrics.stored('accepted', ofType('token.price_alert'))
+  metrics.stored('duplicate', ofType('token.price_alert'))
   const first = parse(await metrics.scrape())
   expect(first.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(2)
   expect(first.get('inbox_events_total{type="token.price_alert",outcome="duplicate"}')).toBe(1)
   expect(first.get('inbox_events_total{type="pump.graduation",outcome="accepted"}')).toBe(0)
-  metrics.stored('accepted', 'token.price_alert')
+  metrics.stored('accepted', ofType('token.price_alert'))
   const second = parse(await metrics.scrape())
   expect(second.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(3)
 })
 
 test('text of outside origin never becomes a label', async () => {
   const { metrics } = setUp()
-  for (let i = 0; i < 100; i++) metrics.stored('accepted', `made.up_${i}`)
-  metrics.stored('conflict', '__proto__')
-  metrics.stored('quarantined', 'quarantined')
+  for (let i = 0; i < 100; i++) metrics.stored('accepted', ofType(`made.up_${i}`))
+  metrics.stored('conflict', ofType('__proto__'))
+  metrics.stored('quarantined', quarantinedBody)
   const text = await metrics.scrape()
   const samples = parse(text)
   expect(samples.get('inbox_events_total{type="unknown",outcome="accepted"}')).toBe(100)

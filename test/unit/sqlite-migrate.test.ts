@@ -202,7 +202,7 @@ test('a file from before receipts were kept is upgraded: its events and its audi
   const { store } = opened
   const headers = '{"user-agent":"sender/1"}'
   store.transact([], () => store.accept([anEvent('c', { headers, receivedAt: systemClock.now() })]))
-  store.transact([], () => store.note('index.rebuild', {}, 'operator (token) ::1'))
+  store.transact([], () => store.note('reconcile.start', {}, 'operator (token) ::1'))
   const views = createViews(opened.db, systemClock)
   expect(await views.event('a')).toMatchObject({
     headers: null,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DriftKind } from '../../inbox/index-port.ts'
+import type { DriftKind } from '../drift.ts'
 import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
 import type { Silence } from '../port.ts'
 import { lengthText, timeText } from '../words.ts'
@@ -11,7 +11,7 @@ const longestSubject = 200
 
 /** What comes, what does not, and what is odd about it. */
 export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Found[] {
-  return [...silences(stored), ...drifts(facts, stored), ...conflicts(facts, stored), ...index(stored)]
+  return [...silences(stored), ...drifts(facts), ...conflicts(facts, stored)]
 }
 
 /** Of too many those that have been silent longest: which these are does not change while they are. */
@@ -46,7 +46,7 @@ const driftTitles: Readonly<Record<DriftKind, string>> = {
 const harmless: ReadonlySet<DriftKind> = new Set<DriftKind>(['unknown_type', 'new_field'])
 
 /** Only the first of a kind is news. Of too many those that are a fault, then the oldest: which these are does not change by what comes. */
-function drifts({ now }: ProcessFacts, { drift }: StoredFacts): Found[] {
+function drifts({ now, drift }: ProcessFacts): Found[] {
   return drift
     .filter(({ firstAt }) => now - firstAt < newsMs)
     .toSorted((a, b) => Number(harmless.has(a.kind)) - Number(harmless.has(b.kind)) || a.firstAt - b.firstAt)
@@ -78,20 +78,6 @@ function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Fo
         'The first body is kept and was handled; the other one is not. An id stands for one event, so the sender has a fault, or ' +
         'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
       href: '/conflicts',
-    },
-  ]
-}
-
-function index({ index: { state, reason } }: StoredFacts): Found[] {
-  if (state !== 'off' || reason === null) return []
-  return [
-    {
-      code: 'index_off',
-      subject: '',
-      level: 'warning',
-      title: 'The index is off: search, activity, silence and drift find nothing',
-      text: 'Events are stored and handled as ever. The page of health says why; once that is mended, rebuild the index there.',
-      href: '/health',
     },
   ]
 }

@@ -11,7 +11,6 @@ import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
 import { createDatabase, type Database, limited } from './database.ts'
 import { createGaps } from './gaps.ts'
-import { createIndex, type IndexFilling } from './index/index.ts'
 import { listen } from './listen.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
@@ -20,7 +19,6 @@ import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { createEventList } from './views/event-list.ts'
 import { createWork } from './claims.ts'
 import { fromStored } from './text.ts'
 
@@ -33,8 +31,6 @@ export interface PostgresInboxOptions {
   readonly onWarning?: (text: string) => void
   /** Milliseconds: the runs of a replica that the others have not heard for so long are taken from it. Default 10,000. */
   readonly silentMs?: number
-  /** Who fills the index: default `by itself`. */
-  readonly indexFilling?: IndexFilling
   /** As of `DatabaseOptions`. */
   readonly now?: () => number
 }
@@ -49,7 +45,7 @@ const noRoutes: readonly HandlerRoute[] = []
  * `config_invalid` or `store_unavailable` if the database cannot be served.
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
-  const { url, clock, migrate = 'refuse', onWarning = () => {}, silentMs = 10_000, indexFilling, now } = options
+  const { url, clock, migrate = 'refuse', onWarning = () => {}, silentMs = 10_000, now } = options
   await openSchema(url, migrate)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
@@ -65,13 +61,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
   const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, makeOffer: work.offer, wake })
-  const index = createIndex({
-    db,
-    clock,
-    isLeader: () => cluster.isLeader(),
-    onWarning,
-    ...(indexFilling && { filling: indexFilling }),
-  })
   // However many people look, there are connections for deliveries and runs.
   const readDb = limited(db, 4)
   let loadedViews: Promise<Views> | undefined
@@ -134,7 +123,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   async function closeAll(): Promise<void> {
     jobs.stop()
     await work.close()
-    await index.close()
     await listener.close()
     await gaps.end().catch(() => {})
     // Once it has left, nobody sees to what its handlers do not create runs of.
@@ -155,10 +143,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
 
   return {
     ...views,
-    events: createEventList(readDb, index.find),
     ...acts,
     ...subscriptions,
-    ...index.views,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
@@ -205,10 +191,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     startServing: () => gaps.start(),
     acknowledgeGaps: (by) => gaps.acknowledge(by),
-    async rebuildIndex(by) {
-      await acts.note('index.rebuild', {}, by)
-      await index.rebuild()
-    },
     health,
     // A database that is away comes back: only what a start would refuse fails for good.
     onFailure(listener) {

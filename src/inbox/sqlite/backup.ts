@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
 import { openReaderConnection } from './connection.ts'
-import { indexFileOf, throwAwayIndex } from './index/file.ts'
 import { lockDatabase } from './lock.ts'
 import { migrations, refuseNewer } from './migrate.ts'
 
@@ -93,21 +92,11 @@ export async function restoreDatabase(
     const kept = existsSync(file) ? `${file}.replaced-${new Date(now).toISOString().replace(/[:.]/g, '-')}` : null
     if (kept !== null) keepAside(file, kept)
     renameSync(restoring, file)
-    forgetIndex(file)
     fsyncPath(dirname(file))
     return { report: { ...report, file }, kept }
   } finally {
     rmSync(restoring, { force: true })
     lock.release()
-  }
-}
-
-/** It is of what was there before. One that cannot be taken away is found out at the next start. */
-function forgetIndex(file: string): void {
-  try {
-    throwAwayIndex(indexFileOf(file))
-  } catch {
-    // The restore itself is done.
   }
 }
 

@@ -7,19 +7,10 @@ import type { SqliteViews } from './views.ts'
 import type { WriteSide } from './write-side.ts'
 
 /** The whole port but for what depends on where the store lives. */
-type Composed = Omit<Inbox, 'health' | 'onFailure' | 'close' | 'indexStatus' | 'rebuildIndex'>
+type Composed = Omit<Inbox, 'health' | 'onFailure' | 'close'>
 
 /** The views by name, for calls from other threads. */
-export const viewNames = [
-  ...sharedNames,
-  'events',
-  'activity',
-  'cadences',
-  'drift',
-  'secretUses',
-  'knownWallets',
-  'subscription',
-] as const satisfies readonly (keyof SqliteViews)[]
+export const viewNames = [...sharedNames, 'subscription'] as const satisfies readonly (keyof SqliteViews)[]
 
 /** The methods that another thread calls with their arguments copied; the rest goes over the wire packed. */
 export const actionNames = [

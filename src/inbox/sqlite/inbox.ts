@@ -7,8 +7,6 @@ import { Caller, fromWireError, plain, remote, type Packed, type Remote } from '
 import { packArrivals, unpackResults } from '../wire.ts'
 import { actionNames, composeInbox, viewNames } from './compose.ts'
 import type { Synchronous } from './connection.ts'
-import { startIndexer, type RemoteIndexer } from './index/remote-indexer.ts'
-import { indexOff } from '../index-status.ts'
 import type { Evidence } from './open.ts'
 import type { ReaderUpkeep } from './reader-thread.ts'
 import type { SqliteViews } from './views.ts'
@@ -22,8 +20,6 @@ export interface SqliteInboxOptions {
   readonly synchronous?: Synchronous
   /** Is told of what goes wrong in the background. */
   readonly onWarning?: (text: string) => void
-  /** False: none is made, to see what it costs. */
-  readonly hasIndex?: boolean
 }
 
 export interface SqliteInbox extends Inbox {
@@ -50,7 +46,7 @@ const upkeepNames = ['tables', 'quickCheck', 'close'] as const satisfies readonl
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
-  const { file, synchronous = 'full', onWarning, hasIndex = true } = options
+  const { file, synchronous = 'full', onWarning } = options
   const failureListeners: ((error: Error) => void)[] = []
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
@@ -94,22 +90,19 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     })
   })
 
-  const warn = (text: string) => onWarning?.(text)
-  const indexer: RemoteIndexer | undefined = hasIndex ? startIndexer(file, warn) : undefined
-  const onIndexDamage = (damage: string) => void indexer?.rebuild(damage).catch(() => {})
-  let reader: Reader | undefined = startReader(file, 'reader', onIndexDamage)
+  let reader: Reader | undefined = startReader(file, 'reader')
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
     if (failure === undefined) await writer.call('close', plain([])).catch(() => {})
     writer.end(closed)
-    await Promise.all([writerThread.terminate(), reader?.close(closed), indexer?.close()])
+    await Promise.all([writerThread.terminate(), reader?.close(closed)])
   }
 
   /** A reader that died is replaced by the next call. */
   function read(op: string, args: Packed): Promise<unknown> {
     if (reader?.isDead && closing === undefined) reader = undefined
-    reader ??= startReader(file, 'reader', onIndexDamage)
+    reader ??= startReader(file, 'reader')
     return reader.caller.call(op, args)
   }
 
@@ -138,11 +131,6 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     ...composeInbox(side, remote<SqliteViews, (typeof viewNames)[number]>(read, viewNames)),
     evidence,
     deadAtStart,
-    indexStatus: async () => indexer?.status() ?? indexOff('it is switched off'),
-    async rebuildIndex(by) {
-      await side.note('index.rebuild', {}, by)
-      await indexer?.rebuild(null)
-    },
     quickCheck,
     async workPort() {
       const { port1, port2 } = new MessageChannel()
@@ -162,11 +150,7 @@ interface Reader {
   close(reason: Error): Promise<void>
 }
 
-function startReader(
-  file: string,
-  name: 'reader' | 'checker',
-  onIndexDamage: (reason: string) => void = () => {},
-): Reader {
+function startReader(file: string, name: 'reader' | 'checker'): Reader {
   const thread = new Worker(siblingModule(import.meta.url, './reader-thread'), {
     workerData: { file },
     name,
@@ -178,9 +162,7 @@ function startReader(
     isDead = true
     caller.end(new InboxError('store_unavailable', `the reader thread died: ${reason}`))
   }
-  thread.on('message', (message: unknown) => {
-    if (!caller.receive(message)) onIndexDamage((message as { indexDamage: string }).indexDamage)
-  })
+  thread.on('message', (message: unknown) => void caller.receive(message))
   thread.on('error', (error) => die(messageOf(error)))
   thread.on('exit', (code) => die(`it ended with code ${code}`))
   const upkeep = remote<ReaderUpkeep, (typeof upkeepNames)[number]>((op, args) => caller.call(op, args), upkeepNames)

@@ -4,7 +4,6 @@ import type { Inbox } from '../port.ts'
 import { Jobs } from '../jobs.ts'
 import type { Remote } from '../rpc.ts'
 import { composeInbox, viewNames } from './compose.ts'
-import { createLocalIndex } from './index/local-index.ts'
 import { openMemoryStore, type OpenStore } from './open.ts'
 import { createViews, type SqliteViews } from './views.ts'
 import { createWriteSide, jobsOf } from './write-side.ts'
@@ -33,7 +32,6 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     ...(options.onHealth && { onHealth: options.onHealth }),
     ...(options.clockCheckMs !== undefined && { clockCheckMs: options.clockCheckMs }),
   })
-  const index = createLocalIndex(open.db, options.clock)
   const jobs = new Jobs(jobsOf(writer, open.store), options.clock)
   const side = createWriteSide(writer, jobs)
   let closed: Promise<void> | undefined
@@ -42,7 +40,6 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
     jobs.stop()
     await writer.run(({ gaps }) => gaps.end()).catch(() => {})
     await writer.close()
-    index.close()
     open.close()
   }
 
@@ -50,13 +47,8 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   return {
     ...composeInbox(
       side,
-      localViews(createViews(open.db, options.clock, index.handle), () => closed !== undefined),
+      localViews(createViews(open.db, options.clock), () => closed !== undefined),
     ),
-    indexStatus: async () => index.status(),
-    async rebuildIndex(by) {
-      await side.note('index.rebuild', {}, by)
-      index.rebuild()
-    },
     health: () => (closed === undefined ? writer.health : { ok: false, reason: 'the inbox is closed' }),
     onFailure: (listener) => void failureListeners.push(listener),
     close: () => (closed ??= closeAll()),

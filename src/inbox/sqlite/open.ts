@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
+import { rmSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { makeFolder } from '../../base/files.ts'
@@ -66,6 +67,8 @@ export async function openFileStore(
   try {
     db = await openWriterConnection(lock.file, options)
     refuseMoved(db, lock.file)
+    // Earlier versions kept a search index beside the database.
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${lock.file}-index${suffix}`, { force: true })
     mark = openHighWaterMark(lock.file)
     const { evidence, nextSeq } = examine(db, mark.found)
     const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })

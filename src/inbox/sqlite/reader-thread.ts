@@ -1,8 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../base/clock.ts'
 import { openReaderConnection } from './connection.ts'
-import { indexFileOf } from './index/file.ts'
-import { openIndexHandle } from './index/handle.ts'
 import { answerCalls, operationsOf } from '../rpc.ts'
 import { createViews } from './views.ts'
 
@@ -27,10 +25,6 @@ if (parentPort) {
   const main = parentPort
   const { file } = workerData as { file: string }
   const db = openReaderConnection(file)
-  const index = openIndexHandle(indexFileOf(file), (indexDamage) => main.postMessage({ indexDamage }))
-  const upkeep = createUpkeep(db, () => {
-    index.close()
-    db.close()
-  })
-  answerCalls(main, operationsOf({ ...createViews(db, systemClock, index), ...upkeep }))
+  const upkeep = createUpkeep(db, () => void db.close())
+  answerCalls(main, operationsOf({ ...createViews(db, systemClock), ...upkeep }))
 }

@@ -2,7 +2,11 @@ import type { Views } from './views.ts'
 
 /** The views by name, for calls that reach them in another thread, or before they are loaded. */
 export const viewNames = [
+  'events',
   'event',
+  'activity',
+  'secretUses',
+  'knownWallets',
   'deadLetters',
   'deadLetter',
   'deadGroups',

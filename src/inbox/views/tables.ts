@@ -114,6 +114,14 @@ export interface Tables {
     readonly last_arrival_at: number | null
     readonly acknowledged_at: number | null
   }
+  readonly tally: { readonly minute: number; readonly type: string; readonly network: string; readonly count: number }
+  readonly hour: { readonly hour: number; readonly first_seq: number; readonly last_seq: number }
+  readonly secret_use: {
+    readonly label: string
+    readonly first_at: number
+    readonly last_at: number
+    readonly count: number
+  }
   readonly meta: { readonly name: string; readonly value: number }
 }
 
@@ -123,6 +131,8 @@ export interface ViewStore {
   readonly attemptOrder: 'attempt.rowid' | 'attempt.seq'
   /** The rows of a subquery as JSON. Read it with `rowsOf`. */
   readonly jsonRows: typeof jsonArrayFrom
+  /** Whether the text of `body.raw` matches a pattern of LIKE with \\ as its escape. The case of ASCII letters does not count. */
+  readonly bodyHas: (pattern: string) => RawBuilder<boolean>
   /** The size of what is stored, in bytes. */
   readonly sizeBytes: () => Promise<number>
 }

@@ -2,10 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import { createConflicts } from './conflicts.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEventDetail } from './event-detail.ts'
+import { createEvents } from './events.ts'
 import { createLists } from './lists.ts'
 import { createQuarantine } from './quarantine.ts'
 import { createReplayCount } from './replay-count.ts'
 import { createStats } from './stats.ts'
+import { createTallies } from './tallies.ts'
 import type { ViewStore } from './tables.ts'
 
 /** The reads of the port that both stores answer by the same queries. */
@@ -18,7 +20,9 @@ export type Views = ReturnType<typeof createViews>
 export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
   const quarantine = createQuarantine(store)
   return {
+    ...createEvents(store),
     ...createEventDetail(store, clock),
+    ...createTallies(store),
     ...createDeadLetters(store),
     ...createConflicts(store),
     ...quarantine,

@@ -7,7 +7,6 @@ export type {
   DriftJson,
   GapJson,
   HealthJson,
-  IndexStatusJson,
   ReplicaJson,
   SecretUseJson,
   SenderMeterJson,

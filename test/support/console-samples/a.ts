@@ -155,7 +155,6 @@ export const overview: OverviewJson = {
   rejects: 9,
   store_bytes: 1_000_000,
   paused: false,
-  index: { state: 'current', reason: null, indexed_seq: 1_234_567, behind: 0, lag_ms: 0, size_bytes: 100_000 },
   warnings: [],
 }
 

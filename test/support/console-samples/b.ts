@@ -219,14 +219,6 @@ export const health: HealthJson = {
       state: 'silent',
     },
   ],
-  index: {
-    state: 'building',
-    reason: 'its file was of another version',
-    indexed_seq: 5_000,
-    behind: 1_200,
-    lag_ms: 4_000,
-    size_bytes: 1_572_864,
-  },
   reconcile: null,
   reconcile_configured: true,
 }

@@ -1,19 +1,11 @@
 import { sql, type Kysely } from 'kysely'
 import { createHash } from 'node:crypto'
-import { indexFunctions } from '../index/schema.ts'
 import { laneFunction, nowFunction } from '../locks.ts'
 import { acceptFunctions } from './accept.ts'
 import { claimFunctions } from './claim.ts'
 import { settleFunctions } from './settle.ts'
 
-const functions = [
-  nowFunction,
-  laneFunction,
-  ...acceptFunctions,
-  ...claimFunctions,
-  ...settleFunctions,
-  ...indexFunctions,
-]
+const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions]
 
 /**
  * The row of `inbox.meta` that each set of functions leaves when it is installed. A set that has a row is never installed again: if

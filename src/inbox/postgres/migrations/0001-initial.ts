@@ -1,6 +1,5 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { indexTables } from '../index/schema.ts'
 
 /**
  * The tables are those of the SQLite adapter, and what a cluster needs besides: `counter`, `lane` (see locks.ts), `replica`, and the
@@ -191,6 +190,6 @@ const statements = [
 
 export const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of [...statements, ...indexTables]) await sql.raw(statement).execute(db)
+    for (const statement of statements) await sql.raw(statement).execute(db)
   },
 }

@@ -33,6 +33,9 @@ export const tallies: Migration = {
          SELECT received_at / 60000, type, CASE WHEN strpos(key, ':') > 0 THEN split_part(key, ':', 1) ELSE '' END, count(*)
          FROM inbox.event WHERE received_at >= ((SELECT max(hour) FROM inbox.hour)::bigint * 60 - ${keptTallyMinutes}) * 60000
          GROUP BY 1, 2, 3`,
+      // Earlier versions kept words and counts of events in these.
+      `DROP TABLE IF EXISTS inbox.index_meta, inbox.index_event, inbox.index_kind, inbox.index_tally, inbox.index_hour,
+         inbox.index_cadence, inbox.index_drift, inbox.index_secret, inbox.index_wallet`,
       `CREATE INDEX event_key ON inbox.event (key, seq) WHERE key IS NOT NULL`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)

@@ -24,7 +24,7 @@ export const statusOfEvent = `coalesce(e.final_status, ('{${codes.join()}}'::sma
   FROM inbox.run r WHERE r.event_seq = e.seq), ${strongestFirst.indexOf('unhandled')})])`
 
 /** What `event.final_status` holds of a status. */
-export function codeOf(status: EventStatus): number {
+function codeOf(status: EventStatus): number {
   return eventStatuses.indexOf(status)
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import type { Clock } from '../../../base/clock.ts'
 import type { Tables, ViewStore } from '../../views/tables.ts'
@@ -15,6 +16,7 @@ export function viewStoreOf(db: Rows): ViewStore {
     db: kyselyOf<Tables>(db),
     attemptOrder: 'attempt.seq',
     jsonRows: jsonArrayFrom,
+    bodyHas: (pattern) => sql`convert_from(body.raw, 'UTF8') collate "C" ilike ${pattern} escape '\\'`,
     sizeBytes: async () => Math.round((await measureSize(db)).usedBytes),
   }
 }

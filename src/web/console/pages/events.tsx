@@ -8,7 +8,6 @@ import { StatusBadge } from '../../ui/status-badge.tsx'
 import { EventFilterForm } from '../parts/event-filter-form.tsx'
 import { filtersOf, placeOf } from '../parts/event-filters.ts'
 import { EventResults } from '../parts/event-results.tsx'
-import { IndexLag } from '../parts/index-lag.tsx'
 
 /** What came in, newest first, as it comes; filters stand in the address of the page. */
 export function EventsPage() {
@@ -44,7 +43,6 @@ export function EventsPage() {
         onChange={(next) => goTo(placeOf(next))}
         isSearch={query.get('focus') === 'search'}
       />
-      {filters.q !== '' && <IndexLag />}
       <EventResults key={placeOf(filters)} filters={filters} isPaused={isPaused} />
     </Page>
   )

@@ -4,7 +4,6 @@ import { useApi } from '../../ui/use-api.ts'
 import type { HealthJson, SecretUseJson } from '../contract.ts'
 import { useChanged } from '../parts/bulk-list.ts'
 import { GapsPanel } from '../parts/health-gaps.tsx'
-import { IndexPanel } from '../parts/health-index.tsx'
 import { ReconcilePanel } from '../parts/health-reconcile.tsx'
 import { RegistrationPanel } from '../parts/health-registration.tsx'
 import { SecretsPanel } from '../parts/health-secrets.tsx'
@@ -43,7 +42,6 @@ export function HealthPage() {
           <SilencesPanel silences={data.silences} />
           <SecretsPanel secrets={secrets.data?.data ?? null} error={secrets.error} onRetry={secrets.reload} />
           <RegistrationPanel subscription={data.subscription} />
-          <IndexPanel index={data.index} onDone={reload} />
         </>
       )}
     </Page>

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatDuration } from '../../ui/format.ts'
 import { shortText } from '../../ui/long-text.tsx'
 import { Facts, Panel } from '../../ui/page.tsx'
 import { Time } from '../../ui/time.tsx'
-import type { IndexStatusJson, OverviewJson } from '../contract.ts'
+import type { OverviewJson } from '../contract.ts'
 import { formatRate } from './overview-format.ts'
 import { useServerNow } from './overview-live.ts'
 
@@ -37,7 +37,6 @@ export function FigurePanels({ overview }: { readonly overview: OverviewJson }) 
               ['Conflicts', <Linked key="conflicts" to="/conflicts" count={overview.conflicts} isBad />],
               ['Rejects', <Linked key="rejects" to="/rejects" count={overview.rejects} />],
               ['Size', formatBytes(overview.store_bytes)],
-              ['Index', <IndexLag key="index" index={overview.index} />],
             ]}
           />
         </div>
@@ -55,15 +54,5 @@ function Linked(props: { readonly to: string; readonly count: number; readonly i
     <Anchor href={`#${to}`} className={isBad && count > 0 ? 'ui-bad' : ''}>
       {formatCount(count)}
     </Anchor>
-  )
-}
-
-function IndexLag({ index: { state, behind, lag_ms: lag } }: { readonly index: IndexStatusJson }) {
-  if (state === 'off') return <>off</>
-  if (behind === 0) return <>{state}</>
-  return (
-    <>
-      {formatCount(behind)} behind, {formatDuration(lag)}
-    </>
   )
 }

@@ -13,10 +13,6 @@ export interface KnownOverview {
 
 export const OverviewContext = createContext<KnownOverview>({ overview: null, error: null, reload() {} })
 
-export function useOverview(): OverviewJson | null {
-  return useContext(OverviewContext).overview
-}
-
 /** The overview for its own page. What is known already may be from long ago, its time at least, so it is asked for anew. */
 export function useFreshOverview(): KnownOverview {
   const known = useContext(OverviewContext)

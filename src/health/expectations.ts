@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
+import { eventSchemas, eventTypes, networkIds } from '../../schema/index.ts'
 
 /** What is documented of a value. */
 export type Expectation =
@@ -58,13 +58,18 @@ interface JsonSchema {
   readonly maximum?: number
 }
 
-/** The documented types, each with what is documented of its envelope. */
-export const documented: ReadonlyMap<string, ObjectExpectation> = new Map(
-  eventTypes.flatMap((type) => {
-    const expected = expectationOf(z.toJSONSchema(eventSchemas[type], { io: 'input' }) as JsonSchema, '')
-    return expected?.kind === 'object' ? [[type, expected] as const] : []
-  }),
-)
+const known = new Map<string, ObjectExpectation>()
+
+/** What is documented of the envelope of a type, made for the first event of it; undefined for an unknown type. */
+export function documentedOf(type: string): ObjectExpectation | undefined {
+  const made = known.get(type)
+  const found = eventTypes.find((one) => one === type)
+  if (made !== undefined || found === undefined) return made
+  const expected = expectationOf(z.toJSONSchema(eventSchemas[found], { io: 'input' }) as JsonSchema, '')
+  if (expected?.kind !== 'object') return undefined
+  known.set(type, expected)
+  return expected
+}
 
 /** Null where nothing is documented that could be told here. */
 function expectationOf(schema: JsonSchema, name: string): Expectation | null {

@@ -6,9 +6,9 @@ import type { Clock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox, createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
-import { describeIndex } from './index-views.ts'
+import { describeSearch } from './search.ts'
 
-const root = mkdtempSync(join(tmpdir(), 'inbox-index-conformance-'))
+const root = mkdtempSync(join(tmpdir(), 'inbox-search-'))
 const files = new WeakMap<Inbox, string>()
 let count = 0
 
@@ -20,10 +20,10 @@ async function openFile(file: string, clock: Clock): Promise<Inbox> {
   return inbox
 }
 
-describe('SQLite inbox in memory', () => describeIndex({ open: createMemoryInbox }))
+describe('SQLite inbox in memory', () => describeSearch({ open: createMemoryInbox }))
 
 describe('SQLite inbox', () =>
-  describeIndex({
+  describeSearch({
     open: ({ clock }) => openFile(join(root, `${(count += 1)}.db`), clock),
     reopen: (closed, { clock }) => openFile(files.get(closed) ?? '', clock),
   }))

@@ -1,8 +1,23 @@
-import type { DriftKind } from '../index-port.ts'
-import { documented, type Expectation, type ObjectExpectation } from './expectations.ts'
+import { eventTypes } from '../../schema/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
+import type { NewEvent } from '../inbox/port.ts'
+import { documentedOf, type Expectation, type ObjectExpectation } from './expectations.ts'
+
+export const driftKinds = ['unknown_type', 'new_field', 'missing_field', 'wrong_type', 'out_of_range'] as const
+export type DriftKind = (typeof driftKinds)[number]
+
+/** One way in which events of a type differ from their documentation, counted since the process started. */
+export interface DriftRecord extends DriftFinding {
+  readonly type: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly firstEventId: string
+}
 
 /** One way in which an event differs from what is documented of its type. */
-export interface DriftFinding {
+interface DriftFinding {
   readonly kind: DriftKind
   /** Of the envelope, such as `data.amount_usd` or `data.items[]`, at most 200 characters; empty for an unknown type. */
   readonly path: string
@@ -16,11 +31,40 @@ const longestText = 200
 /** Of a list so many are looked at. */
 const mostItems = 100
 
+const maxRecords = 500
+/** More events are not checked, so that a burst costs deliveries next to nothing. */
+const checksPerSecond = 200
+/** Larger bodies are not checked. */
+const maxBytes = 256 * 1024
+
+export type DriftCounter = ReturnType<typeof createDriftCounter>
+
+/** Counts in memory how accepted events differ from their documentation. */
+export function createDriftCounter(clock: Clock) {
+  const records = new Map<string, DriftRecord>()
+  const bucket = new TokenBucket(checksPerSecond, clock)
+  return {
+    /** To be called for each new event. */
+    accepted({ id, type, raw, receivedAt }: Pick<NewEvent, 'id' | 'type' | 'raw' | 'receivedAt'>): void {
+      if (raw.length > maxBytes || !bucket.take()) return
+      for (const finding of findDrift(type, JSON.parse(Buffer.from(raw).toString()))) {
+        const key = JSON.stringify([finding.kind, type, finding.path])
+        const known = records.get(key)
+        if (known === undefined && records.size >= maxRecords) continue
+        const first = known ?? { ...finding, type, count: 0, firstAt: receivedAt, lastAt: receivedAt, firstEventId: id }
+        records.set(key, { ...first, count: first.count + 1, lastAt: Math.max(first.lastAt, receivedAt) })
+      }
+    },
+    /** Newest first; at most 500. */
+    records: (): readonly DriftRecord[] => [...records.values()].toSorted((a, b) => b.lastAt - a.lastAt),
+  }
+}
+
 /** What differs in a parsed envelope, each place once; at most 20 of them. */
-export function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
-  const expected = documented.get(type)
+function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
+  const expected = documentedOf(type)
   if (expected === undefined) {
-    const known = `one of the ${documented.size} documented types`
+    const known = `one of the ${eventTypes.length} documented types`
     return [{ kind: 'unknown_type', path: '', expected: known, example: shown(type) }]
   }
   const found = new Map<string, DriftFinding>()

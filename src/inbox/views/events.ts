@@ -1,0 +1,279 @@
+import { sql, type RawBuilder } from 'kysely'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import {
+  eventStatuses,
+  runStates,
+  type EventPage,
+  type EventQuery,
+  type EventStatus,
+  type EventSummary,
+  type ViewPort,
+} from '../port.ts'
+import { partsOfKey } from '../replay-filter.ts'
+import { deriveEventStatus, type RunProgress } from '../status.ts'
+import { hourMs } from '../tally.ts'
+import { turn, type ViewStore } from './tables.ts'
+
+/** A page ends early after this time, with a cursor to go on from. */
+const budgetMs = 500
+/** A portion is one statement. It covers fewer events when the one before took longer than this. */
+const portionMs = 10
+const firstPortion = 256
+const largestPortion = 8_192
+/** Runs are looked up for so many events at once, and events by their numbers. */
+const maxSeqs = 500
+/** A search by status starts from the open or dead runs where there are no more than these. */
+const maxRuns = 20_000
+const maxTerms = 16
+
+/** A part of the accept sequence, or some events of it. Everything down to `reached` is looked at with it. */
+type Portion =
+  | { readonly reached: number; readonly seqs: readonly number[] }
+  | { readonly reached: number; readonly below: number }
+
+/** Statuses that follow from open or dead runs, with a condition on `run` that all their runs meet. */
+const runConditions: Partial<Record<EventStatus, RawBuilder<boolean>>> = {
+  pending: sql<boolean>`state in (${stateOf('waiting')}, ${stateOf('ready')})`,
+  running: sql<boolean>`state = ${stateOf('running')}`,
+  retrying: sql<boolean>`state in (${stateOf('ready')}, ${stateOf('suspect')})`,
+  held: sql<boolean>`state = ${stateOf('held')}`,
+  dead: sql<boolean>`state = ${stateOf('dead')}`,
+}
+
+function stateOf(state: (typeof runStates)[number]) {
+  return sql.lit(runStates.indexOf(state))
+}
+
+/**
+ * The list of events, newest first. Address and network are found by the index of keys, open and dead runs by theirs, and time limits
+ * the part of the accept sequence. Everything else is a scan in portions, which says how far it got. `elapsed`: milliseconds of a clock
+ * that is never set.
+ */
+export function createEvents(
+  { db, bodyHas }: ViewStore,
+  elapsed: () => number = () => performance.now(),
+): Pick<ViewPort, 'events'> {
+  /** The part of the accept sequence received in a time, to the hour; null: no event was. */
+  async function rangeOf({ from, to }: EventQuery) {
+    const hours = db
+      .selectFrom('hour')
+      .select(({ fn }) => [fn.min('first_seq').as('first'), fn.max('last_seq').as('last')])
+      .$if(from !== undefined, (query) => query.where('hour', '>=', hourOf(from ?? 0)))
+      .$if(to !== undefined, (query) => query.where('hour', '<=', hourOf((to ?? 0) - 1)))
+    const { first, last } = await hours.executeTakeFirstOrThrow()
+    return first === null || last === null ? null : { lowest: Number(first), highest: Number(last) }
+  }
+
+  /** The events of all runs that an event of this status has one of, newest first; null: too many to start from them. */
+  async function seqsByRuns(status: EventStatus | undefined): Promise<readonly number[] | null> {
+    const condition = status && runConditions[status]
+    if (condition === undefined) return null
+    const isDead = status === 'dead' || status === 'held'
+    // In the order of an index that has the condition, so that it is read.
+    const runs = db
+      .selectFrom('run')
+      .select(['event_seq', 'state'])
+      .$if(isDead, (query) =>
+        query
+          .where(sql<boolean>`state >= 4 and state <= 5`)
+          .orderBy('ended_at')
+          .orderBy('id'),
+      )
+      .$if(!isDead, (query) =>
+        query
+          .where(sql<boolean>`state < 5`)
+          .orderBy('handler_id')
+          .orderBy('replay_id')
+          .orderBy('key')
+          .orderBy('id'),
+      )
+      .limit(maxRuns + 1)
+      .as('runs')
+    const { count } = await db
+      .selectFrom(runs)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    if (Number(count) > maxRuns) return null
+    const rows = await db
+      .selectFrom(runs)
+      .select('event_seq')
+      .distinct()
+      .where(condition)
+      .orderBy('event_seq', 'desc')
+      .execute()
+    return rows.map(({ event_seq: seq }) => seq)
+  }
+
+  async function* portionsOf(query: EventQuery, below: number): AsyncGenerator<Portion> {
+    const seqs = await seqsByRuns(query.status)
+    if (seqs !== null) {
+      const older = seqs.filter((seq) => seq < below)
+      for (let at = 0; at < older.length; at += maxSeqs) {
+        const some = older.slice(at, at + maxSeqs)
+        yield { seqs: some, reached: some.at(-1) ?? 1 }
+      }
+      return
+    }
+    const range =
+      query.from === undefined && query.to === undefined ? { lowest: 1, highest: below } : await rangeOf(query)
+    if (range === null) return
+    const { lowest } = range
+    const start = Math.min(below, range.highest + 1)
+    yield* query.network !== undefined && query.address !== undefined
+      ? byKey(`${query.network}:${query.address}`, start, lowest)
+      : inOrder(start, lowest)
+  }
+
+  async function* byKey(key: string, below: number, lowest: number): AsyncGenerator<Portion> {
+    for (let reached = below; ;) {
+      const rows = await db
+        .selectFrom('event')
+        .select('seq')
+        .where('key', '=', key)
+        .where('seq', '<', reached)
+        .where('seq', '>=', lowest)
+        .orderBy('key', 'desc')
+        .orderBy('seq', 'desc')
+        .limit(maxSeqs)
+        .execute()
+      const seqs = rows.map(({ seq }) => seq)
+      reached = seqs.at(-1) ?? reached
+      if (seqs.length > 0) yield { seqs, reached }
+      if (seqs.length < maxSeqs) return
+    }
+  }
+
+  async function* inOrder(below: number, lowest: number): AsyncGenerator<Portion> {
+    let size = firstPortion
+    for (let reached = below; reached > lowest;) {
+      const startedAt = elapsed()
+      const portion = { below: reached, reached: Math.max(lowest, reached - size) }
+      yield portion
+      ;({ reached } = portion)
+      size = elapsed() - startedAt < portionMs ? Math.min(largestPortion, size * 2) : Math.max(16, Math.floor(size / 2))
+    }
+  }
+
+  /** Events of a portion that match in all but status. */
+  async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
+    const { type, network, address, from, to } = query
+    // With a limit PostgreSQL reads a part of the sequence by its index, also where its statistics are old.
+    const looked = db
+      .selectFrom('event')
+      .select(['seq', 'id', 'type', 'created_at', 'received_at', 'key', 'final_status'])
+      .$if('seqs' in portion, (events) => events.where('seq', 'in', 'seqs' in portion ? portion.seqs : []))
+      .$if('below' in portion, (events) => {
+        const { below, reached } = { below: 1, ...portion }
+        return events
+          .where('seq', '<', below)
+          .where('seq', '>=', reached)
+          .orderBy('seq', 'desc')
+          .limit(below - reached)
+      })
+    let found = db.selectFrom(looked.as('e')).selectAll().orderBy('e.seq', 'desc')
+    if (type !== undefined) found = found.where('e.type', '=', type)
+    if (from !== undefined) found = found.where('e.received_at', '>=', Math.ceil(from))
+    if (to !== undefined) found = found.where('e.received_at', '<', Math.ceil(to))
+    // By expressions, so that no planner takes the index of keys for them.
+    if (network !== undefined) found = found.where(startsWith(sql.ref('e.key'), `${network}:`))
+    if (address !== undefined) found = found.where(endsWith(sql.ref('e.key'), `:${address}`))
+    for (const term of terms) {
+      const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+      // A lookup for each event: a join might read all bodies.
+      const has = db.selectFrom('body').select(bodyHas(pattern).as('has')).whereRef('body.seq', '=', sql.ref('e.seq'))
+      found = found.where(sql<boolean>`(${has})`)
+    }
+    if (limit !== null) found = found.limit(limit)
+    const rows = await found.execute()
+    // Of a key with several colons the expressions above can't tell where the address begins.
+    return rows.filter((row) => address === undefined || partsOfKey(row.key).address === address)
+  }
+
+  type Row = Awaited<ReturnType<typeof select>>[number]
+
+  async function summariesOf(rows: readonly Row[]): Promise<EventSummary[]> {
+    const runs = new Map<number, RunProgress[]>()
+    for (let at = 0; at < rows.length; at += maxSeqs) {
+      const seqs = rows.slice(at, at + maxSeqs).flatMap(({ seq, final_status: final }) => (final === null ? [seq] : []))
+      if (seqs.length === 0) continue
+      const found = await db
+        .selectFrom('run')
+        .select(['event_seq', 'state', 'attempt', 'replay_id'])
+        .where('event_seq', 'in', seqs)
+        .execute()
+      for (const { event_seq: seq, state, attempt, replay_id: replay } of found) {
+        const progress = { state: runStates[state] ?? 'done', attempt, replay: replay === 0 ? null : replay }
+        const known = runs.get(seq)
+        if (known === undefined) runs.set(seq, [progress])
+        else known.push(progress)
+      }
+    }
+    return rows.map((row) => {
+      const final = row.final_status === null ? undefined : (eventStatuses[row.final_status] ?? 'done')
+      return { ...toEvent(row), status: final ?? deriveEventStatus(runs.get(row.seq) ?? []) }
+    })
+  }
+
+  function toEvent({ seq, id, type, created_at: createdAt, received_at: receivedAt, key }: Row) {
+    return { seq, id, type, createdAt, receivedAt, ...partsOfKey(key) }
+  }
+
+  async function timeOf(seq: number): Promise<number | null> {
+    const row = await db
+      .selectFrom('event')
+      .select('received_at')
+      .where('seq', '>=', seq)
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.received_at ?? null
+  }
+
+  async function cut(data: readonly EventSummary[], reached: number): Promise<EventPage> {
+    return { data, nextCursor: reached > 1 ? encodeCursor(reached) : null, searchedTo: await timeOf(reached) }
+  }
+
+  return {
+    async events(query) {
+      const { limit, cursor, status } = query
+      const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+      const below = Math.min(cursor === undefined ? Infinity : decodeCursor(cursor), (newest?.seq ?? 0) + 1)
+      const terms = termsOf(query.q)
+      const until = elapsed() + budgetMs
+      const data: EventSummary[] = []
+      for await (const portion of portionsOf(query, below)) {
+        // One more than is wanted is never read: the portion is looked at again from the last one that was.
+        const most = status === undefined ? limit - data.length : null
+        const rows = await select(portion, query, terms, most)
+        for (const summary of await summariesOf(rows)) {
+          if (status !== undefined && summary.status !== status) continue
+          data.push(summary)
+          if (data.length === limit) return cut(data, summary.seq)
+        }
+        if (elapsed() > until) return cut(data, portion.reached)
+        await turn()
+      }
+      return { data, nextCursor: null, searchedTo: await timeOf(1) }
+    },
+  }
+}
+
+/** The terms of a search: what stands between white space, the first 16. */
+function termsOf(q: string | undefined): readonly string[] {
+  return [...new Set((q ?? '').split(/\s+/u).filter((term) => term !== ''))].slice(0, maxTerms)
+}
+
+function hourOf(at: number): number {
+  return Math.max(-1, Math.min(Math.floor(at / hourMs), 2 ** 31 - 1))
+}
+
+function startsWith(column: RawBuilder<unknown>, text: string) {
+  const value = sql`cast(${text} as text)`
+  return sql<boolean>`substr(${column}, 1, length(${value})) = ${value}`
+}
+
+function endsWith(column: RawBuilder<unknown>, text: string) {
+  const value = sql`cast(${text} as text)`
+  return sql<boolean>`length(${column}) > length(${value}) and
+    substr(${column}, length(${column}) - length(${value}) + 1) = ${value}`
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import { InboxError } from '../../base/errors.ts'
+import { maxWallets, ownLabel, type KnownWallet, type ViewPort } from '../port.ts'
+import { partsOfKey } from '../replay-filter.ts'
+import { minuteMs } from '../tally.ts'
+import { turn, type ViewStore } from './tables.ts'
+
+const maxBuckets = 1_500
+/** Wallets are looked for in so many events at once. */
+const eventsPerStep = 4_096
+
+/** What is counted of events when they are stored, and the wallets that they name. */
+export function createTallies({ db }: ViewStore): Pick<ViewPort, 'activity' | 'secretUses' | 'knownWallets'> {
+  return {
+    async activity({ from, to, bucketMs }) {
+      if (!Number.isSafeInteger(bucketMs) || bucketMs < minuteMs || bucketMs % minuteMs !== 0)
+        throw new InboxError('bad_request', `buckets are whole minutes, in milliseconds (got ${bucketMs})`)
+      if (!((to - from) / bucketMs <= maxBuckets))
+        throw new InboxError('bad_request', `at most ${maxBuckets} buckets are counted: ask for longer ones`)
+      const minutes = sql.lit(bucketMs / minuteMs)
+      const rows = await db
+        .selectFrom('tally')
+        .select(({ fn }) => [
+          sql<number>`minute / ${minutes} * ${minutes}`.as('begin'),
+          'type',
+          'network',
+          fn.sum<number>('count').as('count'),
+        ])
+        .where('minute', '>=', Math.floor(from / minuteMs))
+        .where('minute', '<', Math.ceil(to / minuteMs))
+        .groupBy(['begin', 'type', 'network'])
+        .orderBy('begin')
+        .orderBy('type')
+        .orderBy('network')
+        .execute()
+      return rows.map(({ begin, type, network, count }) => {
+        return { at: begin * minuteMs, type, network: network === '' ? null : network, count: Number(count) }
+      })
+    },
+    secretUses: () =>
+      db
+        .selectFrom('secret_use')
+        .select(['label', 'first_at as firstAt', 'last_at as lastAt', 'count'])
+        .where('label', '!=', ownLabel)
+        .orderBy('label')
+        .execute(),
+    async knownWallets() {
+      const wallets = new Map<string, KnownWallet>()
+      for (let below = Number.MAX_SAFE_INTEGER; wallets.size < maxWallets;) {
+        const rows = await db
+          .selectFrom('event')
+          .select(['seq', 'type', 'key', 'received_at'])
+          .where('seq', '<', below)
+          .orderBy('seq', 'desc')
+          .limit(eventsPerStep)
+          .execute()
+        for (const { type, key, received_at: lastAt } of rows) {
+          const { network, address } = partsOfKey(key)
+          if (!type.startsWith('wallet.') || network === null || address === null) continue
+          const known = wallets.get(`${network}:${address}`)
+          const wallet = { network, address, lastAt: Math.max(lastAt, known?.lastAt ?? lastAt) }
+          if (known !== undefined || wallets.size < maxWallets) wallets.set(`${network}:${address}`, wallet)
+        }
+        const last = rows.at(-1)
+        if (last === undefined) break
+        below = last.seq
+        await turn()
+      }
+      return [...wallets.values()].toSorted((a, b) => b.lastAt - a.lastAt)
+    },
+  }
+}
