@@ -68,23 +68,4 @@ describe('formatUsd', () => {
       }),
     )
   })
-
-  it('is short for every number', () => {
-    fc.assert(
-      fc.property(fc.double(), (value) => {
-        for (const text of [formatUsd(value), formatPercent(value)]) expect(text.length).toBeLessThanOrEqual(26)
-      }),
-    )
-  })
-})
-
-describe('shortAddress', () => {
-  it('keeps head and tail of every address', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^0x[0-9a-f]{40}$/), (address) => {
-        const [head, tail] = shortAddress(address).split('…')
-        expect([address.startsWith(head!), address.endsWith(tail!)]).toEqual([true, true])
-      }),
-    )
-  })
 })

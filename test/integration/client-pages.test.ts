@@ -93,23 +93,3 @@ test('R120 an empty page need not be the last, and null, absent and no meta at a
   expect(await all(scripted(pageOf([1], {})))).toEqual([1])
   expect(await all(scripted(Response.json({ success: true, data: [3] })))).toEqual([3])
 })
-
-test('a cursor that is no text, and a circle of several pages, are errors', async () => {
-  await expect(all(scripted(pageOf([1], { next_cursor: 7 })))).rejects.toMatchObject({ code: 'answer_invalid' })
-  const circle = ['a', 'b', 'c', 'a'].map((next_cursor) => pageOf([1], { next_cursor }))
-  await expect(all(scripted(...circle))).rejects.toMatchObject({ code: 'cursor_repeated' })
-})
-
-test('a failure in the midst of a list is thrown where it is iterated; what came before is kept', async () => {
-  const { address, network } = openWallet(stage, 3)
-  const seen: string[] = []
-  const walk = async () => {
-    for await (const { tx_hash } of stage.client({ retries: 0 }).listWalletTrades({ address, network, limit: 1 })) {
-      seen.push(tx_hash)
-      if (seen.length === 2) await stage.fault({ kind: 'error-500' }, { times: 1 })
-    }
-  }
-  const error = await walk().catch((thrown: unknown) => thrown as ApiError)
-  expect(error).toMatchObject({ status: 500 })
-  expect(seen).toHaveLength(2)
-})

@@ -126,11 +126,6 @@ describe('inbox.receive', () => {
     expect(order).toEqual(['stored', 'answered', 'stopped'])
   })
 
-  test('answers 503 before the start', async () => {
-    await using inbox = createInbox(defaults)
-    expect(brief(await inbox.receive(request(eventBytes({ id: 'a' }))))).toEqual([503, 'store_unavailable'])
-  })
-
   test('tells what it refused, and logs it with the source that it was given, never with the body', async () => {
     const told: unknown[] = []
     const { log, lines } = recordingLog()

@@ -92,25 +92,6 @@ describe('the router', () => {
     },
   )
 
-  test('answers as the sidecar does: method, signature, size, encoding, quarantine', async () => {
-    await using stage = await mounted({ bodyLimit: 500, unusableStatus: 422 }, atWebhooks)
-    const got = await fetch(`${stage.url}/webhooks`)
-    expect([got.status, got.headers.get('allow'), await got.json()]).toEqual([
-      405,
-      'POST',
-      refusal('method_not_allowed'),
-    ])
-    const body = eventBytes({ id: 'a' })
-    const of = async (bytes: Uint8Array, headers = {}) => {
-      const answer = await stage.post('/webhooks', bytes, headers)
-      return [answer.status, answer.body]
-    }
-    expect(await of(body, { 'X-Service-Signature': '0'.repeat(64) })).toEqual([401, refusal('signature_invalid')])
-    expect(await of(Buffer.alloc(501))).toEqual([413, refusal('body_too_large')])
-    expect(await of(body, { 'Content-Encoding': 'gzip' })).toEqual([415, refusal('content_encoding_unsupported')])
-    expect(await of(Buffer.from('no event'))).toMatchObject([422, { status: 'quarantined' }])
-  })
-
   test('works without Express, and answers 503 before the start and after the stop', async () => {
     const inbox = createInbox(defaults)
     expect(inbox.health()).toEqual({ ok: false, reason: 'the inbox is not started' })
@@ -246,97 +227,9 @@ describe('options', () => {
     await other.close()
     await inbox.start()
   })
-
-  test('diskReserve: with less free than that, deliveries are answered 503, and it is not healthy', async () => {
-    await using dir = await createTempDir()
-    const database = `sqlite:${join(dir.path, 'inbox.db')}`
-    await using stage = await mounted({ database, diskReserve: '1000tb' }, atWebhooks)
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({
-      status: 503,
-      body: refusal('store_full'),
-    })
-    expect(stage.inbox.health()).toEqual({ ok: false, reason: 'the disk is nearly full' })
-  })
-
-  test('retentionDays: bodies of handled events are pruned after so long, and their ids are known for ever', async () => {
-    const clock = createTestClock()
-    const store = await createMemoryInbox({ clock })
-    const handlers = [defineHandler({ name: 'h', type: '*', run() {} })]
-    const inbox = embedInbox(parseOptions({ ...defaults, clock, handlers, retentionDays: 2 }), async () => store)
-    await inbox.start()
-    await using stage = await serve(inbox, atWebhooks)
-    const handled = once(inbox.events, 'handled')
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
-    await handled
-    const dayMs = 24 * 3_600_000
-    await clock.advance(2 * dayMs)
-    expect((await store.event('a'))?.raw.length).toBeGreaterThan(0)
-    await clock.advance(60_001)
-    expect((await store.event('a'))?.raw).toHaveLength(0)
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
-  })
 })
 
 describe('runs', () => {
-  test('what was accepted survives a restart, and is then handled', async () => {
-    await using dir = await createTempDir()
-    const database = `sqlite:${join(dir.path, 'inbox.db')}`
-    const gate = Promise.withResolvers<void>()
-    const first: string[] = []
-    const stuck = defineHandler({
-      name: 'h',
-      type: '*',
-      async run(event, ctx) {
-        first.push(event.id)
-        await Promise.race([gate.promise, once(ctx.signal, 'abort')])
-      },
-    })
-    {
-      await using stage = await mounted({ database, handlers: [stuck], shutdownMs: 1 }, atWebhooks)
-      expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
-      await until(() => first.length > 0, 'the run')
-    }
-    const handled: unknown[] = []
-    const handler = defineHandler({ name: 'h', type: '*', run() {} })
-    const inbox = createInbox({ ...defaults, database, handlers: [handler] })
-    inbox.events.on('handled', (report) => handled.push(report))
-    await using stage = await serve(inbox, atWebhooks)
-    await inbox.start()
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
-    await until(() => handled.length > 0, 'the run')
-    // The stop cut it short: not charged.
-    expect(handled).toMatchObject([{ handler: 'h', eventId: 'a', type: 'wallet.large_trade', attempt: 1 }])
-  })
-
-  test('a stop lets handlers finish that are at work, and stores what became of them', async () => {
-    await using dir = await createTempDir()
-    const database = `sqlite:${join(dir.path, 'inbox.db')}`
-    const started = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    const handler = defineHandler({
-      name: 'h',
-      type: '*',
-      async run() {
-        started.resolve()
-        await gate.promise
-      },
-    })
-    const handled: unknown[] = []
-    {
-      await using stage = await mounted({ database, handlers: [handler] }, atWebhooks)
-      stage.inbox.events.on('handled', (report) => handled.push(report))
-      await stage.post('/webhooks', eventBytes({ id: 'a' }))
-      await started.promise
-      const stopping = stage.inbox.stop()
-      gate.resolve()
-      await stopping
-      expect(handled).toMatchObject([{ eventId: 'a' }])
-    }
-    const file = await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
-    expect(await file.event('a')).toMatchObject({ status: 'done' })
-    await file.close()
-  })
-
   test('a stop closes all, gives the run of a handler that ignores it back uncharged, and rejects with its name', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
@@ -361,24 +254,6 @@ describe('runs', () => {
     const inbox = await createSqliteInbox({ file })
     expect((await inbox.event('a'))?.runs).toMatchObject([{ state: 'ready', crashed: 0, attempts: [] }])
     await inbox.close()
-  })
-
-  test('what a process that died had in flight is tried again', async () => {
-    const settings = parseOptions({ ...defaults, handlers: [defineHandler({ name: 'h', type: '*', run() {} })] })
-    const inbox = await createMemoryInbox({ clock: systemClock })
-    await inbox.register([{ name: 'h', types: ['*'], order: 'key' }])
-    const handled: string[] = []
-    const embedded = embedInbox(settings, async () => inbox)
-    embedded.events.on('handled', ({ eventId, attempt }) => handled.push(`${eventId} ${attempt}`))
-    const raw = eventBytes({ id: 'a' })
-    const event = { kind: 'event', id: 'a', type: 't', createdAt: '', key: 'a', network: null, address: null } as const
-    await inbox.accept([{ ...event, raw, receivedAt: 1, secretLabel: 's' }])
-    await inbox.claim({ handlers: ['h'], max: 1, owner: 'dead', suspects: false })
-    await inbox.reap('dead')
-    await embedded.start()
-    await until(() => handled.length > 0, 'the run')
-    expect(handled).toEqual(['a 2'])
-    await embedded.stop()
   })
 })
 

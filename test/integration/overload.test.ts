@@ -10,25 +10,6 @@ const databases = [['memory:'], [sqliteUrl]]
 
 const statusOf = (answer: Parameters<typeof jsonOf>[0]) => (jsonOf(answer) as { readonly status: string }).status
 
-test.each(databases)(
-  'over %s, 50 deliveries of one event at once: all get 200, one of them is the first',
-  async (url) => {
-    await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: url } })
-    using opened = new DisposableStack()
-    const connections = await Promise.all(Array.from({ length: 50 }, () => RawConnection.open(app.port)))
-    for (const connection of connections) opened.use(connection)
-
-    const body = eventBytes({ id: 'evt_one' })
-    const answers = await Promise.all(connections.map((connection) => connection.request(delivery(body))))
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const results = answers.map(statusOf)
-    expect(results.filter((result) => result === 'accepted')).toHaveLength(1)
-    expect(results.filter((result) => result === 'duplicate')).toHaveLength(49)
-    expect((await app.inbox.stats()).lastSeq).toBe(1)
-    expect((await app.inbox.event('evt_one'))?.duplicates).toBe(49)
-  },
-)
-
 test('P6 10x overload: every request is answered or closed within 5 s, and then all is as before', async () => {
   const clients = counts.overloadConnections
   const eventsEach = 5

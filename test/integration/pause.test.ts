@@ -24,27 +24,6 @@ export default defineHandler({
 })
 `
 
-test('a handler that has turned slow begins nothing more once it is paused, whatever was claimed ahead', async () => {
-  await using sidecar = await Sidecar.start({ handlers: { 'slow.mjs': turningSlow } })
-  using client = new RecordingClient({ url: () => sidecar.url })
-  const begun = async () => (await readEffects(sidecar.effectsFile)).length
-  const deliver = (from: number, count: number) =>
-    Promise.all(Array.from({ length: count }, (_, n) => client.deliver(anEvent(`evt_${from + n}`))))
-
-  await deliver(0, 400)
-  await sidecar.drained()
-  await writeFile(join(sidecar.dir, 'slow'), '')
-  await deliver(400, 200)
-  await until(async () => (await begun()) === 408, 'all of its slots are taken')
-  expect((await sidecar.admin('handlers/slow/pause', { method: 'POST' })).status).toBe(200)
-  await until(async () => {
-    const { data } = (await (await sidecar.admin('handlers')).json()) as { data: { ready: number; running: number }[] }
-    return data[0]?.ready === 192 && data[0].running === 8
-  }, 'the others are given back')
-  expect(await begun()).toBe(408)
-  await sidecar.kill()
-})
-
 test('a paused handler runs nothing, also after a kill, while events are accepted; resumed, it handles them in order', async () => {
   await using sidecar = await Sidecar.start({ handlers: { 'effects.mjs': effectsHandler({ concurrency: 1 }) } })
   using client = new RecordingClient({ url: () => sidecar.url })

@@ -31,15 +31,6 @@ test('an event that came over the wire has its headers, without what is secret, 
 })
 
 test.each([
-  ['is none', 'not-a-trace'],
-  ['has ids of zeros', '00-00000000000000000000000000000000-00f067aa0ba902b7-01'],
-])('a traceparent that %s is not kept', async (_, traceparent) => {
-  await using receiver = await startTestReceiver()
-  await rawRequest(receiver.port, delivery(eventBytes({ id: 'a' }), { headers: { traceparent } }))
-  expect(await receiver.inbox.event('a')).toMatchObject({ id: 'a', trace: null })
-})
-
-test.each([
   ['an object', (headers: Record<string, string>) => headers],
   ['Headers', (headers: Record<string, string>) => new Headers(headers)],
 ])('an event that a framework hands over with %s has them as well', async (_, toHeaders) => {

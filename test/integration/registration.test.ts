@@ -79,19 +79,6 @@ test.each([
   expect([posts(), (await webhooks()).length]).toEqual([1, registered])
 })
 
-test('R107 refused for the rate limit it is certain that nothing is there, and it says when to come again', async () => {
-  const { attempt, inbox, posts } = await setUp()
-  const fault = { kind: 'too-many-requests', retryAfterS: 17 }
-  await stage.control('POST', '/faults', { direction: 'in', path: '/v1/webhooks', methods: ['POST'], times: 1, fault })
-  expect(await attempt()).toMatchObject({
-    kind: 'refused',
-    verdict: { status: 429, canRetry: true, retryAfterMs: 17_000 },
-  })
-  expect([await inbox.subscription(), posts()]).toEqual([null, 1])
-  expect((await attempt()).kind).toBe('registered')
-  expect(await webhooks()).toHaveLength(1)
-})
-
 test('R67 a key that is not taken, and a service that is not there, are refusals; members that nobody knows are none', async () => {
   const { attempt, inbox } = await setUp()
   const refused = await attempt({ key: 'sk_of-nobody-at-all-0001' })
@@ -106,37 +93,6 @@ test('R67 a key that is not taken, and a service that is not there, are refusals
   expect(await inbox.subscription()).toBeNull()
   await stage.control('POST', '/faults', { direction: 'in', fault: { kind: 'extra-members' } })
   expect((await attempt()).kind).toBe('registered')
-})
-
-test('no answer in time: nobody knows', async () => {
-  await using silent = await AppServer.start()
-  silent.answer = () => null
-  const clock = createTestClock()
-  const inbox = await createMemoryInbox({ clock })
-  const client = createClient({ baseUrl: `http://127.0.0.1:${silent.port}/v1`, apiKey, retries: 0, clock })
-  const result = register({ inbox, client, wanted, secret, now: () => clock.now() })
-  await silent.received(1)
-  await clock.advance(30_000)
-  expect((await result).kind).toBe('unclear')
-  expect(silent.requests).toHaveLength(1)
-})
-
-test('R62 of ten at the same time over one database one registers', async () => {
-  await using dir = await createTempDir()
-  const inbox = await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
-  const once = () => {
-    const client = createClient({ baseUrl: apiUrl, apiKey, retries: 0 })
-    return register({ inbox, client, wanted, secret, now: () => systemClock.now() })
-  }
-  try {
-    const results = await Promise.all(Array.from({ length: 10 }, once))
-    const count = (kind: string) => results.filter((result) => result.kind === kind).length
-    expect(count('registered')).toBe(1)
-    expect(count('under_way') + count('unchanged')).toBe(9)
-    expect(await webhooks()).toHaveLength(1)
-  } finally {
-    await inbox.close()
-  }
 })
 
 /** A log that can be looked at. */
@@ -190,22 +146,6 @@ test('R60 R91 a sidecar registers itself once it listens, and gets what it regis
     expect(await webhooks()).toHaveLength(1)
   }
   expect(lines.join()).not.toContain(testSecret)
-})
-
-test('a sidecar whose registration fails says what to do, and takes deliveries', async () => {
-  const lines: string[] = []
-  await stage.control('POST', '/faults', {
-    direction: 'in',
-    path: '/v1/webhooks',
-    methods: ['POST'],
-    fault: { kind: 'reset' },
-  })
-  await using app = await startTestApp({ log: loggingTo(lines), settings: settings({}) })
-  await until(() => lines.join().includes('not known whether'), 'it said so')
-  const line = JSON.parse(lines.find((text) => text.includes('not known whether'))!)
-  expect(line).toMatchObject({ level: 'warn', todo: expect.stringContaining('look in the dashboard of the service') })
-  expect((await fetch(app.url, { method: 'POST', body: '{}' })).status).toBe(401)
-  expect(app.failures).toEqual([])
 })
 
 test.each([

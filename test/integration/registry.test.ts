@@ -58,11 +58,6 @@ describe('a folder of handlers', () => {
     })
   })
 
-  it('may be empty', async () => {
-    await using dir = await folderOf({})
-    expect(await checkHandlers({ handlersDir: dir.path })).toEqual([])
-  })
-
   it('leaves helpers, tests, declarations, subfolders and other files alone', async () => {
     const broken = 'this is no code'
     await using dir = await folderOf({
@@ -118,20 +113,6 @@ describe('a handler file', () => {
     expect(await namesIn(dir, 'mounted')).toEqual(['c'])
   })
 
-  it('may import its neighbours, from subfolders too', async () => {
-    await using dir = await folderOf({
-      'one.ts': `
-        import { name } from './_names.ts'
-        import { type } from './lib/types.mjs'
-        export default { name, type, run() {} }`,
-      '_names.ts': `export const name: string = 'from-neighbour'`,
-      'lib/types.mjs': `export const type = 'wallet.*'`,
-    })
-    expect(await checkHandlers({ handlersDir: dir.path })).toMatchObject([
-      { name: 'from-neighbour', types: ['wallet.*'] },
-    ])
-  })
-
   it('may import the public names of this package', async () => {
     await using dir = await folderOf({
       'one.ts': `
@@ -160,12 +141,6 @@ describe('a handler file', () => {
     })
     expect(await namesIn(dir, 'app/handlers')).toEqual(['tiny-old'])
   })
-
-  it('is found under the same name after the folder has moved', async () => {
-    await using dir = await folderOf({ 'one/a.ts': plain })
-    await rename(join(dir.path, 'one'), join(dir.path, 'other'))
-    expect(await namesIn(dir, 'other')).toEqual(['a'])
-  })
 })
 
 describe('a folder that cannot be used', () => {
@@ -180,13 +155,6 @@ describe('a folder that cannot be used', () => {
     expect(message).toMatch(/a\.ts cannot be loaded: it uses TypeScript/)
     expect(message).toMatch(/c\.ts.*timeoutMs/)
     expect(message).toMatch(/two handlers are called b: /)
-  })
-
-  it('is refused with both paths when two handlers have one name', async () => {
-    const named = `export default { name: 'same', type: '*', run() {} }`
-    const { code, message } = await refusalOf({ 'a.ts': named, 'same.mjs': plain })
-    expect(code).toBe('handler_duplicate')
-    expect(message).toMatch(/two handlers are called same: \/\S+\/a\.ts and \/\S+\/same\.mjs; give one/)
   })
 
   it.each([

@@ -115,24 +115,6 @@ describe('a replay in the product', () => {
     ])
   })
 
-  test('is refused where nothing chooses events, or what is asked is not understood', async () => {
-    await using stage = await start({})
-    const refusals: [object, RegExp][] = [
-      [{}, /at least one of ids, type/],
-      [{ dryRun: true }, /at least one of ids, type/],
-      [{ typ: 'x' }, /expected a filter/],
-      [{ type: 'x', per_second: 0 }, /per_second/],
-      [{ from: 'yesterday' }, /from/],
-      [{ ids: [] }, /ids/],
-      [[], /expected a filter/],
-    ]
-    for (const [body, message] of refusals) {
-      const answer = await stage.json('replays', body)
-      expect(answer.status).toBe(400)
-      expect(answer.body['error']).toMatchObject({ code: 'bad_request', message: expect.stringMatching(message) })
-    }
-  })
-
   test('by commands: counted, waited for, listed, shown, cancelled', async () => {
     await using stage = await start()
     const { sidecar, client, command } = stage

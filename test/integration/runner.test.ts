@@ -58,21 +58,6 @@ it('gives back what is in mid-run when it stops, uncharged, and ends its thread'
   expect(stage.replaced).toEqual([])
 })
 
-it('stores the verdicts of runs that end while it stops', async () => {
-  await using stage = await stageRunner(['steady'])
-  await stage.accept(...events(40).map(({ id }) => ({ id, data: { workMs: 150 } })))
-  // Where one has ended, the next has begun in its slot.
-  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the first run')
-  await stage.runner.stop(10_000)
-  const runs = await Promise.all(events(40).map(({ id }) => stage.run(id, 'steady')))
-  const done = runs.filter(({ state }) => state === 'done')
-  expect(done.length).toBeGreaterThan(4)
-  for (const { state, attempt, attempts } of runs) {
-    const outcomes = attempts.map(({ outcome }) => outcome)
-    expect([state, attempt, outcomes]).toEqual(state === 'done' ? ['done', 1, ['done']] : ['ready', 0, []])
-  }
-})
-
 it('gives back the runs of an ended thread as soon as the store takes it', async () => {
   await using stage = await stageRunner(['poison'])
   const { inbox } = stage
@@ -102,18 +87,6 @@ it('names the handler that ends its thread, and logs the dead letter that its ru
   expect(tried.map(({ runs }) => runs)).toEqual([1, 1])
 })
 
-it('stops only once, and starts nothing after that', async () => {
-  await using stage = await stageRunner(['steady', 'poison'])
-  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
-  await until(() => stage.replaced.length === 1, 'the replacement')
-  await Promise.all([stage.runner.stop(0), stage.runner.stop(0)])
-  expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
-  const started = stage.started()
-  await stage.accept(...events(3))
-  await stage.inbox.stats()
-  expect(stage.started()).toBe(started)
-})
-
 it('P4: begins neither the next attempt nor the next run of the key before a handler that ignores its timeout is gone', async () => {
   await using stage = await stageRunner(['lingering'])
   await stage.accept({ id: 'evt_1', key: 'k', data: { lingers: true } }, { id: 'evt_2', key: 'k' })
@@ -127,19 +100,6 @@ it('P4: begins neither the next attempt nor the next run of the key before a han
     'done',
     ['handler_timeout', 'done'],
   ])
-})
-
-it('P6: lets no more than two old threads finish their runs beside the new one', async () => {
-  await using stage = await stageRunner(['poison', 'patient'])
-  for (let round = 1; round <= 5; round++) {
-    await stage.accept({ id: `patient_${round}` })
-    await waitForStart(stage, `patient_${round} 1`)
-    await stage.accept({ id: `hang_${round}`, data: { deed: 'hang' } })
-    await until(() => stage.replaced.length >= round, 'the replacement')
-  }
-  const runners = () => stage.threads().filter((name) => name === 'runner').length
-  await until(() => runners() <= 3, 'the end of the oldest')
-  expect(await stage.run('patient_1', 'patient')).toMatchObject({ attempt: 1, crashed: 0 })
 })
 
 it('lets other runs finish where a handler ignores its timeout, and replaces the thread', async () => {
@@ -278,15 +238,6 @@ it('does not start where a file cannot be loaded, and leaves no thread behind', 
     })
     expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
   }
-})
-
-it('tells of the handlers that the present thread has loaded', async () => {
-  await using stage = await stageRunner(['steady', 'poison'])
-  await rename(join(stage.handlersDir, 'steady.ts'), join(stage.handlersDir, 'renamed.ts'))
-  await cp(join(stage.handlersDir, 'renamed.ts'), join(stage.handlersDir, 'second.ts'))
-  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
-  await until(() => stage.runner.handlers.length === 3, 'the new thread')
-  expect(stage.runner.handlers.map(({ name }) => name)).toEqual(['poison', 'renamed', 'second'])
 })
 
 it('does not wait for suspects of a handler that is gone', async () => {

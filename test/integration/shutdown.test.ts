@@ -130,16 +130,6 @@ describe('during a stop', () => {
   })
 })
 
-test('healthz and readyz answer on both ports', async () => {
-  await using app = await startTestApp()
-  for (const port of [app.port, app.adminPort]) {
-    const [alive, ready] = [await get(port, '/healthz'), await get(port, '/readyz')]
-    expect([alive.status, jsonOf(alive)]).toEqual([200, { status: 'alive' }])
-    expect([ready.status, jsonOf(ready)]).toEqual([200, { status: 'ready' }])
-    expect((await rawRequest(port, { method: 'HEAD', target: '/readyz' })).status).toBe(200)
-  }
-})
-
 test('the admin side is not ready before the webhook port listens', async () => {
   const adminPort = await freePort()
   const taken = createServer().listen(0, '127.0.0.1')

@@ -45,15 +45,6 @@ const fail = (thrown: unknown) => () => {
 }
 
 describe('an attempt', () => {
-  it('is done when the handler ends, and tells when it started and ended', async () => {
-    const handler = Promise.withResolvers<void>()
-    const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
-    await clock.advance(300)
-    handler.resolve()
-    expect(await attempt.outcome).toEqual({ kind: 'done', runId: 7, token: 3, startedAt, endedAt: startedAt + 300 })
-    expect(clock.nextTimerAt()).toBeNull()
-  })
-
   it('gives the handler its number and a key that is the same on every attempt', async () => {
     const seen: unknown[] = []
     const look = (_event: unknown, ctx: HandlerContext) => void seen.push([ctx.attempt, ctx.idempotencyKey])

@@ -70,63 +70,6 @@ describe('defaults and values', () => {
     expect(secretsSource).toMatchObject({ kind: 'inline', secrets: [{ label: 'secret-1' }] })
   })
 
-  test('every setting is taken from the environment', async () => {
-    const cert = await file('tls.crt', tlsPair.cert)
-    const key = await file('tls.key', tlsPair.key)
-    const config = await load({
-      INBOX_HOST: '[::1]',
-      INBOX_PORT: '0',
-      INBOX_PATH: '/hooks/in',
-      INBOX_ADMIN_HOST: '0.0.0.0',
-      INBOX_ADMIN_PORT: '9001',
-      INBOX_ADMIN_HOSTS: 'Inbox.Example.com, localhost:9001,[::1]:9001,fd00::5',
-      INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
-      INBOX_DATABASE_URL: 'sqlite:///var/lib/inbox.db',
-      INBOX_HANDLERS: '/srv/handlers',
-      INBOX_BODY_LIMIT: '500kb',
-      INBOX_ACK_TIMEOUT_MS: '3000',
-      INBOX_MAX_CONNECTIONS: '50',
-      INBOX_KEEPALIVE_MS: '65000',
-      INBOX_SHUTDOWN_MS: '0',
-      INBOX_CONCURRENCY: '4',
-      INBOX_RETENTION_DAYS: '0',
-      INBOX_RETENTION_BYTES: '2gb',
-      INBOX_DISK_RESERVE: '0',
-      INBOX_SIGNATURE_HEADER: 'X-Signature',
-      INBOX_STORED_HEADERS: 'X-Tenant, User-Agent',
-      INBOX_UNUSABLE_STATUS: '422',
-      INBOX_TLS_CERT_FILE: 'tls.crt',
-      INBOX_TLS_KEY_FILE: 'tls.key',
-      INBOX_TRUSTED_PROXIES: '10.0.0.0/8,::1',
-      INBOX_LOG_LEVEL: 'debug',
-    })
-    expect(config).toMatchObject({
-      host: '::1',
-      port: 0,
-      path: '/hooks/in',
-      admin: {
-        host: '0.0.0.0',
-        port: 9001,
-        hosts: ['inbox.example.com', 'localhost:9001', '[::1]:9001', 'fd00::5'],
-        token: 'a-token-of-the-operator',
-      },
-      database: { kind: 'sqlite', file: '/var/lib/inbox.db' },
-      handlersDir: '/srv/handlers',
-      bodyLimitBytes: 512_000,
-      ackTimeoutMs: 3000,
-      maxConnections: 50,
-      keepAliveMs: 65_000,
-      shutdownMs: 0,
-      concurrency: 4,
-      signatureHeader: 'x-signature',
-      storedHeaders: ['x-tenant', 'user-agent'],
-      unusableStatus: 422,
-      tls: { certFile: cert, keyFile: key },
-      trustedProxies: ['10.0.0.0/8', '::1'],
-      logLevel: 'debug',
-    })
-  })
-
   test.each([
     ['1048576', 1_048_576],
     ['2MB', 2_097_152],
@@ -162,20 +105,6 @@ describe('defaults and values', () => {
     const shown = 'PostgreSQL postgres://db.example:6432/events (an older schema is brought up to date at start)'
     expect(describeConfig(config)).toContainEqual(['database', shown])
     expect(JSON.stringify([describeConfig(config), config.warnings])).not.toContain('pa55word')
-  })
-
-  test('the result is frozen through and through', async () => {
-    const config = await load({ INBOX_ADMIN_HOSTS: 'a.example' })
-    for (const part of [
-      config,
-      config.admin,
-      config.admin.hosts,
-      config.database,
-      config.secretsSource,
-      config.warnings,
-    ]) {
-      expect(Object.isFrozen(part)).toBe(true)
-    }
   })
 })
 
@@ -474,11 +403,6 @@ describe('config file', () => {
     await file('onchain-inbox.config.mjs', content)
     const env = content.includes('SECRETS') ? { INBOX_SECRETS: '' } : {}
     expect(await problemsOf(load(env))).toContain(reason)
-  })
-
-  test('is not read where none is wanted', async () => {
-    await file('onchain-inbox.config.mjs', 'export default { INBOX_PORT: 9100 }')
-    expect((await load({}, { configFile: null })).port).toBe(8080)
   })
 
   test('there may be only one', async () => {

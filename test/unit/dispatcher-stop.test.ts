@@ -10,17 +10,6 @@ const untilAborted = (_event: unknown, ctx: HandlerContext) =>
   new Promise<never>((_end, fail) => ctx.signal.addEventListener('abort', () => fail(ctx.signal.reason as Error)))
 
 describe('a dispatcher that stops', () => {
-  it('ends its waiting claims and takes nothing more', async () => {
-    const ran: string[] = []
-    const stage = await stageDispatcher({ handlers: [{ run: ({ id }) => void ran.push(id) }] })
-    stage.dispatcher.start()
-    await stage.turns()
-    expect(await stage.dispatcher.stop(graceMs, abortGraceMs)).toEqual([])
-    await stage.accept({ id: 'evt_1' })
-    expect(ran).toEqual([])
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
-  })
-
   it('lets runs finish, and gives back what was not started, uncharged', async () => {
     const gate = gatedHandler()
     const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 2 }] })
@@ -139,17 +128,6 @@ describe('a dispatcher that stops', () => {
     await stage.pass(1_000)
     await stopped
     expect(await stage.run('evt_1')).toMatchObject({ state: 'done' })
-  })
-
-  it('is hastened by a second call with less time', async () => {
-    const stage = await stageDispatcher({ handlers: [{ run: untilAborted }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const slow = stage.dispatcher.stop(3_600_000, abortGraceMs)
-    const fast = stage.dispatcher.stop(1_000, abortGraceMs)
-    await stage.pass(1_000)
-    await Promise.all([slow, fast])
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
   })
 
   it('does not wait for a store that is gone', async () => {

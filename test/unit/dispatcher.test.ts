@@ -4,21 +4,6 @@ import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
-  it('runs every run of every handler once', async () => {
-    const seen: string[] = []
-    const handlers = ['a', 'b'].map((name) => ({ name, run: ({ id }: { id: string }) => void seen.push(name + id) }))
-    const stage = await stageDispatcher({ handlers })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(50))
-    await stage.until(() => stage.settled.length === 100)
-    expect(seen.toSorted()).toEqual(
-      numbered(50)
-        .flatMap(({ id }) => [`a${id}`, `b${id}`])
-        .toSorted(),
-    )
-    expect((await stage.inbox.stats()).oldestOpenAt).toBeNull()
-  })
-
   it('gives each run an event of its own, with the bytes that were stored', async () => {
     const events: { raw: Uint8Array; data: object }[] = []
     const run = (event: { raw: Uint8Array; data: object }) => void events.push(event)
@@ -71,14 +56,6 @@ describe('the dispatcher', () => {
       return stage.settled.length === 4
     })
     expect(second.most).toBe(1)
-  })
-
-  it('fills the slots of a handler that has very many', async () => {
-    const gate = gatedHandler()
-    const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 600 }], concurrency: 1_000 })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(700))
-    await stage.until(() => gate.running.size === 600)
   })
 
   it.each([
@@ -320,37 +297,6 @@ describe('the dispatcher', () => {
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
-  })
-
-  it('repeats any other failure by the policy until its attempts are used up', async () => {
-    const ranAt: number[] = []
-    const retry = { attempts: 4, baseMs: 1_000, capMs: 2_000 }
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          retry,
-          run() {
-            ranAt.push(stage.clock.now())
-            throw new Error(`failure ${ranAt.length}`)
-          },
-        },
-      ],
-    })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    await stage.pass(3_600_000)
-    const waits = ranAt.slice(1).map((at, index) => at - ranAt[index]!)
-    expect(waits).toHaveLength(3)
-    for (const [index, full] of [1_000, 2_000, 2_000].entries()) {
-      expect(waits[index]).toBeGreaterThanOrEqual(full / 2)
-      expect(waits[index]).toBeLessThanOrEqual(full)
-    }
-    const run = await stage.run('evt_1')
-    expect(run).toMatchObject({ state: 'dead', attempt: 4 })
-    expect(run.attempts.map(({ outcome, error }) => [outcome, error?.message])).toEqual([
-      ...[1, 2, 3].map((n) => ['retry', `failure ${n}`]),
-      ['dead', 'failure 4'],
-    ])
   })
 
   it('L5: tries to store verdicts again for as long as it is refused, and loses and repeats nothing', async () => {

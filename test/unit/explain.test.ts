@@ -90,18 +90,6 @@ describe('explain, body', () => {
     expect(code).toBe('prefix')
     expect(message).toContain('line break')
   })
-
-  test.each(['[', '{"a":'])('never throws on %s nested a hundred thousand times', (open) => {
-    const close = open === '[' ? ']' : '1}'.replace('1', '')
-    const deep = open.repeat(100_000) + (open === '[' ? '' : '1') + close.repeat(100_000)
-    expect(explain(Buffer.from(deep), good, secrets).code).toBe('wrong_secret')
-  })
-
-  test('takes no longer than it should on a megabyte of white space', () => {
-    const started = performance.now()
-    explain(Buffer.from(`${' '.repeat(1_000_000)}x`), good, secrets)
-    expect(performance.now() - started).toBeLessThan(5000)
-  })
 })
 
 describe('explain, secret', () => {

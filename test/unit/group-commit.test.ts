@@ -46,14 +46,6 @@ test('the arrivals of one turn go to the store as one batch, in their order', as
   expect(commits.pending).toMatchObject(nothingPending)
 })
 
-test('an arrival without a result is not taken for a stored one', async () => {
-  const { calls, commits, turn } = setUp()
-  const added = [commits.add(arrivalOf('a')), commits.add(arrivalOf('b'))]
-  await turn()
-  calls[0]!.resolve(['accepted'])
-  expect(await Promise.all(added)).toEqual(['accepted', 'late'])
-})
-
 test('a batch that fails fails for each of its arrivals, and only for them', async () => {
   const { calls, commits, turn } = setUp()
   const failed = [commits.add(arrivalOf('a')), commits.add(arrivalOf('b'))]

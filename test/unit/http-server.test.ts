@@ -34,12 +34,6 @@ async function tlsIn(dir: string) {
 
 const get = { method: 'GET', target: '/' }
 
-test('it listens on the port that its url names', async () => {
-  await using server = await start()
-  expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
-  expect((await rawRequest(server.port, get)).body.toString()).toBe('hello')
-})
-
 test('an IPv6 address stands in brackets in its url', async ({ skip }) => {
   const server = await start({ host: '::1' }).catch((error: unknown) => {
     if (error instanceof InboxError && /EADDRNOTAVAIL|EAFNOSUPPORT/.test(error.message)) return null

@@ -191,31 +191,3 @@ test('a stop waits for the answer of a call that is under way, at most so long; 
   expect(await inbox.subscription()).toMatchObject({ state: 'registered' })
   expect(clock.nextTimerAt()).toBeNull()
 })
-
-test('a stop does not wait longer than it is told', async () => {
-  const { clock, inbox, start } = await setUp()
-  const called = Promise.withResolvers<void>()
-  const client: WebhookClient = {
-    createWebhook() {
-      called.resolve()
-      return new Promise(() => {})
-    },
-  }
-  const registration = start({ client })
-  await called.promise
-  const closing = registration.close(5_000)
-  await clock.advance(5_000)
-  await closing
-  expect(await inbox.subscription()).toMatchObject({ state: 'begun' })
-})
-
-test('after a stop nothing is tried again', async () => {
-  const { clock, start, calls } = await setUp([failure({ status: 429, retryAfterMs: 5_000 })])
-  const registration = start()
-  await clock.advance(0)
-  expect(clock.nextTimerAt()).not.toBeNull()
-  await registration.close(1_000)
-  await registration.close(1_000)
-  await clock.advance(60_000)
-  expect(calls()).toBe(1)
-})

@@ -144,13 +144,6 @@ describe('what a thread knows of a state', () => {
     writes: [{ key, value: JSON.stringify(value), expiresAt: null }],
   })
 
-  test('is read from the store once', async () => {
-    const { readState, asked } = stored({ k: 1 })
-    const state = new StateCache(readState)
-    for (let n = 0; n < 3; n++) expect(await aContext({ state }).state.get('k')).toBe(1)
-    expect(asked).toEqual([{ key: 'k' }])
-  })
-
   test('includes what runs wrote that is not stored yet; where it was not stored, it is read again', async () => {
     const { readState, asked } = stored({ k: 1 })
     const state = new StateCache(readState)
@@ -162,44 +155,6 @@ describe('what a thread knows of a state', () => {
     state.anticipate(lease(9), write('k', 3))
     state.settled(lease(9), false)
     expect(await aContext({ state }).state.get('k')).toBe(1)
-  })
-
-  test('is dropped where a run that read it was in conflict', async () => {
-    const { readState, asked } = stored({ k: 1 })
-    const state = new StateCache(readState)
-    await aContext({ state }).state.get('k')
-    state.anticipate(lease(8), { reads: [{ query: { key: 'k' }, found: [] }], writes: [] })
-    state.settled(lease(8), false)
-    await aContext({ state }).state.get('k')
-    expect(asked).toHaveLength(2)
-  })
-
-  test('forgets what a run did when that run begins again, whether or not its refusal was heard of', async () => {
-    const { readState } = stored({ k: 1 })
-    const state = new StateCache(readState)
-    state.anticipate(lease(8), write('k', 2))
-    state.revoke(8)
-    expect(await aContext({ state }).state.get('k')).toBe(1)
-    state.anticipate({ runId: 8, token: 2 }, write('k', 3))
-    state.settled(lease(8), false)
-    expect(await aContext({ state }).state.get('k')).toBe(3)
-  })
-
-  test('has nothing of a run that built on what another one has changed since, or on what was refused', async () => {
-    const { readState } = stored({ k: 1 })
-    const state = new StateCache(readState)
-    const count = () => aContext({ state }).state.get('k')
-    const builtOn = (version: number, value: number) => ({
-      reads: [{ query: { key: 'k' }, found: [{ key: 'k', version }] }],
-      writes: [{ key: 'k', value: JSON.stringify(value), expiresAt: null }],
-    })
-    await count()
-    state.anticipate(lease(8), builtOn(5, 2))
-    state.anticipate(lease(9), builtOn(5, 3))
-    expect(await count()).toBe(2)
-    state.settled(lease(8), false)
-    state.anticipate(lease(10), builtOn(versionOf(lease(8)), 4))
-    expect(await count()).toBe(1)
   })
 
   test('is no older than a run that ended while it was read', async () => {
