@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
-import { formatEvent, formatPercent, formatUsd, shortAddress } from '../../src/dispatch/format.ts'
+import { formatEvent, formatUsd } from '../../src/dispatch/format.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
 // eslint-disable-next-line no-control-regex

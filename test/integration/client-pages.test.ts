@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { createClient, type ApiError, type Trade } from '../../src/client/index.ts'
+import { createClient, type Trade } from '../../src/client/index.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { apiKey } from './emulator-stage.ts'
 import { all, openWallet, startClientStage, type ClientStage } from './client-stage.ts'

@@ -1,28 +1,10 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { effectsHandler, readEffects } from '../support/ledger.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
-import { until } from '../support/until.ts'
 
 const anEvent = (id: string) => toDelivery(eventBytes({ id, type: 'test.event' }), { id })
-
-/** Runs that begin after the file `slow` is there take their time. */
-const turningSlow = `
-import { appendFileSync, existsSync } from 'node:fs'
-import { setTimeout as wait } from 'node:timers/promises'
-import { defineHandler } from 'onchain-inbox'
-
-export default defineHandler({
-  type: '*',
-  async run(event, ctx) {
-    appendFileSync(process.env.EFFECTS, \`\${event.id} \${ctx.attempt} \${process.pid} begin\\n\`)
-    if (existsSync('slow')) await wait(100_000, undefined, { signal: ctx.signal })
-  },
-})
-`
 
 test('a paused handler runs nothing, also after a kill, while events are accepted; resumed, it handles them in order', async () => {
   await using sidecar = await Sidecar.start({ handlers: { 'effects.mjs': effectsHandler({ concurrency: 1 }) } })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { describeConfig, describeSettings, settingsOfRow } from '../../src/config/described.ts'
+import { describeSettings } from '../../src/config/described.ts'
 
 let dir: string
 beforeEach(async () => {
