@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
-import { RawConnection } from '../support/raw-http.ts'
+import { jsonOf, RawConnection } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 
 /** How long the sender waits for an answer. */
 const senderTimeoutMs = 5_000
+
+const statusOf = (answer: Parameters<typeof jsonOf>[0]) => (jsonOf(answer) as { readonly status: string }).status
+
 test('P6 10x overload: every request is answered or closed within 5 s, and then all is as before', async () => {
   const clients = counts.overloadConnections
   const eventsEach = 5
