@@ -19,9 +19,10 @@ export function withHost<T>(given: Host, work: () => T): T {
   return hosts.run(given, work)
 }
 
-/** The absolute path of a file that the command was given. */
+/** A path that the command was given. It stays as it is, so that messages name it as the user did, unless the host is another folder's. */
 export function fromCwd(path: string): string {
-  return resolve(host().cwd(), path)
+  const folder = host().cwd()
+  return folder === process.cwd() ? path : resolve(folder, path)
 }
 
 const longestTimeoutMs = 2 ** 31 - 1
