@@ -124,43 +124,6 @@ describe('overload', () => {
     expect((await connection.request(forged)).status).toBe(401)
     expect(jsonOf(await connection.request(event))).toEqual({ status: 'duplicate', id: 'evt_1' })
   })
-
-  test('P6 goes on when those who waited have their 503: what the store still holds counts', async () => {
-    const { receiver, gate } = await startGated({ ackTimeoutMs: 100 })
-    await using _ = receiver
-    using connection = await RawConnection.open(receiver.port)
-    expectLater(await connection.request(event), 'not_committed_in_time')
-    let answer = await connection.request(forged)
-    await until(async () => (answer = await connection.request(forged)).status !== 401, 'the load is shed')
-    expectLater(answer, 'overloaded')
-    gate.open()
-    expect((await connection.request(event)).status).toBe(200)
-  })
-
-  test('P6 by bytes that wait for their commit: no more of them are taken than there is room for', async () => {
-    const { receiver, gate } = await startGated({ ackTimeoutMs: 60_000 })
-    await using _ = receiver
-    const text = 'a'.repeat(1024 * 1024 - 1024)
-    const roomFor = 64
-    const bodies = Array.from({ length: 2.5 * roomFor }, (_, index) =>
-      eventBytes({ id: `evt_large_${index}`, data: { text } }),
-    )
-    await using opened = new AsyncDisposableStack()
-    const answers: Promise<RawAnswer>[] = []
-    for (const body of bodies) {
-      const connection = opened.use(await RawConnection.open(receiver.port))
-      answers.push(connection.request(delivery(body)))
-    }
-    await until(async () => (await rawRequest(receiver.port, event)).status === 503, 'the load is shed')
-    // As much as is stored at once, and what was being read when that was reached.
-    expect(receiver.pending.bytes).toBeLessThanOrEqual(2 * roomFor * 1024 * 1024)
-
-    gate.open()
-    const statuses = (await Promise.all(answers)).map(({ status }) => status)
-    expect(new Set(statuses)).toEqual(new Set([200, 503]))
-    expect((await receiver.inbox.stats()).lastSeq).toBe(statuses.filter((status) => status === 200).length)
-    expect((await rawRequest(receiver.port, event)).status).toBe(200)
-  })
 })
 
 test('an instance that is told to stop answers 503 and closes; it is alive, but not ready', async () => {

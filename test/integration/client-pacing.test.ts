@@ -72,17 +72,6 @@ describe('R117, R118, R119 the client paces itself by what the service says', ()
     expect(takenMs).toBe(120_000)
   })
 
-  test('the eleventh call waits for the end of the window, to the second, and no longer', async () => {
-    const { call, wall, statuses } = startFree()
-    for (let count = 0; count < 10; count++) await call()
-    await wall.advance(20_000)
-    const eleventh = call()
-    await wall.advance(39_999)
-    expect(statuses()).toHaveLength(10)
-    await wall.advance(1)
-    expect((await eleventh).status).toBe(200)
-  })
-
   test('one that is aborted while it waits leaves its place, and sends nothing', async () => {
     const { api, call, wall, statuses } = startFree()
     for (let count = 0; count < 10; count++) await call()

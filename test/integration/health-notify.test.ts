@@ -1,8 +1,6 @@
 import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
 import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import { describe, expect, test } from 'vitest'
-import { toPieces } from '../../handlers/sinks/common/chat.ts'
-import { toMailText } from '../../handlers/sinks/email.ts'
 import { toMessage } from '../../handlers/sinks/common/message.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
@@ -13,7 +11,6 @@ import { partsOfKey } from '../../src/inbox/replay-filter.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
-import { anItem } from '../support/sink-items.ts'
 import { until } from '../support/until.ts'
 
 const toldAt = Date.UTC(2026, 0, 1, 12)
@@ -53,22 +50,6 @@ describe('a warning as a message', () => {
     })
     expect(toMessage(eventOf('resolved'))).toMatchObject({ title: 'Over: 3 dead letters of trades', severity: 'info' })
     expect(toMessage(eventOf('begun', {}, null)).links).toEqual([])
-  })
-
-  test('reads well in a chat, in a mail and on one line', () => {
-    const chat = toPieces(anItem(Buffer.from(JSON.stringify(eventOf('begun')))))!
-    expect(chat.map(({ text }) => text).join('')).toBe(
-      '🟡 3 dead letters of trades\nThese runs failed for good.\nRequeue them.\n' +
-        '12:00:00 UTC · about trades · since 2026-01-01T11:59:59.000Z · console',
-    )
-    const mail = toMailText([anItem(Buffer.from(JSON.stringify(eventOf('begun'))))], '[{severity}] {title}')
-    expect(mail.subject).toBe('[warning] 3 dead letters of trades')
-    expect(mail.text).toContain('\nThese runs failed for good.\nRequeue them.\n')
-    expect(mail.text).toContain('console: https://inbox.example.com/#/dead-letters')
-    expect(formatEvent(eventOf('begun'))).toMatch(
-      /^12:00:00 UTC {2}inbox\.warning +warning: 3 dead letters of trades · trades$/,
-    )
-    expect(formatEvent(eventOf('resolved'))).toMatch(/inbox\.resolved +over: 3 dead letters of trades · trades$/)
   })
 
   test('is of no network and no address, as every store takes it from its key', () => {

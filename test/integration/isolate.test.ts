@@ -142,11 +142,3 @@ it('a thread that is lost after other handlers were told to be isolated has all 
   await until(async () => (await stage.run('evt_1', 'poison')).state === 'dead', 'the verdict')
   expect(handlerNames(stage)).toEqual(['a', 'b', 'poison'])
 })
-
-it('does not start where an isolated handler has the name of another, and leaves no thread behind', async () => {
-  await using stage = await stageRunner(['steady'])
-  await stage.runner.stop(0)
-  await writeFile(join(stage.handlersDir, 'a.mjs'), telling('a', "isolate: true, name: 'steady',"))
-  await expect(stage.startAnother({})).rejects.toMatchObject({ code: 'handler_duplicate' })
-  expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
-})

@@ -61,20 +61,6 @@ const refusal = (code: string) => ({ error: { code, message: expect.any(String) 
 const accepted = (id: string) => ({ status: 200, body: { status: 'accepted', id } })
 
 describe('the router', () => {
-  test('takes deliveries beside other routes of an app, each at its own path', async () => {
-    await using stage = await mounted({}, (app, inbox) => {
-      app.use('/webhooks', inbox.router)
-      app.use(express.json())
-      app.post('/orders', (request, response) => void response.json({ got: request.body as unknown }))
-      app.get('/webhooks/help', (_request, response) => void response.json('help'))
-    })
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject(accepted('a'))
-    expect(await stage.post('/webhooks', eventBytes({ id: 'a' }))).toMatchObject({ body: { status: 'duplicate' } })
-    const json = { 'Content-Type': 'application/json' }
-    expect(await stage.post('/orders', Buffer.from('{"n":1}'), json)).toMatchObject({ body: { got: { n: 1 } } })
-    expect(await (await fetch(`${stage.url}/webhooks/help`)).json()).toBe('help')
-  })
-
   test.each([
     ['app.use', atWebhooks, '/webhooks'],
     ['app.post', (app, inbox) => void app.post('/in/:who', inbox.router), '/in/sender?x=1'],

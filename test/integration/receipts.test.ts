@@ -30,17 +30,14 @@ test('an event that came over the wire has its headers, without what is secret, 
   expect(event?.headers).not.toMatch(/secret|signature|cookie|traceparent|request-id|content-length/i)
 })
 
-test.each([
-  ['an object', (headers: Record<string, string>) => headers],
-  ['Headers', (headers: Record<string, string>) => new Headers(headers)],
-])('an event that a framework hands over with %s has them as well', async (_, toHeaders) => {
+test('an event that a framework hands over has them as well', async () => {
   const store = await createMemoryInbox({ clock: systemClock })
   const options = parseOptions({ secrets: testSecret, database: 'memory:', handlers: [], log: false })
   await using inbox = embedInbox(options, async () => store)
   await inbox.start()
   const body = eventBytes({ id: 'a' })
   const { headers } = delivery(body, { headers: sent })
-  const answer = await inbox.receive({ method: 'POST', body, headers: toHeaders(headers as Record<string, string>) })
+  const answer = await inbox.receive({ method: 'POST', body, headers: new Headers(headers as Record<string, string>) })
   expect(answer.status).toBe(200)
   const event = await store.event('a')
   expect(event?.trace).toBe(trace)

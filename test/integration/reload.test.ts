@@ -135,18 +135,6 @@ it('a broken edit keeps the old handlers and says why; a good one goes through',
   expect(stage.replaced).toEqual([])
 })
 
-it('an edit that never ends to load is given up for the next one', async () => {
-  await using stage = await stageTracing()
-  const started = stage.started()
-  await edit(stage, 'tracing.ts', 'for (;;);')
-  await until(() => stage.started() > started, 'the start of a thread')
-  await edit(stage, 'tracing.ts', tracing('v2'))
-  await reloaded(stage)
-  expect(failures(stage)).toEqual([])
-  expect(await versionNow(stage, 'after')).toBe('end after v2')
-  await until(() => stage.threads().length === 4, 'the end of the other threads')
-})
-
 it('watches what handlers import, in subfolders and links, and what they import in vain', async () => {
   const deep = (version: string) =>
     tracing(version).replaceAll('import.meta.dirname', `join(import.meta.dirname, '../..')`)

@@ -2,10 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { startRunner } from '../../src/dispatch/runner.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { maxCrashes } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
@@ -258,48 +255,4 @@ it('does not wait for suspects of a handler that is gone', async () => {
   await stage.accept({ id: 'evt_3' })
   await until(async () => (await stage.run('evt_3', 'steady')).state === 'done', 'the run')
   expect(stage.started()).toBe(started)
-})
-
-it('says nothing of the thread for suspects when it is stopped while that starts', async () => {
-  await using stage = await stageRunner(['steady'])
-  const { inbox, runner, handlersDir } = stage
-  const routes = runner.handlers
-  await runner.stop(0)
-  await stage.accept({ id: 'evt_1' })
-  await inbox.register(routes)
-  await stage.accept({ id: 'evt_2' })
-  await inbox.claim({ handlers: ['steady'], max: 1, owner: 'dead', suspects: false })
-  await inbox.reap('dead')
-
-  const errors: string[] = []
-  const opening = Promise.withResolvers<void>()
-  const stopping = Promise.withResolvers<void>()
-  let ports = 0
-  const another = await startRunner({
-    inbox,
-    // The second one is for the thread for suspects.
-    async openWorkPort() {
-      if (++ports > 1) {
-        opening.resolve()
-        await stopping.promise
-      }
-      return inbox.workPort()
-    },
-    sources: { handlersDir },
-    concurrency: 1,
-    logLevel: 'silent',
-    prettyLog: false,
-    clock: systemClock,
-    log: pino({ level: 'error' }, { write: (line) => void errors.push(line) }),
-    timing: shortTiming,
-    onReplaced: () => {},
-    onFailure: () => {},
-    onSettled: () => {},
-  })
-  await opening.promise
-  const stopped = another.stop(0)
-  stopping.resolve()
-  await stopped
-  await inbox.stats()
-  expect(errors).toEqual([])
 })

@@ -151,14 +151,6 @@ describe('the breaker of a sink', () => {
     }
   })
 
-  it('gives back at once what a claim brings that was waiting when it opened', async () => {
-    const stage = await stageSink(down, { breaker: { failures: 1 } })
-    await stage.accept({ id: 'first' })
-    await stage.accept(...numbered(10))
-    for (const { id } of numbered(10)) expect(await stage.run(id)).toMatchObject({ state: 'ready', attempt: 0 })
-    expect(stage.calls.released).toBe(10)
-  })
-
   it('gives back what waits for its send in a batch', async () => {
     const ends: PromiseWithResolvers<void>[] = []
     const stage = await stageSink(

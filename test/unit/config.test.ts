@@ -269,22 +269,6 @@ describe('secrets', () => {
   test('cannot come from both', async () => {
     await file('secret', secret)
     expect(await problemsOf(load({ INBOX_SECRETS_FILE: 'secret' }))).toContain('INBOX_SECRETS_FILE is set as well')
-    await file('token', 'a-token-of-the-operator')
-    const env = { INBOX_ADMIN_TOKEN: 'a-token-of-the-operator', INBOX_ADMIN_TOKEN_FILE: 'token' }
-    expect(await problemsOf(load(env))).toContain('INBOX_ADMIN_TOKEN_FILE is set as well')
-  })
-
-  test('the admin token may come from a file; a short one is refused and not shown', async () => {
-    await file('token', ' a-token-of-the-operator\n\n')
-    for (const env of [{ INBOX_ADMIN_TOKEN_FILE: 'token' }, { INBOX_ADMIN_TOKEN: ' a-token-of-the-operator\t' }]) {
-      expect((await load(env)).admin.token).toBe('a-token-of-the-operator')
-    }
-    await file('short', 'pa55word')
-    for (const env of [{ INBOX_ADMIN_TOKEN_FILE: 'short' }, { INBOX_ADMIN_TOKEN: 'pa55word' }]) {
-      const message = await problemsOf(load(env))
-      expect(message).toContain('at least 16 visible ASCII characters')
-      expect(message).not.toContain('pa55word')
-    }
   })
 
   test('the database may come from a file, which may be named in the environment or the config file; what is in it is not shown', async () => {
@@ -307,20 +291,26 @@ describe('secrets', () => {
     expect(await problemsOf(load(twice))).toContain('INBOX_DATABASE_URL_FILE is set as well')
   })
 
-  test('the token of viewers may come from a file; a short one is refused and not shown', async () => {
-    await file('viewer', 'a-token-of-the-viewers\n')
-    expect((await load({ INBOX_ADMIN_VIEWER_TOKEN_FILE: 'viewer' })).admin.viewerToken).toBe('a-token-of-the-viewers')
-    expect((await load({ INBOX_ADMIN_VIEWER_TOKEN: '' })).admin).not.toHaveProperty('viewerToken')
+  test.each([
+    ['INBOX_ADMIN_TOKEN', 'token'],
+    ['INBOX_ADMIN_VIEWER_TOKEN', 'viewerToken'],
+  ] as const)('%s may come from a file; a short or a published one is refused and not shown', async (name, member) => {
+    const token = 'a-token-that-is-long-enough'
+    await file('token', ` ${token}\n\n`)
+    for (const env of [{ [`${name}_FILE`]: 'token' }, { [name]: ` ${token}\t` }]) {
+      expect((await load(env)).admin[member]).toBe(token)
+    }
+    expect((await load({ [name]: '' })).admin).not.toHaveProperty(member)
     await file('short', 'pa55word')
-    for (const env of [{ INBOX_ADMIN_VIEWER_TOKEN_FILE: 'short' }, { INBOX_ADMIN_VIEWER_TOKEN: 'pa55word' }]) {
+    for (const env of [{ [`${name}_FILE`]: 'short' }, { [name]: 'pa55word' }]) {
       const message = await problemsOf(load(env))
       expect(message).toContain('at least 16 visible ASCII characters')
       expect(message).not.toContain('pa55word')
     }
-    const twice = { INBOX_ADMIN_VIEWER_TOKEN: 'a-token-of-the-viewers', INBOX_ADMIN_VIEWER_TOKEN_FILE: 'viewer' }
-    expect(await problemsOf(load(twice))).toContain('INBOX_ADMIN_VIEWER_TOKEN_FILE is set as well')
-    const published = { INBOX_ADMIN_VIEWER_TOKEN: demoCredentials.adminToken }
-    expect(await problemsOf(load(published))).toContain('INBOX_ADMIN_VIEWER_TOKEN: this token is the published one')
+    const twice = { [name]: token, [`${name}_FILE`]: 'token' }
+    expect(await problemsOf(load(twice))).toContain(`${name}_FILE is set as well`)
+    const published = { [name]: demoCredentials.adminToken }
+    expect(await problemsOf(load(published))).toContain(`${name}: this token is the published one`)
   })
 
   test('one token for operator and viewers is refused, wherever they come from', async () => {

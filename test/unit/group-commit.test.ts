@@ -77,17 +77,6 @@ test('what is not committed in time is late, but goes on taking room until the s
   expect(clock.nextTimerAt()).toBeNull()
 })
 
-test('a late batch that fails in the end leaves nothing behind', async () => {
-  const { clock, calls, commits, turn } = setUp()
-  const added = commits.add(arrivalOf('a'))
-  await turn()
-  await clock.advance(ackTimeoutMs)
-  expect(await added).toBe('late')
-  calls[0]!.reject(new Error('no'))
-  await turn()
-  expect(commits.pending).toMatchObject(nothingPending)
-})
-
 const mebibyte = 1024 * 1024
 
 describe('the pressure', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { describeGap, ladderText } from '../../src/health/gap-report.ts'
-import { lengthText } from '../../src/health/words.ts'
 import type { GapRecord } from '../../src/inbox/port.ts'
 import { outlookAfter } from '../../src/base/ladder.ts'
 
@@ -71,16 +70,5 @@ describe('the gap report', () => {
       }),
       { numRuns: 300 },
     )
-  })
-
-  test('lengths are told in two units', () => {
-    expect([500, 5_000, 90_000, 636 * minute, 26 * hour, 24 * hour].map(lengthText)).toEqual([
-      '0 s',
-      '5 s',
-      '1 min 30 s',
-      '10 h 36 min',
-      '1 d 2 h',
-      '1 d',
-    ])
   })
 })

@@ -97,11 +97,6 @@ const gap: GapRecord = {
 }
 
 describe('warnings', () => {
-  test('there are none while all is well', () => {
-    expect(codes({})).toEqual([])
-    expect(codes({ lately: meterOf(1_000), lastHour: meterOf(1_000) })).toEqual([])
-  })
-
   test.each<[string, Partial<ProcessFacts>, string[]]>([
     ['a few refusals among many are none', { lately: meterOf(1_000, 2) }, []],
     ['some refusals', { lately: meterOf(100, 3) }, ['warning deliveries_refused']],
@@ -308,17 +303,6 @@ describe('warnings', () => {
     }
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'critical')).toContain('critical ack_slow')
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
-  })
-
-  test('what was refused for good says why, the most frequent reason first, and what to do', () => {
-    const rejections = { ...noRejections, content_encoding_unsupported: 4, body_too_large: 1 }
-    const [found] = findWarnings({ ...healthy, rejections, lately: { ...quiet, unusable: 2 } }, null, never)
-    expect(found).toMatchObject({ code: 'deliveries_rejected', href: '/rejects' })
-    expect(found!.title).toMatch(/^7 requests that may be deliveries were refused/)
-    expect(found!.text).toMatch(
-      /^4 were compressed .*2 were authentic.*INBOX_UNUSABLE_STATUS.*1 was larger than INBOX_BODY_LIMIT/,
-    )
-    expect(found!.text).not.toMatch(/\(400\)|\(408\)/)
   })
 
   test('that are found without the store are all told of in docs/health.md', () => {

@@ -119,25 +119,6 @@ describe('the watch over the health', () => {
     expect(event!.id).toMatch(new RegExp(`^inbox:sink_shut:[0-9a-f]{16}:${since}$`))
   })
 
-  test('tells nothing of what is odd at a start and gone at the second look', async () => {
-    await using to = await stage()
-    breakSink(to, 'desk')
-    await to.clock.advance(0)
-    expect(codesOf(to)).toEqual(['sink_shut'])
-    to.sinks.clear()
-    await to.clock.advance(10 * minute)
-    expect(await to.told()).toEqual([])
-  })
-
-  test('without events of its own it tells the log alone', async () => {
-    await using to = await stage({ storesEvents: false })
-    await to.clock.advance(0)
-    breakSink(to, 'desk')
-    await to.clock.advance(hour)
-    expect(await to.told()).toEqual([])
-    expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
-  })
-
   test('tells of the end once it has lasted for a minute, and nothing of what comes back before', async () => {
     await using to = await stage()
     await to.clock.advance(0)
@@ -257,21 +238,6 @@ describe('the watch over the health', () => {
       await clock.advance(25 * minute)
       expect((await told()).slice(3)).toMatchObject([{ type: 'inbox.warning', replica: 'other' }])
     })
-
-    test('goes on under its name where a process comes back that nobody missed', async () => {
-      const { clock, one, other, told } = await two()
-      await using stack = new AsyncDisposableStack()
-      stack.use(one)
-      stack.use(other)
-      other.state.reads = false
-      await clock.advance(30 * minute)
-      other.state.reads = true
-      await clock.advance(25 * minute)
-      expect(await told()).toHaveLength(2)
-      other.sinks.clear()
-      await clock.advance(25 * minute)
-      expect((await told()).slice(2)).toMatchObject([{ type: 'inbox.resolved', replica: 'other' }])
-    })
   })
 
   test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {
@@ -373,24 +339,6 @@ describe('the watch over the health', () => {
       ...Array<string>(10).fill('inbox.warning sink_shut'),
     ])
     expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were left out' })
-  })
-
-  test('a notification that says what was left out never takes the room of what is still on', async () => {
-    await using to = await stage()
-    await to.clock.advance(0)
-    for (let index = 0; index < 20; index++) {
-      breakSink(to, `sink-${index}`)
-      await to.clock.advance(2 * minute)
-    }
-    breakSink(to, 'one-more')
-    await to.clock.advance(30 * minute)
-    const later = (await to.told()).slice(20)
-    expect(later.map(({ code, subject }) => `${code} ${subject}`)).toEqual([
-      'notifications_left_out ',
-      'sink_shut one-more',
-    ])
-    await to.clock.advance(hour)
-    expect(await to.told()).toHaveLength(22)
   })
 
   test('what is critical is told though twenty others were', async () => {

@@ -138,14 +138,6 @@ test('a registration that another process began is looked at again, and after a 
   expect(calls()).toBe(0)
 })
 
-test('a secret that the service made is not in the log, but that it did', async () => {
-  const { clock, start, lines, text } = await setUp([() => ({ data: { secret: 'whsec_of_the_service' } })])
-  start()
-  await clock.advance(0)
-  expect(lines()).toMatchObject([{}, { level: 'error', msg: expect.stringContaining('made a secret of its own') }])
-  expect(text()).not.toContain('whsec_of_the_service')
-})
-
 test('a label that no secret has any more is said, and nothing is sent', async () => {
   const { clock, start, lines, calls } = await setUp()
   start({ secret: () => undefined })

@@ -271,15 +271,6 @@ test('an answer is kept without anything secret; a secret that the service made 
   expect(textOf(result)).not.toContain('whsec_of_the_service')
 })
 
-test('our own secret in the answer is no secret of the service; an answer without a body is registered too', async () => {
-  const { answers, attempt, inbox } = await setUp()
-  answers.push(() => ({ data: { id: 'x', secret } }))
-  expect(await attempt()).toMatchObject({ kind: 'registered', webhookId: 'x', madeSecret: null })
-  answers.push(() => undefined)
-  expect(await attempt({ force: true })).toMatchObject({ kind: 'registered', webhookId: null })
-  expect(await inbox.subscription()).toMatchObject({ state: 'registered', answer: null })
-})
-
 test('registered, but the inbox fails: it says so, and that it is to be confirmed', async () => {
   const { attempt, inbox } = await setUp()
   const failing: SubscriptionPort = { ...inbox, endSubscription: () => Promise.reject(new Error('no space')) }
