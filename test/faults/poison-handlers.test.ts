@@ -75,18 +75,18 @@ describe('P9: a handler that is poisoned by one event', () => {
 
   it('leaves one thread that runs handlers, and brings the one for suspects back when it is needed again', async () => {
     await using stage = await stageRunner(['poison', 'steady'])
-    expect(stage.threads()).toEqual(['indexer', 'reader', 'runner', 'writer'])
+    expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
     for (const round of [1, 2]) {
       await stage.accept({ id: `guilty ${round}`, data: { deed: 'exit' } }, ...innocents(`round_${round}`))
       await until(() => stage.threads().includes('runner-suspects'), 'a thread for suspects')
       await until(async () => (await stage.run(`guilty ${round}`, 'poison')).state === 'dead', 'the verdict')
       await stage.drained()
       await until(() => !stage.threads().includes('runner-suspects'), 'its end')
-      expect(stage.threads()).toEqual(['indexer', 'reader', 'runner', 'writer'])
+      expect(stage.threads()).toEqual(['reader', 'runner', 'writer'])
       expect(stage.replaced).toHaveLength(3 * round)
     }
     await stage.runner.stop(0)
-    expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
+    expect(stage.threads()).toEqual(['reader', 'writer'])
   })
 
   it('convicts each of many guilty runs, and none beside them', async () => {

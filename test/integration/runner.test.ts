@@ -48,7 +48,7 @@ it('gives back what is in mid-run when it stops, uncharged, and ends its thread'
   await waitForStart(stage, 'evt_1 1')
   await waitForStart(stage, 'evt_2 1')
   await stage.runner.stop(100)
-  expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
+  expect(stage.threads()).toEqual(['reader', 'writer'])
   for (const { id } of events(40)) {
     expect(await stage.run(id, 'patient')).toMatchObject({ state: 'ready', attempt: 0, crashed: 0, attempts: [] })
   }
@@ -205,7 +205,7 @@ it('keeps trying while the handlers cannot be loaded any more, one thread at a t
   const started = stage.started()
   await until(() => stage.started() > started + 5, 'five vain starts')
   expect(stage.threads().filter((name) => name === 'runner').length).toBeLessThanOrEqual(1)
-  expect(stage.threads().length).toBeLessThanOrEqual(5)
+  expect(stage.threads().length).toBeLessThanOrEqual(4)
   await stage.accept({ id: 'evt_2' })
   expect(stage.replaced).toHaveLength(1)
 
@@ -233,7 +233,7 @@ it('does not start where a file cannot be loaded, and leaves no thread behind', 
       code: 'handler_invalid',
       message: expect.stringContaining(expected),
     })
-    expect(stage.threads()).toEqual(['indexer', 'reader', 'writer'])
+    expect(stage.threads()).toEqual(['reader', 'writer'])
   }
 })
 
