@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createConsolePages } from '../../src/admin/pages.ts'
-import { builtFolder } from '../../src/base/http/page-files.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { startAdmin } from './admin-server.ts'
 
@@ -91,8 +90,4 @@ test('where the console was not built, its page says how to build it', async () 
   const { status, text, headers } = await stage.send('/')
   expect([status, headers['content-security-policy']]).toEqual([200, policy])
   expect(text).toContain('npm run build')
-})
-
-test('run from its sources the console is that of the build, never the sources themselves', () => {
-  expect(builtFolder('console')).toBe(join(import.meta.dirname, '../../dist/src/web/console'))
 })

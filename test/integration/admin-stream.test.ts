@@ -70,29 +70,11 @@ test('events that came since are told once a second, newest first, at most 50, w
   reader.leave()
 })
 
-test('what is told has the form of the list of events', async () => {
-  await using stage = await startAdmin()
-  const reader = await listen(stage.port, bearer(adminToken), '?kinds=events')
-  await reader.until(alive)
-  await stage.inbox.accept([arrivalOf('a')])
-  await stage.clock.advance(1_000)
-  const text = await reader.until('}\n\n')
-  const { json } = await stage.send('/api/v1/events', { headers: bearer(adminToken) })
-  expect(text).toBe(alive + told('events', { data: (json as { data: unknown }).data, skipped: 0 }))
-  reader.leave()
-})
-
 test.each(['', 'none', 'events,', 'events,none', 'Events'])('the kinds %j are refused', async (kinds) => {
   await using stage = await startAdmin()
   const { status, json } = await stage.send(`${stream}?kinds=${kinds}`, { headers: bearer(viewerToken) })
   expect([status, json]).toMatchObject([400, { error: { code: 'bad_request' } }])
   expect(JSON.stringify(json)).toContain('expected some of events,overview,changed')
-})
-
-test('asked for its headers alone it ends at once', async () => {
-  await using stage = await startAdmin()
-  const { status, headers } = await stage.send(stream, { method: 'HEAD', headers: bearer(viewerToken) })
-  expect([status, headers['content-type'], stage.clock.nextTimerAt()]).toEqual([200, 'text/event-stream', null])
 })
 
 test('a session that was signed out, or is over, is cut at the next heartbeat; a token stays', async () => {
@@ -192,22 +174,6 @@ test('a beat is skipped while the answer before is not there, and an answer for 
   live.close()
 })
 
-test('a look that fails is no end: the next one tells', async () => {
-  const clock = createTestClock()
-  const written: string[] = []
-  let n = 0
-  const broken = () => async () => {
-    if (n++ === 0) throw new Error('no such store')
-    return { n }
-  }
-  const none = () => async () => null
-  const live = createLiveStream({ events: none, overview: broken, changed: none }, clock)
-  live.take({ method: 'GET' } as never, fakeResponse(written) as never, new Set(['overview']), () => true)
-  await clock.advance(1_000)
-  expect(written).toEqual([alive, told('overview', { n: 2 })])
-  live.close()
-})
-
 test('the overview is told where more than its time changed', async () => {
   let overview = { now: 1, dead: 0 }
   const watch = pollOverview(async () => overview)
@@ -271,12 +237,6 @@ test('an act that is counted up in the audit while it goes on is told of', async
   count = 1_000
   expect([await watch(), await watch()]).toEqual([{ what: ['audit'] }, null])
   await inbox.close()
-})
-
-test('of a mark that is not there nothing is told', async () => {
-  const marks: object[] = [{ health: '1' }, { health: '1' }]
-  const watch = pollLists(async () => marks.shift() ?? {})
-  expect([await watch(), await watch()]).toEqual([null, null])
 })
 
 /** As much of a response as a stream needs; what is written is kept. */

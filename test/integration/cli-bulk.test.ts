@@ -51,18 +51,3 @@ test('commands act on what a filter finds, and only count with --dry-run', { tim
   expect(found).toContain('token.price_alert')
   expect(found).not.toContain('evt_3')
 })
-
-test('where a filter finds more dead letters than are acted on at once, the commands say so', async () => {
-  await using dir = await createTempDir()
-  await using stage = await createAdminStage()
-  const { inbox, env } = stage
-  const [first = 0] = await giveUp(inbox, ['evt_1', 'evt_2'])
-  inbox.deadRunIds = async () => ({ runIds: [first], isComplete: false })
-  const say = async (...args: string[]) =>
-    (await runCli(forPeople(['dead', ...args]), { cwd: dir.path, env })).out.trim()
-  const filter = ['--handler', 'trades']
-  const more = 'these are the first of them, there are more: then do it again'
-  expect(await say('requeue', ...filter, '--dry-run')).toBe(`1 run would be tried again; ${more}`)
-  expect(await say('drop', ...filter, '--reason', 'a test')).toBe(`1 run was dropped; ${more}`)
-  expect(await say('drop', '--all', '--reason', 'a test')).toBe('1 run was dropped')
-})

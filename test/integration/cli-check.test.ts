@@ -69,25 +69,6 @@ test('check reports unusable settings and handlers together, and shows what can 
   })
 })
 
-test('check does not guess the folder of a config file that cannot be used', async () => {
-  await using dir = await checkFolder()
-  writeFileSync(join(dir.path, 'broken.config.mjs'), 'nonsense(')
-  const args = ['--config', 'broken.config.mjs']
-  expect(await dir.check(args)).toMatchObject({ code: 1, out: '' })
-  const named = await dir.check(args, { INBOX_HANDLERS: './handlers' })
-  expect(named).toMatchObject({ code: 1, out: expect.stringContaining('handlers/big.mjs') })
-})
-
-test('check warns of types that no documented event has, and of a folder without handlers', async () => {
-  await using dir = await checkFolder(['*', 'wallet.*', 'token.price_alert', 'walet.*', 'wallet.larg_trade', 'wallet'])
-  const { warnings } = JSON.parse((await dir.check(['--json'])).out) as { warnings: string[] }
-  expect(warnings).toEqual(
-    ['walet.*', 'wallet.larg_trade', 'wallet'].map((type) => expect.stringContaining(`takes ${type},`)),
-  )
-  const empty = await dir.check([], { INBOX_HANDLERS: './empty' })
-  expect(empty).toMatchObject({ code: 0, out: expect.stringMatching(/warning: there are no handlers in .*empty/) })
-})
-
 test('check ends although a handler file is stuck in a native call, and ignores what handler code posts', async () => {
   await using dir = await createTempDir()
   mkdirSync(join(dir.path, 'handlers'))

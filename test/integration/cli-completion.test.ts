@@ -71,18 +71,6 @@ test.skipIf(!has('bash'))(
   },
 )
 
-test.skipIf(!has('bash'))('bash completes the value behind an = as well (needs bash)', async () => {
-  const file = await scriptFor('bash')
-  const ask = (words: string) =>
-    `COMP_WORDS=(onchain-inbox events list --status ${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _onchain_inbox; echo "\${COMPREPLY[*]}"`
-  const script = `source ${file}; ${ask('=')}; ${ask('= de')}; complete -p onchain-inbox`
-  const { stdout } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' })
-  const [all, some, registered] = stdout.split('\n')
-  expect(all).toContain('pending running')
-  expect(some).toBe('dead')
-  expect(registered).toMatch(/-o default -F _onchain_inbox onchain-inbox$/)
-})
-
 test.skipIf(!has('fish'))('fish completes commands, options and known values (needs fish)', async () => {
   const file = await scriptFor('fish')
   for (const [line, words] of cases.filter(([, offered]) => offered.length > 0)) {
@@ -112,10 +100,4 @@ test.skipIf(!has('zsh'))('zsh takes the script, and finds the words at a place (
     for (const word of words) expect(offered, line).toContain(word)
     if (words.length === 0) expect(offered, line).toEqual([])
   }
-})
-
-test('another shell is refused, with those that there are', async () => {
-  const { code, errors } = await runCli(['completion', 'tcsh'], { cwd: tmpdir() })
-  expect(code).toBe(1)
-  expect(errors).toMatch(/^usage: .*'tcsh' is invalid.*bash, zsh, fish/)
 })

@@ -47,16 +47,6 @@ test('a run prints a line per rule and writes a JUnit report; what needs other o
   expect((await readFile(junit, 'utf8')).match(/<testcase /g)).toHaveLength(5)
 })
 
-test('an unreachable receiver is exit 75 with the reason', async () => {
-  const gone = await AppServer.start()
-  const { url } = gone
-  await gone[Symbol.asyncDispose]()
-  const { code, out } = await runCli(argsFor(url, '--timeout', '0.5', '--json'), options)
-  expect(code).toBe(75)
-  expect(JSON.parse(out)).toMatchObject({ msg: 'finished', outcome: 'unreachable', failed: 0 })
-  expect(out).toContain('could not be reached: the connection was refused')
-})
-
 test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
   await using app = await AppServer.start()
   const run = beginCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
@@ -93,16 +83,4 @@ test.each([
   addConformanceCommand(program)
   const running = program.parseAsync(argsFor('http://127.0.0.1:9/', ...args), { from: 'user' })
   await expect(running).rejects.toThrow(message)
-})
-
-test.each([
-  [['--junit', '/'], '--junit: / cannot be written (EISDIR'],
-  [['--next-secret', 'env:SECRET'], '--next-secret is the same secret as --secret'],
-  [['--secret', '-', '--next-secret', '-'], 'only one of the two secrets can come from standard input'],
-  [['--url', 'https://hooks.example/', '--secret', 'a-literal-secret'], 'a secret cannot stand on the command line'],
-])('%j is refused before anything is sent', async (args, message) => {
-  const { code, out, errors } = await runCli(argsFor('http://127.0.0.1:9/', ...args), options)
-  expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(errors).toContain(message)
-  expect(errors).not.toMatch(`a-literal-secret|${testSecret}`)
 })

@@ -6,7 +6,6 @@ import type { ControlClient, DeliveriesQuery } from '../../src/cli/control-clien
 import { replayAll } from '../../src/cli/emulator-replay.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { linesOf, startSteered } from './cli-emulator-run.ts'
-import { answerStatus } from './emulator-receiver.ts'
 import { testSeed } from './emulator-stage.ts'
 
 /** Nobody does anything by himself. */
@@ -47,28 +46,6 @@ test('R81 advance moves a manual clock on and says what was delivered meanwhile:
     out: '2s on, it is 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed; 0 undelivered, 0 pending now\n',
   })
   expect((await steered.run('emulator advance 3h')).out).toMatch(/^3h on, it is 2026-01-01T03:01:01\.000Z\n/)
-})
-
-test('R88 advance says that attempts may have been made again while a fault repeats them', async () => {
-  await using steered = await startSteered(answerStatus(200), quiet)
-  await steered.stage.control('POST', '/faults', { direction: 'out', fault: { kind: 'duplicate' }, rate: 1 })
-  const { code, out, errors } = await steered.run('emulator advance 1s')
-  expect({ code, errors }).toEqual({ code: 0, errors: '' })
-  expect(out).toMatch(/\n0 attempts: 0 acknowledged, 0 failed or made again; /)
-})
-
-test('a clock that is not manual is not advanced, a duration that is none is refused: exit code 1', async () => {
-  await using steered = await startSteered(answerStatus(200), quiet)
-  await steered.stage.control('POST', '/clock', { mode: 'real' })
-  const [refused, none] = await Promise.all([
-    steered.run('emulator advance 1s'),
-    steered.run('emulator advance soon --json'),
-  ])
-  expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(/^bad_request: .*make it manual/) })
-  expect(none.code).toBe(1)
-  expect(JSON.parse(none.errors)).toMatchObject({
-    error: { message: expect.stringMatching(/Expected a whole number and a unit/) },
-  })
 })
 
 test('A46 replay sends the same bytes under the same id once more, and ends with what became of it', async () => {
@@ -129,20 +106,6 @@ test('A46 replay --since counts, and where nobody can be asked does nothing with
   expect(types).toEqual(['contract.ownership_changed', 'contract.ownership_changed'])
 })
 
-test('A46 replay --since ends with exit code 1 where not all are acknowledged', async () => {
-  await using steered = await startSteered(answerStatus(500), quiet)
-  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await steered.receiver.received(1)
-  await steered.stage.emulator.advance(12 * 3_600_000)
-  const result = await steered.run('emulator replay --since 24h --yes --json')
-  expect(result.code).toBe(1)
-  expect(linesOf(result)).toMatchObject([
-    { msg: 'replayed', replayed: 1 },
-    { msg: 'delivery', state: 'undelivered', lastStatus: 500, isReplay: true },
-    { msg: 'finished', acknowledged: 0, notAcknowledged: 1 },
-  ])
-})
-
 test('A46 what matches is replayed by as many requests as it takes, those that fail again at once not for ever', async () => {
   const known = ['dlv_000000000001']
   const calls: number[] = []
@@ -166,23 +129,6 @@ test('A46 what matches is replayed by as many requests as it takes, those that f
   expect(await look(replays.slice(0, 1))).toMatchObject([{ deliveries: [{ deliveryId: known[1] }] }])
 })
 
-test('what the commands cannot make sense of is refused, options of the emulator itself too: exit code 1', async () => {
-  await using steered = await startSteered(answerStatus(200), quiet)
-  const cases: [string, RegExp][] = [
-    ['replay', /expected either the id of a delivery, or --since/],
-    ['replay dlv_1 --dry-run', /--dry-run goes with --since/],
-    ['replay --since yesterday --yes', /--since: expected a time such as/],
-    ['secret wh_1 --alerts', /expected either the id of a webhook, or --alerts/],
-    ['secret wh_none', /^not_found: /],
-    ['tail --types events', /Expected some of event,attempt,clock/],
-    ['advance 1s --speed 3', /unknown option '--speed'/],
-  ]
-  const results = await Promise.all(cases.map(([line]) => steered.run(`emulator ${line}`)))
-  for (const [index, [line, message]] of cases.entries()) {
-    expect([line, results[index]]).toEqual([line, { code: 1, out: '', errors: expect.stringMatching(message) }])
-  }
-})
-
 test('R76, A32 secret gives a webhook another one, shown once, and the next attempt is signed with it', async () => {
   await using steered = await startSteered(
     (response, _, index) => response.writeHead(index === 0 ? 500 : 200).end(),
@@ -204,16 +150,4 @@ test('R76, A32 secret gives a webhook another one, shown once, and the next atte
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
   await steered.receiver.received(3)
   expect(signedBy(steered.receiver.requests[2])('whsec_one-of-my-own-0001')).toBe(true)
-})
-
-test('R76 secret --alerts draws what alerts are signed with, shown once', async () => {
-  await using steered = await startSteered(answerStatus(200), quiet)
-  const [first] = linesOf(await steered.run('emulator secret --alerts --account desk --json'))
-  const [second] = linesOf(await steered.run('emulator secret --alerts --json'))
-  expect(String(first?.['alertSecret'])).toMatch(/^\S{16,}$/)
-  expect(second?.['alertSecret']).not.toBe(first?.['alertSecret'])
-  expect(await steered.run('emulator secret --alerts --account none')).toMatchObject({
-    code: 1,
-    errors: expect.stringMatching(/^not_found/),
-  })
 })

@@ -79,24 +79,6 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
   expect(errors).toBe(`${url} has gone: tail goes on when it returns\n${url} is back\n`)
 })
 
-test('a line of another day has its date, and an advance of many requests is no line of its own', async () => {
-  await using steered = await startSteered(answerStatus(500), quiet)
-  const tail = steered.start('emulator tail --types attempt,clock')
-  await untilListening(steered, tail)
-  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await steered.run('emulator advance 12h')
-  await steered.run('emulator advance 12h')
-  await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await until(async () => tail.text.out.includes('2026-01-02 '), 'the second day')
-  tail.kill('SIGINT')
-  const lines = (await tail.ended).out.trim().split('\n')
-  expect(lines.map((line) => /^(?:[\d-]{10} )?[\d:]{8} {2}\w+/.exec(line)?.[0])).toEqual([
-    '2026-01-01 00:00:00  clock',
-    ...['00:00:00', '00:01:00', '00:06:00', '00:36:00', '02:36:00', '10:36:00'].map((at) => `${at}  contract`),
-    '2026-01-02 00:00:00  contract',
-  ])
-})
-
 test('where nothing answers at first tail ends with exit code 75', async () => {
   const steered = await startSteered(answerStatus(200), quiet)
   await steered[Symbol.asyncDispose]()

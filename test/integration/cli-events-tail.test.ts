@@ -84,19 +84,6 @@ test('events tail --follow ends with 0 when its reader has gone', async () => {
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
 })
 
-test('events tail --follow needs a sidecar, and says so: exit code 75', async () => {
-  const gone = { ...stage.env, INBOX_ADMIN_PORT: '1' }
-  const { code, out, errors } = await runCli(args('--follow'), { cwd: tmpdir(), env: gone })
-  expect({ code, out }).toEqual({ code: 75, out: '' })
-  expect(errors).toMatch(/^admin_unreachable: /)
-})
-
-test('a status that is none is refused before anything is followed', async () => {
-  const { code, errors } = await runCli(args('-n 0 --follow --status bogus'), options)
-  expect(code).toBe(1)
-  expect(errors).toMatch(/^bad_request: status: got "bogus", expected one of pending, /)
-})
-
 test.skipIf(!has('script'))('on a terminal each event is a line for people, with its id (needs script)', async () => {
   const [program = '', ...rest] = inTerminal(args('--type token.price_alert'), 200)
   const env = { PATH: process.env['PATH'], TERM: 'xterm', ...stage.env }

@@ -14,8 +14,7 @@ import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 import { silentLogger } from '../../src/base/log.ts'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
-import { until } from '../support/until.ts'
+import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
 
 let dir: string
 let file: string
@@ -171,15 +170,6 @@ test('handlers are listed, paused and resumed', async () => {
   expect(set?.out).toBe('trades: as many runs at once as it says itself\n')
 })
 
-test('the list of handlers says how much of what was stored a new one has been given', async () => {
-  const inbox = await openInbox()
-  await inbox.accept(Array.from({ length: 1_500 }, (_, index) => arrivalOf(`e${index}`)))
-  await inbox.register([{ name: 'late', types: ['*'], order: 'none', from: 'beginning' }])
-  await until(async () => (await inbox.stats()).handlers[0]?.ready === 1_000, 'all that it may be given ahead')
-  await inbox.close()
-  expect((await run(['handlers', 'list'])).out).toMatch(/^late +not loaded, backfill 66 % +- +0 +1000 /m)
-})
-
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
   await fill()
   const commands = [
@@ -195,17 +185,6 @@ test('over the admin API of the sidecar that holds the file, the same commands p
   const remote = await Promise.all(commands.map((args) => run(args, sidecar.env)))
   expect(remote).toEqual(direct)
   expect(direct.map(({ code }) => code)).toEqual([0, 0, 1, 0, 1])
-})
-
-test('a long list stops at --limit and says how to go on', async () => {
-  const inbox = await openInbox()
-  await inbox.accept(Array.from({ length: 450 }, (_, index) => arrivalOf(`e${index}`)))
-  await inbox.close()
-  const first = await run(['events', 'list', '--limit', '440'])
-  const [, cursor = ''] = /\n\nmore: --cursor (\S+)\n$/.exec(first.out) ?? []
-  expect(first.out.split('\n')).toHaveLength(1 + 440 + 3)
-  const rest = await run(['events', 'list', '--limit', '440', '--cursor', cursor, '--json'])
-  expect(idsOf(rest.out)).toEqual(Array.from({ length: 10 }, (_, index) => `e${9 - index}`))
 })
 
 test('dead letters are requeued from the file, by number and then all of them', async () => {
@@ -320,71 +299,4 @@ test('the token beside the database is not sent to another program at the port w
   await new Promise((resolve) => stranger.close(resolve))
   expect(idsOf(list.out)).toHaveLength(3)
   expect(seen.filter((header) => header !== undefined)).toEqual([])
-})
-
-test.each([
-  [['dead', 'requeue'], 'usage: expected either the numbers of runs'],
-  [['dead', 'requeue', '1', '--all'], 'usage: expected either the numbers of runs'],
-  [['handlers', 'pause'], 'usage: expected either the name of a handler'],
-  [['handlers', 'resume', 'trades', '--all'], 'usage: expected either the name of a handler'],
-  [['dead', 'requeue', '7', 'evt_1'], "usage: command-argument value 'evt_1' is invalid"],
-  [['events', 'list', '--limit', 'many'], "usage: option '--limit <number>' argument 'many' is invalid"],
-  [['events', 'list', '--admin-url', 'nowhere'], 'usage: --admin-url: expected a URL'],
-])('%j ends with exit code 1 and says what was expected, before anything is opened', async (args, message) => {
-  const { code, out, errors } = await run(args, { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' })
-  expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(errors).toContain(message)
-})
-
-test('a filter and an id that nothing can be found by are explained', async () => {
-  await fill()
-  for (const command of [['events', 'list'], ['replay']]) {
-    const { code, out, errors } = await run([...command, '--from', 'yesterday'])
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(errors).toMatch(/^bad_request: from: got "yesterday", expected a time in ISO 8601/)
-  }
-  const id = await run(['events', 'show', 'evt_9'])
-  expect(id).toEqual({ code: 1, out: '', errors: 'not_found: there is no event with this id\n' })
-})
-
-test('prune says what it may not prune where the database stays too large', async () => {
-  await fill()
-  const { code, out } = await run(['prune', '--max-size', '1kb'])
-  expect(code).toBe(0)
-  expect(out).toMatch(
-    /^\d+ events? w.* pruned; the database is larger still, .* what came within the last hour, and the newest bodies .*\n$/,
-  )
-})
-
-test('bodies that are no usable event still end a retry with exit code 1, by id and all of them', async () => {
-  const inbox = await openInbox()
-  const body = quarantinedOf(Buffer.from('{'))
-  await inbox.accept([body])
-  await inbox.close()
-  const retries = [await run(['quarantine', 'retry', body.id]), await run(['quarantine', 'retry', '--all'])]
-  for (const { code, out } of retries) {
-    expect(code).toBe(1)
-    expect(out).toContain('0 events were accepted; 1 no usable event still')
-  }
-  expect((await run(['quarantine', 'show', body.id])).out).toMatch(/^came +1 time$/m)
-})
-
-test('a folder in the place of the database is for a person to mend: exit code 1', async () => {
-  const { code, errors } = await run(['events', 'list'], { INBOX_DATABASE_URL: `sqlite:${dir}` })
-  await Promise.all(['.lock', '.pid'].map((end) => rm(`${dir}${end}`, { force: true })))
-  expect(code).toBe(1)
-  expect(errors).toBe(`config_invalid: the database ${dir} cannot be used: it is a folder; name a file in it\n`)
-})
-
-test('each command shows an example in its help', async () => {
-  for (const args of [
-    ['events', 'list'],
-    ['events', 'show'],
-    ['dead', 'list'],
-    ['dead', 'requeue'],
-  ]) {
-    const { code, out } = await run([...args, '--help'])
-    expect(code).toBe(0)
-    expect(out).toContain(`Example:\n  $ onchain-inbox ${args.join(' ')}`)
-  }
 })

@@ -1,6 +1,4 @@
 import Sqlite from 'better-sqlite3'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -17,12 +15,11 @@ import { migrations } from '../../src/inbox/sqlite/migrate.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { moveInbox, type MoveOptions } from '../../src/inbox/move/move.ts'
 import { anEvent } from '../conformance/stage.ts'
-import { inTerminal, runCli, startCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { fullRoutes, makeFullStore } from '../support/full-store.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
 import { ask } from '../support/postgres.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
-import { has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 
 const bulk = 2_500
@@ -454,25 +451,6 @@ test(
     for (const { out, errors } of [literal, bad, wrong, right]) expect(out + errors).not.toContain(password)
   },
   processesMs,
-)
-
-test.skipIf(process.platform !== 'linux' || !has('script'))(
-  'a terminal is shown how far it came (needs script)',
-  async () => {
-    await using store = await aStore()
-    const url = await postgres.createDatabase()
-    const [program = '', ...args] = inTerminal(['move', '--from', `sqlite:${store.file}`, '--to', 'env:TO'], 120)
-    const child = spawn(program, args, {
-      env: { PATH: process.env['PATH'], TERM: 'xterm', TO: url },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let shown = ''
-    child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-    await once(child, 'close')
-    expect(shown).toMatch(/█+░+ +\d+ % {2}copying/)
-    expect(shown).toMatch(/█{24} 100 % {2}comparing/)
-    expect(shown).toContain('both sides agree')
-  },
 )
 
 /** Has a move stop where it is about to store a certain row. */

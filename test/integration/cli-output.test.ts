@@ -42,20 +42,6 @@ test('serve receives and handles events after the reader of its log has died, an
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 })
 
-test('the demo ends quietly when its reader has seen enough', async () => {
-  await using dir = await createTempDir()
-  using demo = startCli(['demo', '--seconds', '600'], { cwd: dir.path })
-  await once(demo.child.stdout, 'data')
-  demo.child.stdout.destroy()
-  expect(await demo.ended).toMatchObject({ code: 0, errors: '' })
-})
-
-test('a short command whose reader is gone ends as it would have', async () => {
-  using help = startCli(['--help'], { cwd: '/' })
-  help.child.stdout.destroy()
-  expect(await help.ended).toMatchObject({ code: 0, errors: '' })
-})
-
 test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no success (needs /dev/full)', async () => {
   await using dir = await createTempDir()
   const full = openSync('/dev/full', 'w')
@@ -67,21 +53,6 @@ test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no suc
   closeSync(full)
   expect(code).toBe(1)
   expect(errors).toContain('usage: standard output cannot be written (ENOSPC')
-})
-
-test('every line of the demo with --json is a JSON object, those of the handlers too', async () => {
-  await using dir = await createTempDir()
-  using demo = startCli(['demo', '--seconds', '2', '--json'], { cwd: dir.path })
-  const { code, out, errors } = await demo.ended
-  expect({ code, errors }).toEqual({ code: 0, errors: '' })
-  const lines = out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { msg: string; line?: string })
-  expect(lines[0]).toMatchObject({ msg: 'listening' })
-  expect(lines.at(-1)).toMatchObject({ msg: 'stopped' })
-  const printed = lines.filter(({ msg }) => msg === 'output').map(({ line }) => line)
-  expect(printed).toContainEqual(expect.stringContaining('wallet.large_trade'))
 })
 
 test('a second demo in the same folder says that one is running, and which process that is', async () => {

@@ -62,25 +62,6 @@ test('members can be set; the secret may come from a file, and a literal one wit
   })
 })
 
-test('an event that is rejected ends trigger with exit code 1, and -n posts each event once', async () => {
-  await using receiver = await createTestReceiver((response, _, index) =>
-    response.writeHead(index % 2 === 0 ? 200 : 401).end(),
-  )
-  const { code, out } = await run(`wallet.large_trade -n 40 --url ${receiver.url} --secret env:WEBHOOK_SECRET`)
-  expect(code).toBe(1)
-  expect(out).toMatch(/\n20 acknowledged, 20 not\n$/)
-  const ids = receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)
-  expect([ids.length, new Set(ids).size]).toEqual([40, 40])
-})
-
-test('exits with 75 where no receiver answers', async () => {
-  const receiver = await createTestReceiver(answerStatus(200))
-  await receiver[Symbol.asyncDispose]()
-  const result = await run(`wallet.large_trade -n 3 --url ${receiver.url} --secret env:WEBHOOK_SECRET --json`)
-  expect(result.code).toBe(75)
-  expect(JSON.parse(result.errors)).toMatchObject({ error: { code: 'receiver_unreachable' } })
-})
-
 test('A25 http goes to this machine only; a URL needs a secret, which cannot stand on the command line for another machine', async () => {
   const [http, alone, literal] = await Promise.all([
     run('wallet.large_trade --url http://inbox.test/ --secret env:WEBHOOK_SECRET'),

@@ -9,7 +9,6 @@ import { passingCertificate } from '../../src/emulator/tls.ts'
 import { runCli, startCli } from '../support/cli.ts'
 import { linesOf, secret, startSteered } from './cli-emulator-run.ts'
 import { answerStatus, type TestReceiver } from './emulator-receiver.ts'
-import { controlToken, startStage } from './emulator-stage.ts'
 
 const lacking: Pick<TestReceiver['requests'][number], 'body' | 'headers'> = { body: Buffer.of(), headers: {} }
 
@@ -64,21 +63,6 @@ test('an event whose members are set is called raw, is signed as any other, and 
   expect((await steered.stage.control('GET', '/events')).json.data).toEqual([])
 })
 
-test('R80 an event that is refused ends trigger with exit code 1, which says when the next attempt is due', async () => {
-  await using steered = await startSteered(answerStatus(500))
-  const { code, out } = await steered.run('trigger contract.ownership_changed --timeout 2')
-  expect(code).toBe(1)
-  expect(out).toMatch(/ {2}500 {2}pending {7}http:\S+ {2}next at 00:01:00\n0 acknowledged, 1 not\n$/)
-})
-
-test('with --timeout 0 deliveries are not followed; without a webhook trigger says that nobody got the event', async () => {
-  await using steered = await startSteered(answerStatus(500), { endpoints: [] })
-  expect(await steered.run('trigger contract.ownership_changed --timeout 0')).toMatchObject({ code: 0, errors: '' })
-  const { code, out } = await steered.run('trigger contract.ownership_changed')
-  expect(code).toBe(1)
-  expect(out).toMatch(/0 acknowledged, 0 not, 1 sent to nobody: no webhook of the emulator takes contract\.owner/)
-})
-
 test('R94 a listing is followed when it is told, and where the clock stands still it is said to be untold', async () => {
   await using steered = await startSteered(answerStatus(200))
   const still = await steered.run('trigger token.new_listing --timeout 0.3')
@@ -92,52 +76,6 @@ test('R94 a listing is followed when it is told, and where the clock stands stil
   expect(linesOf(told).filter(({ msg }) => msg === 'delivery')).toMatchObject([
     { eventType: 'token.new_listing', state: 'acknowledged' },
   ])
-})
-
-test('-n triggers so many, more than one answer lists, each acknowledged', async () => {
-  await using steered = await startSteered(answerStatus(200))
-  const lines = linesOf(await steered.run('trigger contract.ownership_changed -n 250 --json'))
-  const ids = lines.filter(({ msg }) => msg === 'event').map(({ eventId }) => eventId)
-  expect(new Set(ids).size).toBe(250)
-  expect(lines.at(-1)).toMatchObject({ msg: 'finished', events: 250, acknowledged: 250 })
-})
-
-test('with --rate the first event is followed; the emulator makes the others as its clock moves on', async () => {
-  await using steered = await startSteered(answerStatus(200))
-  const { code, out } = await steered.run('trigger contract.ownership_changed -n 3 --rate 1')
-  expect(code).toBe(0)
-  expect(out).toMatch(/\n1 acknowledged, 0 not, 2 follow as its clock moves on/)
-  await steered.stage.emulator.advance(60_000)
-  const { data } = (await steered.stage.control('GET', '/events?type=contract.ownership_changed')).json as {
-    data: { event: { created_at: string } }[]
-  }
-  const times = data.map(({ event }) => event.created_at.slice(17)).toSorted()
-  expect(times.slice(0, 3)).toEqual(['00.000Z', '01.000Z', '02.000Z'])
-})
-
-test('a member that the type does not have is set, with a warning that names the nearest', async () => {
-  await using steered = await startSteered(answerStatus(200))
-  const line = 'trigger wallet.large_trade --set data.amuont_usd=5 --set amount_usd=6 --set data.amount_usd=7'
-  expect(await steered.run(line)).toMatchObject({
-    code: 0,
-    errors:
-      'warning: data.amuont_usd is no member of wallet.large_trade: added; did you mean data.amount_usd?\n' +
-      'warning: amount_usd is no member of wallet.large_trade: added; did you mean data.amount_usd?\n',
-  })
-  expect(JSON.parse(String(steered.receiver.requests[0]?.body))).toMatchObject({
-    amount_usd: 6,
-    data: { amuont_usd: 5, amount_usd: 7 },
-  })
-})
-
-test('of the URL of an emulator only the origin counts', async () => {
-  await using steered = await startSteered(answerStatus(200))
-  const { stage } = steered
-  for (const end of ['/', '/v1', '/v1/?x=1']) {
-    const args = ['emulator', 'advance', '1s', '--emulator', `${stage.emulator.url}${end}`]
-    const env = { EMULATOR_CONTROL_TOKEN: controlToken }
-    expect(await runCli(args, { cwd: tmpdir(), env })).toMatchObject({ code: 0, errors: '' })
-  }
 })
 
 test('where a certificate is not trusted the error says how to trust it', async () => {
@@ -210,31 +148,4 @@ test('where no emulator answers, or something else does, the exit code is 75', a
     code: 75,
     errors: expect.stringMatching(/^emulator_unreachable: no answer .*ECONNREFUSED.*start `onchain-inbox emulator`/),
   })
-})
-
-test('the control route takes a type, members to be set, a count and a rate, and says what it did', async () => {
-  await using stage = await startStage()
-  const trigger = async (body: object) => (await stage.control('POST', '/trigger', body)).json
-  expect(await trigger({ type: 'wallet.large_trade', count: 150 })).toMatchObject({
-    data: { type: 'wallet.large_trade', count: 150, isRaw: false, events: { length: 100 } },
-  })
-  const paced = await trigger({ type: 'contract.ownership_changed', count: 3, rate: 1, set: { 'data.symbol': 'x' } })
-  expect(paced.data).toMatchObject({ count: 3, isRaw: true, events: [{ eventId: expect.stringMatching(/^evt_/) }] })
-  const refused: [object, RegExp][] = [
-    [{ type: 'token.volume_spike' }, /type: expected one of token\.price_alert/],
-    [{ type: 'wallet.large_trade', count: 0 }, /count: expected a whole number from 1 to 10000; got 0/],
-    [{ type: 'wallet.large_trade', rate: 0 }, /rate: expected a number from 0\.001 to 100000; got 0/],
-    [{ type: 'wallet.large_trade', set: [] }, /set: expected an object of values/],
-    [{ type: 'wallet.large_trade', set: { id: 'x' } }, /the id of an event cannot be set/],
-    [{ type: 'wallet.large_trade', set: { 'data.constructor': 1 } }, /no member of an event is called constructor/],
-    [{ type: 'wallet.large_trade', set: { 'data.network.x': 1 } }, /data\.network\.x: network is no object/],
-    [
-      { type: 'wallet.large_trade', set: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`data.m${n}`, n])) },
-      /expected at most 100 members to be set/,
-    ],
-  ]
-  for (const [body, message] of refused) {
-    const answer = await stage.control('POST', '/trigger', body)
-    expect([body, answer.status, answer.json.error.message]).toEqual([body, 400, expect.stringMatching(message)])
-  }
 })

@@ -76,34 +76,3 @@ test('on a Node that is too old it says which one is needed, before it reads any
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(errors).toContain(`needs Node ${engines.node.slice(2)} or newer, and this is 20.19.2`)
 })
-
-test('a backup into a folder that is not there is for a person to mend', async () => {
-  const { code, errors } = await run('backup', '/no-such-folder/inbox.db')
-  expect(code).toBe(1)
-  expect(errors).toMatch(/^usage: no backup can be written to the folder \/no-such-folder \(ENOENT: .*\): make it, or/)
-})
-
-test('help and version are no mistakes', async () => {
-  expect(await run('--help')).toMatchObject({
-    code: 0,
-    out: expect.stringContaining('Usage: onchain-inbox'),
-    errors: '',
-  })
-  expect(await run('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), errors: '' })
-  // Without a command it is not clear what is wanted.
-  expect(await run()).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^Usage: onchain-inbox/) })
-})
-
-test('help of verify has an example of each way to give secret and body', async () => {
-  const { out } = await run('verify', '--help')
-  for (const argument of ['--secret @', '--secret -', '--secret env:INBOX_SECRETS', '--body @', '--body -']) {
-    expect(out.split('Examples:')[1]).toContain(argument)
-  }
-})
-
-test('help of events list says what each status means that an event can have', async () => {
-  const { out } = await run('events', 'list', '--help')
-  const text = out.replaceAll(/\s+/g, ' ')
-  for (const status of ['pending (', 'running', 'retrying (', 'done (', 'dropped (', 'dead (', 'unhandled ('])
-    expect(text).toContain(status)
-})

@@ -95,28 +95,6 @@ function disposable(db: Sqlite.Database): Sqlite.Database & Disposable {
   return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
 }
 
-test('it first says where everything is and what to try, in 100 columns and 24 lines', async () => {
-  await using dir = await createTempDir()
-  const { out } = await runDemo(['--seconds', '0.1'], { cwd: dir.path })
-  const [welcome = ''] = /^[^]*?Ctrl-C ends it\.\n/.exec(out) ?? []
-  const lines = welcome.split('\n')
-  expect(lines.length).toBeLessThanOrEqual(24)
-  // Folders may be deeper than those of most people.
-  const ownWords = lines.filter((line) => !line.includes('node ') && !line.startsWith('  handlers '))
-  expect(ownWords.filter((line) => line.length > 100)).toEqual([])
-  for (const name of ['webhook', 'dashboard', 'REST', 'control', 'console']) {
-    expect(welcome).toMatch(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:\\d+/?`, 'm'))
-  }
-  const [, control] = /^ {2}control {4}(http:\S+)\/_emulator {2}\(bearer token demo-control-token/m.exec(welcome) ?? []
-  expect(welcome).toMatch(/\n {2}database {3}\.\/data\/demo\/inbox\.db\n {2}handlers {3}\S+handlers {2}\(edit one/)
-  for (const command of ['events list', 'dead list', 'dead requeue --all']) {
-    expect(welcome).toMatch(new RegExp(`\n {2}node \\S+cli\\.(ts|js) ${command} --admin-url http://127`))
-  }
-  // The usual port needs no mention.
-  const emulator = control === 'http://127.0.0.1:8090' ? '' : ` --emulator ${control}`
-  expect(welcome).toContain(` trigger pump.graduation${emulator}\n`)
-})
-
 test.skipIf(!hasTerminals)('on a terminal a line at the bottom counts what has happened (needs script)', async () => {
   await using dir = await createTempDir()
   const [program, ...args] = inTerminal(`stty cols 100; exec ${process.execPath} ${cliFile} demo`)

@@ -74,12 +74,6 @@ describe('the sink `exec`', () => {
     )
   })
 
-  test('a command that is not there is an error that names it, and is tried again', async () => {
-    await using dir = await createTempDir()
-    const given = anExec(dir, ['no-such-command', 'secret-argument']).send([anItem({ id: 'evt_1' })])
-    await expect(given).rejects.toThrow(/^the command no-such-command could not be started in .+: ENOENT$/)
-  })
-
   test('that the system has no files for is an error like any other, and nothing beside it', async () => {
     const root = join(import.meta.dirname, '../..')
     const script = `
@@ -124,15 +118,6 @@ describe('the sink `exec`', () => {
     await until(async () => !(await Promise.all(pids.map(isAlive))).includes(true), 'both are gone')
   })
 
-  test('is not started for an attempt that is over', async () => {
-    await using dir = await createTempDir()
-    const signal = AbortSignal.abort(new Error('time is over'))
-    await expect(
-      anExec(dir, shell('touch ran')).send([anItem({ id: 'evt_1' })], aSinkContext({ signal })),
-    ).rejects.toThrow('time is over')
-    await expect(read(dir, 'ran')).rejects.toThrow('ENOENT')
-  })
-
   test('does not wait for what it left running in the background', async () => {
     await using dir = await createTempDir()
     const context = aSinkContext()
@@ -140,12 +125,5 @@ describe('the sink `exec`', () => {
     const left = Number(String(context.lines[0]!.stdout))
     expect(await isAlive(left)).toBe(true)
     process.kill(left, 'SIGKILL')
-  })
-
-  test('the options refuse what cannot work', () => {
-    expect(execKind.options.safeParse({ command: [] }).success).toBe(false)
-    expect(execKind.options.safeParse({ command: ['x'], terminalExitCodes: [75] }).success).toBe(false)
-    expect(execKind.options.safeParse({ command: ['x\0'] }).success).toBe(false)
-    expect(execKind.options.safeParse({ command: ['x'], env: { 'A=B': 'x' } }).success).toBe(false)
   })
 })

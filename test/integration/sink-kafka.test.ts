@@ -72,10 +72,3 @@ test.skipIf(kcat === null)(
     expect(records.find(({ key }) => key === 'evt_2')).toMatchObject({ topic: 'events', payload: '{"note":"ü"}' })
   },
 )
-
-test('where no broker is, an attempt fails within its time, and says so', async () => {
-  const options = kafkaKind.options.parse({ brokers: '127.0.0.1:1', topic: 'events' })
-  const sink = kafkaKind.create({ name: 'out', options })
-  await expect(sink.send([streamItem(1)], context)).rejects.toThrow()
-  await sink.close?.()
-})

@@ -4,12 +4,9 @@ import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 import { RetryableError, TerminalError } from '../../src/base/errors.ts'
-import { createEvent } from '../../src/app/testing/create-event.ts'
-import { createTestInbox } from '../../src/app/testing/test-inbox.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
-import { until } from '../support/until.ts'
 
 const kinds = [
   {
@@ -58,15 +55,6 @@ describe.each(kinds)('the sink $kind', ({ who, rules, secret, keyOf, create }) =
       'TRAP is a honeypot (sell_blocked), risk 97',
       'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 is left',
     ])
-  })
-
-  test.each([
-    ['info', eventTypes.length],
-    ['critical', 2],
-  ])('with minSeverity %s opens %i of the ten', async (minSeverity, count) => {
-    await using to = await stage({ minSeverity })
-    for (const type of eventTypes) await to.send(items(eventSamples[type]))
-    expect(to.fake.shown).toHaveLength(count)
   })
 
   test('R89 names an alert by the id of its event; one that is too long by a hash of it', async () => {
@@ -134,21 +122,6 @@ describe.each(kinds)('the sink $kind', ({ who, rules, secret, keyOf, create }) =
       expect(to.fake.server.requests).toEqual([])
     },
   )
-
-  test('goes with a dispatcher', async () => {
-    await using fake = await FakeChat.start(rules)
-    const sink = { ...create(fake.origin), type: 'contract.*' }
-    await using inbox = await createTestInbox({ handlers: [sink] })
-    fake.next.push({ tooMany: 5 }, { status: 500 })
-    await inbox.deliver(createEvent('contract.liquidity_removed', { id: 'evt_1' }))
-    await until(async () => {
-      await inbox.idle()
-      if (fake.shown.length === 0) await inbox.advance(1_000)
-      return fake.shown.length > 0
-    }, 'the alert is open')
-    await inbox.idle()
-    expect((await inbox.runs('evt_1')).map(({ state, attempt }) => [state, attempt])).toEqual([['done', 3]])
-  })
 })
 
 test('the sink pagerduty says what, where and when, with links and the event', async () => {
@@ -235,15 +208,4 @@ test('the sink opsgenie lets handlers open, acknowledge and close', async () => 
   expect(fake.accepted[0]?.body).toMatchObject({ message: 'drained', priority: 'P2', alias: 'pool/1' })
   for (const payload of [{ action: 'close' }, { message: 'm', priority: 'high' }])
     expect(await to.send(sink, items({ payload }))).toBeInstanceOf(TerminalError)
-})
-
-test('both lead to the region of the account', () => {
-  const urls = ['us', 'eu'].map((region) => [
-    pagerdutyKind.options.parse({ routingKey, region }).baseUrl,
-    opsgenieKind.options.parse({ apiKey: genieKey, region }).baseUrl,
-  ])
-  expect(urls).toEqual([
-    ['https://events.pagerduty.com', 'https://api.opsgenie.com'],
-    ['https://events.eu.pagerduty.com', 'https://api.eu.opsgenie.com'],
-  ])
 })

@@ -100,24 +100,6 @@ describe('the sink `sql` on Postgres', () => {
     ])
   })
 
-  test('what handlers enqueue is stored whatever is in it', async () => {
-    const url = await anEmptyPlace()
-    await using sink = aSqlSink(url)
-    const payload = { 'a\0': ['\0', '\ud800', '\\u0000', '\n', '\u0001', '€😀'] }
-    await sink.send([anItem({ id: 'evt_1' }, { payload, idempotencyKey: 'a:evt_1:0' })])
-    const [row] = await ask(url, 'SELECT payload FROM onchain_items')
-    expect(row!.payload).toEqual({ 'a\uFFFD': ['\uFFFD', '\uFFFD', '\\u0000', '\n', '\u0001', '€😀'] })
-  })
-
-  test('a field that is missing, or is not what it should be, is null', async () => {
-    const url = await anEmptyPlace()
-    await using sink = aSqlSink(url)
-    const data = { network: 7, amount_usd: '12', token_symbol: 5, trade_type: null }
-    await sink.send([anItem({ id: 'evt_1', data })])
-    const [row] = await ask(url, 'SELECT * FROM onchain_wallet_large_trade')
-    expect(row).toMatchObject({ network: null, amount_usd: null, token_symbol: null, trade_type: null, tx_hash: null })
-  })
-
   test('what Postgres cannot hold keeps no event out, nor those beside it: its bytes are stored', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)

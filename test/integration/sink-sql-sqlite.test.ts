@@ -3,8 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
-import { eventTypes } from '../../schema/index.ts'
-import { sampleData } from '../../src/app/testing/sample-data.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
@@ -22,12 +20,6 @@ function ask(dir: TempDir, sql: string): Record<string, unknown>[] {
   }
 }
 
-function exec(dir: TempDir, sql: string): void {
-  const db = new Sqlite(join(dir.path, 'sub/events.db'))
-  db.exec(sql)
-  db.close()
-}
-
 const trade = (id: string, amount: string, created = '2026-01-31T14:03:22Z') =>
   anItem(
     Buffer.from(
@@ -36,24 +28,6 @@ const trade = (id: string, amount: string, created = '2026-01-31T14:03:22Z') =>
   )
 
 describe('the sink `sql` on SQLite', () => {
-  test('R93–R102 each documented type has a table with a column for each field of its own', async () => {
-    await using dir = await createTempDir()
-    await using sink = aSqlSink(dir)
-    const items = eventTypes.map((type) => anItem({ id: `evt_${type}`, type, data: { ...sampleData[type] } }))
-    await sink.send(items)
-    for (const type of eventTypes) {
-      const [row] = ask(dir, `SELECT * FROM onchain_${type.replaceAll('.', '_')}`)
-      const { network = 'solana', ...fields } = sampleData[type] as Record<string, unknown>
-      expect(row).toMatchObject({ event_id: `evt_${type}`, event_type: type, network, key: 'ethereum:0x1' })
-      for (const [name, value] of Object.entries(fields)) {
-        const stored = row![name]
-        if (Array.isArray(value)) expect(JSON.parse(stored as string), name).toEqual(value)
-        else expect(stored, name).toEqual(typeof value === 'boolean' ? Number(value) : value)
-        if (typeof value === 'number') expect(row![`${name}_exact`], name).toBe(String(value))
-      }
-    }
-  })
-
   test('a number is there to reckon with and as it was written; times sort as text; bytes are the bytes', async () => {
     await using dir = await createTempDir()
     await using sink = aSqlSink(dir)
@@ -95,29 +69,6 @@ describe('the sink `sql` on SQLite', () => {
     expect(ask(dir, 'SELECT idempotency_key, payload FROM onchain_items')).toEqual([
       { idempotency_key: 'h:evt_2:0', payload: 'null' },
     ])
-  })
-
-  test('adds columns that are missing, which a replay fills', async () => {
-    await using dir = await createTempDir()
-    await using old = aSqlSink(dir)
-    await old.send([trade('evt_1', '1')])
-    exec(dir, 'ALTER TABLE onchain_wallet_large_trade DROP COLUMN amount_usd')
-    exec(dir, 'ALTER TABLE onchain_wallet_large_trade DROP COLUMN amount_usd_exact')
-    await using upgraded = aSqlSink(dir)
-    await upgraded.send([trade('evt_1', '1.50')])
-    expect(ask(dir, 'SELECT amount_usd, amount_usd_exact FROM onchain_wallet_large_trade')).toEqual([
-      { amount_usd: 1.5, amount_usd_exact: '1.50' },
-    ])
-  })
-
-  test('a batch is written whole or not at all', async () => {
-    await using dir = await createTempDir()
-    await using sink = aSqlSink(dir)
-    await sink.send([trade('evt_0', '0')])
-    exec(dir, `CREATE TRIGGER stop BEFORE INSERT ON onchain_other BEGIN SELECT RAISE(ABORT, 'not now'); END`)
-    const batch = [trade('evt_1', '1'), anItem({ id: 'evt_2', type: 'new.type' })]
-    await expect(sink.send(batch)).rejects.toThrow('not now')
-    expect(ask(dir, 'SELECT event_id FROM onchain_wallet_large_trade')).toEqual([{ event_id: 'evt_0' }])
   })
 
   test('waits without holding up the thread while somebody else writes, but not for ever', async () => {

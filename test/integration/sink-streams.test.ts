@@ -1,8 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { createClient } from '@redis/client'
-import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import natsKind from '../../handlers/sinks/nats.ts'
 import redisKind from '../../handlers/sinks/redis.ts'
@@ -106,42 +104,4 @@ test.skipIf(redis === null)('events go to a Redis stream once each, in order (ne
     await sink.send([streamItem(6)], context)
     await sink.close?.()
   }
-})
-
-test('a Redis that does not answer is left when the attempt is over, and asked anew by another connection', async () => {
-  let connections = 0
-  let isSilent = true
-  const server = net.createServer((socket) => {
-    connections++
-    socket.on('error', () => {})
-    socket.on('data', (data) => {
-      // All but the script is answered, and at last that as well.
-      const commands = data.toString().split(/(?=\*\d+\r\n\$)/)
-      for (const command of commands) if (!isSilent || !/EVAL/i.test(command)) socket.write('+OK\r\n')
-      if (isSilent && /EVAL/i.test(data.toString())) asked.resolve()
-    })
-  })
-  const asked = Promise.withResolvers<void>()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  const sink = redisKind.create({ name: 'out', options: redisKind.options.parse({ url: `redis://127.0.0.1:${port}` }) })
-  const controller = new AbortController()
-  const sending = Promise.resolve(sink.send([streamItem(1)], { signal: controller.signal } as SinkContext))
-  sending.catch(() => {})
-  await asked.promise
-  controller.abort(new Error('time is over'))
-  await expect(sending).rejects.toThrow()
-  isSilent = false
-  await sink.send([streamItem(1)], context)
-  expect(connections).toBe(2)
-  await sink.close?.()
-  server.close()
-})
-
-test('a wrong password is said without it', async () => {
-  const options = redisKind.options.parse({ url: 'redis://:pass-of-redis@127.0.0.1:1' })
-  const sink = redisKind.create({ name: 'out', options })
-  const error = await Promise.resolve(sink.send([streamItem(1)], context)).catch((thrown: unknown) => thrown)
-  expect(String(error)).toContain('ECONNREFUSED')
-  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('pass-of-redis')
 })

@@ -78,13 +78,3 @@ test('the sink telegram follows a group that has become another, and says so', a
   expect(to.fake.accepted.map(({ body }) => body.chat_id)).toEqual(['-10042', '-10042'])
   expect(to.lines).toMatchObject([{ level: 'warn', fields: { chatId: '-10042' } }])
 })
-
-test.each([
-  [{ token: 'x' }, 'expected the token that BotFather gives, such as 123456789:AA…'],
-  [{ chatId: 'my chat' }, 'expected a number or @channel'],
-  [{ baseUrl: 'http://telegram.example' }, 'expected an https URL without user name and password'],
-  [{ baseUrl: 'https://telegram.example/?a' }, 'expected a base URL without query or fragment'],
-])('%j is a problem of the configuration', (given, problem) => {
-  const { error } = telegramKind.options.safeParse({ token: botToken, chatId: 1, ...given })
-  expect(error?.issues[0]?.message).toContain(problem)
-})

@@ -5,9 +5,7 @@ import { createInbox, defineSink } from '../../src/index.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
-import { runCli } from '../support/cli.ts'
 import { eventBytes } from '../support/signed.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { stageRunner } from './runner-stage.ts'
 
@@ -130,40 +128,4 @@ describe('a sink that holds something open', () => {
     await inbox.stop()
     expect(closed).toEqual(['first', 'second'])
   })
-})
-
-test('check lists the sinks with kind, types and where they lead, and says what is wrong with them', async () => {
-  await using dir = await createTempDir()
-  const env = { INBOX_SECRETS: `main:${testSecret}`, CHAT_URL: 'https://hooks.slack.example/services/hush' }
-  const write = (sinks: string, name = 'onchain-inbox.config.mjs') =>
-    writeFile(join(dir.path, name), `export default ${sinks}`)
-  await write(`{
-    sinks: {
-      desk: { kind: 'slack', url: { env: 'CHAT_URL' } },
-      archive: { kind: 'file', path: './events.ndjson', types: ['token.*', 'wallet.*'] },
-    },
-    routes: [{ types: 'wallet.*', to: 'desk' }],
-  }`)
-  const listed = await runCli(['check', '--json'], { cwd: dir.path, env })
-  expect(listed).toMatchObject({ code: 0, errors: '' })
-  expect(JSON.parse(listed.out)).toMatchObject({
-    config: {
-      'sink desk': 'slack to $CHAT_URL, gets wallet.*',
-      'sink archive': 'file to ./events.ndjson, gets token.*, wallet.*',
-    },
-    handlers: [
-      { kind: 'sink', name: 'desk', types: ['wallet.*'] },
-      { kind: 'sink', name: 'archive', types: ['token.*', 'wallet.*'] },
-    ],
-  })
-  expect(listed.out).not.toContain('hush')
-
-  await write(
-    `{ sinks: { desk: { kind: 'slack', url: { env: 'CHAT_URL' }, batch: 2, breaker: { tries: 1 } } } }`,
-    'broken.mjs',
-  )
-  const refused = await runCli(['check', '--config', 'broken.mjs'], { cwd: dir.path, env })
-  expect(refused.code).toBe(1)
-  expect(refused.errors).toContain('sinks.desk.breaker')
-  expect(refused.errors).not.toContain('hush')
 })

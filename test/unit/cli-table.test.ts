@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toneOf, type Screen } from '../../src/cli/screen.ts'
+import { type Screen } from '../../src/cli/screen.ts'
 import { renderTable } from '../../src/cli/output.ts'
 
 const screen = (columns: number): Screen => ({ columns, paint: (tone, text) => `<${tone}>${text}</>` })
@@ -41,12 +41,6 @@ describe('renderTable', () => {
     expect(renderTable(['setting', 'value'], [['sink a', sink]], plain(40))).toContain(sink)
   })
 
-  test('cuts nothing where no terminal is, and no value of a fact', () => {
-    expect(renderTable(head, [row], plain(Infinity))).toContain(address)
-    const long = 'x'.repeat(200)
-    expect(renderTable(['event', ''], [['error', long]], plain(40))).toContain(long)
-  })
-
   test('escapes the control characters of every cell', () => {
     const text = renderTable(['id', 'type'], [['\u001b[31mevt', 'a\u202eb\nc\u009b']], plain(80))
     expect(text.split('\n')[1]).toBe('\\u001b[31mevt  a\\u202eb\\u000ac\\u009b')
@@ -64,21 +58,6 @@ describe('renderTable', () => {
       ),
     ).toBe('<bold>id</>  <bold>status</>\n1   <green>done</>\n2   odd')
   })
-})
-
-test.each([
-  ['done', 'green'],
-  ['not loaded', 'red'],
-  ['loaded, backfill 66 %', 'green'],
-  ['retrying', 'yellow'],
-  ['dropped', 'gray'],
-  ['donation', undefined],
-])('the tone of the state %j is %s', (state, tone) => {
-  expect(toneOf(state)).toBe(tone)
-})
-
-test.each(['PEPE', '\u00e9...', 'e\u0301...', '柴犬', '🚀xx'])('%j takes four columns', (text) => {
-  expect(renderTable(['reason', 'id'], [[text, 'x']], plain(Infinity)).split('\n')[1]).toBe(`${text}    x`)
 })
 
 test('cuts a text of wide characters between two of them', () => {

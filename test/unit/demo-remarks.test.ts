@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTally, logRemark, remark } from '../../src/cli/demo-screen.ts'
+import { createTally, remark } from '../../src/cli/demo-screen.ts'
 import type { AttemptReport } from '../../src/emulator/emulator.ts'
 
 const attempt: AttemptReport = {
@@ -66,33 +66,8 @@ test.each<[string, Partial<AttemptReport>, string]>([
   expect(line.replace(/^ {10}↳ wallet\.large_trade evt_1:? /, '')).toBe(text)
 })
 
-test('nothing is said of an event that is acknowledged at first', () => {
-  expect(remark(attempt)).toBeNull()
-})
-
 const entry = { level: 'warn', time: '2026-01-31T12:00:00.000Z', msg: 'an attempt failed; it will be tried again' }
 const failure = { ...entry, handler: 'mine', eventId: 'evt_1', attempt: 1 }
-
-test('a failure of a handler is one line, whichever handler it is', () => {
-  const retried = { ...failure, error: 'TypeError: x is not a function', nextAt: '2026-01-31T12:00:00.904Z' }
-  expect(logRemark(retried)).toBe(
-    '          ↳ mine failed on evt_1 (TypeError: x is not a function); tried again in 1 s',
-  )
-  expect(logRemark({ ...failure, error: 'handler_terminal: no' })).toBe(
-    '          ↳ mine failed on evt_1 (no); a dead letter now: onchain-inbox dead list',
-  )
-})
-
-test('other entries of the log come as they are', () => {
-  const reload = {
-    ...entry,
-    level: 'error',
-    msg: 'handlers could not be reloaded',
-    error: 'no brace',
-    changed: ['a.ts'],
-  }
-  expect(logRemark(reload)).toBe('          ↳ error: handlers could not be reloaded; error: no brace; changed: a.ts')
-})
 
 test('the counts tell events from duplicates, and the 99th percentile leaves out the slowest in a hundred', () => {
   const tally = createTally()

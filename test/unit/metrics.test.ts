@@ -176,13 +176,3 @@ test('while the store cannot be read, everything else is still there', async () 
   expect(samples.has('inbox_last_accept_sequence')).toBe(false)
   expect(samples.get('inbox_refusals_total{code="store_unavailable"}')).toBe(1)
 })
-
-test('the metrics of the process are among them, and two of a kind do not share numbers', async () => {
-  const [one, other] = [setUp().metrics, setUp().metrics]
-  one.runnerReplaced()
-  const samples = parse(await other.scrape())
-  expect(samples.get('inbox_runner_replacements_total')).toBe(0)
-  expect(samples.has('process_resident_memory_bytes')).toBe(true)
-  expect(samples.has('nodejs_eventloop_lag_p99_seconds')).toBe(true)
-  expect(other.contentType).toMatch(/^text\/plain; version=0\.0\.4/)
-})

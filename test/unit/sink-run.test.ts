@@ -62,17 +62,4 @@ describe('a sink', () => {
     await stage.drained(2)
     expect(stage.settled).toEqual(['h1 done', 'h1 done'])
   })
-
-  it('gets one signal for all items of a batch, and the same whenever it asks', async () => {
-    const asked: boolean[] = []
-    const stage = await stageSink({
-      batch: 2,
-      send(items, ctx) {
-        asked.push(items.length === 2 && ctx.signal === ctx.signal)
-      },
-    })
-    await stage.accept(...numbered(2))
-    await stage.drained(2)
-    expect(asked).toEqual([true])
-  })
 })

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { describeConfig } from '../../src/config/described.ts'
 import { InboxError } from '../../src/base/errors.ts'
-import { loadSinks } from '../../src/config/sinks/load.ts'
 import { loadSources, sourcesOf, withoutChecks } from '../../src/dispatch/sources.ts'
 
 let cwd: string
@@ -157,33 +156,6 @@ describe('sinks of the settings', () => {
     expect(await problemsOf(load({}, {}, { INBOX_SINKS: '{' }))).toHaveLength(2)
   })
 
-  it('that lack an option, or have one of another form, are told what was expected, with an example', async () => {
-    const sinks = {
-      desk: { kind: 'slack' },
-      app: { kind: 'forward', url: 'ftp://app.example' },
-      log: { ...archive, maxBytes: 'many' },
-      run: { kind: 'exec', command: 'notify' },
-      bus: { kind: 'nats' },
-    }
-    expect(await problemsOf(load(sinks))).toEqual([
-      "sinks.desk.url: expected a URL, it is missing; for example url: 'https://hooks.slack.com/services/…'",
-      "sinks.app.url: expected an http or https URL; for example url: 'http://127.0.0.1:3000/webhooks'",
-      "sinks.log.maxBytes: expected a size in bytes, or with its unit; for example maxBytes: '100mb'",
-      "sinks.run.command: expected a list: the program and its arguments; for example command: ['./notify.sh', '--quiet']",
-      "sinks.bus.servers: expected host:port, or a list of these, it is missing; for example servers: '127.0.0.1:4222'",
-    ])
-  })
-
-  it('ask for no value that a variable which is not set has left undefined', async () => {
-    const settings = { routes: undefined, forwardUrl: undefined, env: {}, at: (path: string) => path }
-    for (const condition of [undefined, { eq: undefined }, { gte: 1, lt: undefined }]) {
-      const sinks = { archive: { ...archive, where: { 'data.symbol': condition } } }
-      expect((await loadSinks({ ...settings, sinks })).problems).toEqual([
-        expect.stringContaining('sinks.archive.where.data.symbol: expected a value, received undefined'),
-      ])
-    }
-  })
-
   it('cannot have the name of the one that INBOX_FORWARD_URL makes', async () => {
     const problems = await problemsOf(load({ forward: archive }, undefined, { INBOX_FORWARD_URL: 'http://127.0.0.1/' }))
     expect(problems).toEqual(['sinks.forward: INBOX_FORWARD_URL makes a sink of this name already; keep one of them'])
@@ -236,14 +208,6 @@ describe('sinks of the settings', () => {
       `sinks.b.url: ${own}`,
       `sinks.c.path: ${own}`,
     ])
-  })
-
-  it('that cannot be read leave no doubt of the names in routes', async () => {
-    const routes = [{ to: 'archive' }, { types: 'wallet.*', to: 'desk' }]
-    expect(await problemsOf(load({}, routes, { INBOX_SINKS: '{' }))).toEqual([expect.stringMatching(/^INBOX_SINKS: /)])
-    expect(await problemsOf(load([], routes))).toEqual([expect.stringMatching(/^sinks: expected an object/)])
-    const forward = [{ to: 'forward' }]
-    expect(await problemsOf(load({}, forward, { INBOX_FORWARD_URL: 'ftp://app.example' }))).toHaveLength(1)
   })
 
   it('for which something is missing on this machine are refused when they are loaded, all at once', async () => {
