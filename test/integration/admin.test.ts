@@ -1,10 +1,8 @@
-import { request as httpRequest, type Server } from 'node:http'
+import { type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import supertest from 'supertest'
 import { expect, test } from 'vitest'
-import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { InboxError } from '../../src/base/errors.ts'
-import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { adminToken, setUpAdmin } from './admin-app.ts'
@@ -126,27 +124,6 @@ test('ids that no event has are named, and nothing is started; those of pruned e
   expect(body).toEqual({ dry_run: true, events: 2, skipped: 1 })
 })
 
-test('only what was done with a replay is logged', async () => {
-  const lines: string[] = []
-  const info = (_fields: object, message: string) => void lines.push(message)
-  const { app, inbox } = await setUpAdmin({ log: Object.assign(Object.create(silentLogger) as Logger, { info }) })
-  await inbox.register([{ name: 'trades', types: ['*'], order: 'none' }])
-  await inbox.accept([arrivalOf('a')])
-  const cancel = async () => (await post(app, '/api/v1/replays/1/cancel').expect(200)).body
-  await post(app, '/api/v1/replays')
-    .send({ ids: ['a'], dryRun: true })
-    .expect(200)
-  expect(lines).toEqual([])
-  await post(app, '/api/v1/replays')
-    .send({ ids: ['a'] })
-    .expect(200)
-  expect(await cancel()).toMatchObject({ state: 'cancelled', cancelled: true })
-  const done = ['a replay was started by the admin API', 'a replay was cancelled by the admin API']
-  expect(lines).toEqual(done)
-  expect(await cancel()).toMatchObject({ state: 'cancelled', cancelled: false })
-  expect(lines).toEqual(done)
-})
-
 test('the exact bytes come as an attachment that no browser renders', async () => {
   const { app, inbox } = await setUpAdmin()
   const raw = Buffer.from('{ "id":"x",\t"data":{"html":"<script>alert(1)</script>","é":1} }')
@@ -172,24 +149,6 @@ test.each(['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f'
     expect(JSON.parse((response.body as Buffer).toString()).id).toBe(id)
   },
 )
-
-test('an id of dots is found by clients that send a path as it is', async () => {
-  const { app, inbox } = await setUpAdmin()
-  await inbox.accept([arrivalOf('..')])
-  const server = app.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  const status = await new Promise((resolve) => {
-    const headers = { Authorization: `Bearer ${adminToken}` }
-    const path = '/api/v1/events/..'
-    httpRequest({ host: '127.0.0.1', port, path, headers }, (response) => {
-      response.resume()
-      resolve(response.statusCode)
-    }).end()
-  })
-  await new Promise((resolve) => server.close(resolve))
-  expect(status).toBe(200)
-})
 
 test('a target that is no URL gets constant JSON', async () => {
   const { app } = await setUpAdmin()
@@ -228,28 +187,6 @@ test('other methods are answered 405 with what the path takes', async () => {
   await supertest(app).options('/healthz').expect(405).expect('Allow', 'GET, HEAD')
 })
 
-test('dead letters are listed and requeued, by number or all of them, and a second time there is nothing to do', async () => {
-  const { app, inbox } = await setUpAdmin()
-  const runs = await giveUp(inbox, ['a', 'b', 'c'])
-  const listed = await get(app, '/api/v1/dead-letters?limit=2').expect(200)
-  expect(listed.body.data).toHaveLength(2)
-  expect(listed.body.next_cursor).toEqual(expect.any(String))
-  expect(listed.body.data[0]).toMatchObject({
-    handler: 'trades',
-    type: 'wallet.large_trade',
-    attempt: 1,
-    crashed: 0,
-    died_at: expect.stringMatching(/^\d{4}-.*Z$/),
-    error: { name: 'TerminalError', message: 'no such pair' },
-  })
-  const requeue = (body: object) => post(app, '/api/v1/dead-letters/requeue').send(body).expect(200)
-  expect((await requeue({ run_ids: [runs[0]] })).body).toEqual({ requeued: 1, complete: true })
-  expect((await inbox.stats()).handlers[0]).toMatchObject({ ready: 1, dead: 2 })
-  expect((await requeue({ all: true })).body).toEqual({ requeued: 2, complete: true })
-  expect((await requeue({ all: true })).body).toEqual({ requeued: 0, complete: true })
-  expect((await get(app, '/api/v1/dead-letters')).body).toEqual({ data: [], next_cursor: null })
-})
-
 test('a body in quarantine is listed as text that is safe to look at, and shown with its exact bytes', async () => {
   const { app, inbox } = await setUpAdmin()
   const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
@@ -271,81 +208,6 @@ test('a body in quarantine is listed as text that is safe to look at, and shown 
   expect(shown.body).toEqual({ ...listed, raw_base64: raw.toString('base64') })
   const { body: none } = await get(app, '/api/v1/quarantine/sha256:00').expect(404)
   expect(none.error.code).toBe('not_found')
-})
-
-test('handlers are listed with their settings and their runs, those that are gone with their runs only', async () => {
-  const info: HandlerInfo = {
-    kind: 'handler',
-    name: 'alerts',
-    types: ['token.*'],
-    order: 'key',
-    concurrency: 8,
-    batch: 1,
-    priority: 0,
-    timeoutMs: 30_000,
-    onDead: 'skip',
-    latestOnly: false,
-    from: 'now',
-    isolate: false,
-    retry: { attempts: 10, baseMs: 1000, capMs: 600_000 },
-    file: '/handlers/alerts.ts',
-  }
-  const { app, inbox } = await setUpAdmin({ handlers: [info] })
-  await giveUp(inbox, ['a'])
-  const { body } = await get(app, '/api/v1/handlers').expect(200)
-  expect(body.data).toEqual([
-    {
-      name: 'alerts',
-      kind: 'handler',
-      loaded: true,
-      paused: false,
-      settings: {
-        types: ['token.*'],
-        order: 'key',
-        key: null,
-        concurrency: 8,
-        own_concurrency: 8,
-        rate: null,
-        priority: 0,
-        timeout_ms: 30_000,
-        on_dead: 'skip',
-        isolate: false,
-        latest_only: false,
-        max_age_ms: null,
-        retry: { attempts: 10, base_ms: 1000, cap_ms: 600_000 },
-        file: '/handlers/alerts.ts',
-      },
-      set_concurrency: null,
-      shut: null,
-      backfill: null,
-      waiting: 0,
-      ready: 0,
-      suspect: 0,
-      running: 0,
-      held: 0,
-      dead: 0,
-      superseded: 0,
-      pace: null,
-    },
-    {
-      name: 'trades',
-      kind: null,
-      loaded: false,
-      paused: false,
-      settings: null,
-      set_concurrency: null,
-      shut: null,
-      backfill: null,
-      waiting: 0,
-      ready: 0,
-      suspect: 0,
-      running: 0,
-      held: 0,
-      dead: 1,
-      superseded: 0,
-      pace: null,
-    },
-  ])
 })
 
 test('health and readiness need no token, and readiness follows the store and the stop', async () => {
@@ -377,32 +239,4 @@ test('a failure inside is answered without its details', async () => {
   await inbox.close()
   const closed = await get(app, '/api/v1/events').expect(503).expect('Retry-After', '5')
   expect(closed.body.error.code).toBe('shutting_down')
-})
-
-test('handlers are paused and resumed, one or all together; the answer is the same when asked again', async () => {
-  const { app, inbox } = await setUpAdmin()
-  await giveUp(inbox, ['a'])
-  const stats = async () => {
-    const { paused, handlers } = await inbox.stats()
-    return [paused, handlers.map((row) => [row.handler, row.paused])]
-  }
-  for (let times = 0; times < 2; times++) {
-    const { body } = await post(app, '/api/v1/handlers/trades/pause').expect(200)
-    expect(body).toEqual({ handler: 'trades', paused: true })
-  }
-  await post(app, '/api/v1/pause').set('Content-Type', 'text/plain').send('pause').expect(415)
-  expect((await post(app, '/api/v1/pause').expect(200)).body).toEqual({ handler: null, paused: true })
-  expect(await stats()).toEqual([true, [['trades', true]]])
-  const { body } = await get(app, '/api/v1/handlers').expect(200)
-  expect(body).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
-
-  await post(app, '/api/v1/resume').expect(200)
-  expect(await stats()).toEqual([false, [['trades', true]]])
-  await post(app, '/api/v1/handlers/trades/resume').expect(200)
-  expect(await stats()).toEqual([false, [['trades', false]]])
-
-  const { body: none } = await post(app, '/api/v1/handlers/nobody/pause').expect(404)
-  const message = 'there is no handler "nobody", and never was: expected one of trades'
-  expect(none.error).toEqual({ code: 'not_found', message })
-  await get(app, '/api/v1/pause').expect(405).expect('Allow', 'POST')
 })

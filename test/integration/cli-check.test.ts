@@ -110,22 +110,6 @@ test('check --types writes, beside handlers with no node_modules near, what thei
   expect(JSON.parse((await check('--json')).out)).toEqual({ file, result: 'written' })
 }, 90_000)
 
-test('check --types in a project of init: nothing is to do where the package is installed; elsewhere its file is replaced', async () => {
-  await using dir = await createTempDir()
-  const installed = join(dir.path, 'installed')
-  const bare = join(dir.path, 'bare')
-  await runCli(['init', 'installed'], { cwd: dir.path })
-  await runCli(['init', 'bare'], { cwd: dir.path })
-  mkdirSync(join(installed, 'node_modules/onchain-inbox'), { recursive: true })
-  writeFileSync(join(installed, 'node_modules/onchain-inbox/package.json'), '{}')
-  const before = readFileSync(join(installed, 'tsconfig.json'), 'utf8')
-  const check = async (cwd: string) => JSON.parse((await runCli(['check', '--types', '--json'], { cwd })).out) as object
-  expect(await check(installed)).toMatchObject({ result: 'kept' })
-  expect(readFileSync(join(installed, 'tsconfig.json'), 'utf8')).toBe(before)
-  expect(await check(bare)).toMatchObject({ result: 'written' })
-  expect(readFileSync(join(bare, 'tsconfig.json'), 'utf8')).toContain('"onchain-inbox/schema"')
-})
-
 test('check --types leaves a tsconfig.json of the user alone, says what to add to it, and replaces it by --force', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'tsconfig.json')

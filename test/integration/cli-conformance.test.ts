@@ -1,9 +1,7 @@
-import { Command } from 'commander'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { addConformanceCommand } from '../../src/cli/conformance/command.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { runCli, beginCli } from '../support/cli.ts'
@@ -71,16 +69,4 @@ test('a receiver on another machine costs one line of warning', async () => {
   expect(code).toBe(0)
   expect(out).toContain('1 passed, 0 failed, 1 not checked')
   expect(errors).toBe(`warning: ${url} is not this machine: it gets thousands of requests\n`)
-})
-
-test.each([
-  [['--url', 'ftp://127.0.0.1/'], 'Expected a URL that begins with http:// or https://'],
-  [['--timeout', '0'], 'Expected a number of seconds above 0'],
-  [['--many', '1.5'], 'Expected a whole number from 1'],
-  [['--signature-header', 'a b'], 'Expected the name of an HTTP header'],
-])('%j is an invalid option', async (args, message) => {
-  const program = new Command().exitOverride().configureOutput({ writeErr() {} })
-  addConformanceCommand(program)
-  const running = program.parseAsync(argsFor('http://127.0.0.1:9/', ...args), { from: 'user' })
-  await expect(running).rejects.toThrow(message)
 })

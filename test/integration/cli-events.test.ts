@@ -85,21 +85,6 @@ async function startSidecar(setToken?: string) {
 
 const idsOf = (out: string) => (JSON.parse(out) as { data: { id: string }[] }).data.map(({ id }) => id)
 
-test('of an event that was pruned it is said, with the status that it ended with', async () => {
-  const [runId = 0] = await fill()
-  const inbox = await openInbox()
-  await inbox.dropDead([runId], 'a test')
-  await inbox.prune({ receivedBefore: Date.now(), maxBytes: null })
-  await inbox.close()
-  const { out, code } = await run(['events', 'show', 'evt_1'])
-  expect(code).toBe(0)
-  expect(out).toContain('pruned: its body and its runs are no longer kept; it ended as dropped\n')
-  expect(out).not.toMatch(/size|no handler took it|null/)
-  const shown = async (id: string) => JSON.parse((await run(['events', 'show', id, '--json'])).out) as object
-  expect(await shown('evt_1')).toMatchObject({ pruned: true, status: 'dropped', envelope: null, runs: [] })
-  expect(await shown('evt_2')).toMatchObject({ pruned: false, status: 'dead' })
-})
-
 test('with no process on the file, events are read from it', async () => {
   const runs = await fill()
   const list = await run(['events', 'list', '--json'])
@@ -200,32 +185,6 @@ test('dead letters are requeued from the file, by number and then all of them', 
   expect(left.out).not.toContain('evt_1')
   expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1,"complete":true}\n')
   expect((await run(['dead', 'list'])).out).toBe('no dead letters\n')
-})
-
-test('numbers of runs that are no dead letters are named; if all are such, nothing was found', async () => {
-  const [first, second] = await fill()
-  await using sidecar = await startSidecar()
-  expect(await run(['dead', 'requeue', '99999'], sidecar.env)).toEqual({
-    code: 1,
-    out: '',
-    errors: 'not_found: run 99999 is no dead letter\n',
-  })
-  const none = await run(['dead', 'requeue', '99998', '99999', '--json'], sidecar.env)
-  expect(none).toMatchObject({ code: 1, out: '' })
-  expect(JSON.parse(none.errors)).toEqual({
-    error: { code: 'not_found', message: 'runs 99998, 99999 are no dead letters' },
-  })
-  expect(await run(['dead', 'requeue', '99999', String(first), String(first)], sidecar.env)).toEqual({
-    code: 0,
-    out: '1 run will be tried again; run 99999 is no dead letter\n',
-    errors: '',
-  })
-  const some = await run(['dead', 'requeue', String(first), String(second), '--json'], sidecar.env)
-  expect({ ...some, out: JSON.parse(some.out) as unknown }).toEqual({
-    code: 0,
-    out: { requeued: 1, complete: true, not_dead: [first] },
-    errors: '',
-  })
 })
 
 test('a token that was set is taken from the settings, a wrong one is explained', async () => {

@@ -4,19 +4,15 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
-import type { Inbox, Lease } from '../../src/inbox/port.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { refuseMoving } from '../../src/inbox/postgres/moving.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
-import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { migrations } from '../../src/inbox/sqlite/migrate.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { moveInbox, type MoveOptions } from '../../src/inbox/move/move.ts'
-import { anEvent } from '../conformance/stage.ts'
 import { runCli, startCli } from '../support/cli.ts'
-import { fullRoutes, makeFullStore } from '../support/full-store.ts'
+import { makeFullStore } from '../support/full-store.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
 import { ask } from '../support/postgres.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
@@ -193,103 +189,6 @@ describe('a move', () => {
     expect(fileValue(store.file, `SELECT count(*) FROM meta WHERE name = 'moved_at'`)).toBe(1)
   })
 })
-
-test('the moved inbox shows what the file did, gives out the same work, and counts on', async () => {
-  await using store = await aStore()
-  const clock = createTestClock(Date.UTC(2026, 5, 1))
-  // What was under way crashes on the way in: once, for both.
-  const once = await openFileStore(store.file, { clock })
-  once.close()
-  // As what died in files of before.
-  const old = await openWriterConnection(store.file)
-  const { changes } = old.prepare(`UPDATE run SET error_group = NULL WHERE state BETWEEN 4 AND 5`).run()
-  old.close()
-  expect(changes).toBeGreaterThan(0)
-  const reference = join(store.cwd, 'reference.db')
-  copyFileSync(store.file, reference)
-  const url = await postgres.createDatabase()
-  await move(store.file, url, { clock })
-
-  const before = createLocalSqliteInbox(await openFileStore(reference, { clock }), { clock })
-  const after = await createPostgresInbox({ url, clock })
-  try {
-    for (const inbox of [before, after]) await inbox.register(fullRoutes)
-    expect(await everythingOf(after)).toEqual(await everythingOf(before))
-
-    let given = 0
-    for (const { handler, paused, ready, suspect } of (await before.stats()).handlers) {
-      for (const [suspects, max] of [
-        [true, suspect],
-        [false, ready],
-      ] as const) {
-        if (paused || max === 0) continue
-        const request = { handlers: [handler], max, owner: 'late', suspects }
-        const [ours, theirs] = [withoutTokens(await before.claim(request)), withoutTokens(await after.claim(request))]
-        expect(ours).toHaveLength(max)
-        expect(theirs, handler).toEqual(ours)
-        given += max
-      }
-    }
-    expect(given).toBeGreaterThan(50)
-    expect(await after.accept([anEvent('after'), anEvent('empty', { raw: new Uint8Array() })])).toEqual([
-      'accepted',
-      'duplicate',
-    ])
-    const seqs = (await after.events({ limit: 2 })).data.map(({ id }) => id)
-    expect(seqs[0]).toBe('after')
-  } finally {
-    await before.close()
-    await after.close()
-  }
-})
-
-const withoutTokens = (leases: readonly Lease[]) => leases.map((lease) => ({ ...lease, token: 0 }))
-
-/** All that the views of an inbox show. */
-async function everythingOf(inbox: Inbox) {
-  const events = await pagesOf((cursor) => inbox.events({ limit: 100, ...(cursor !== null && { cursor }) }))
-  const dead = await pagesOf((cursor) => inbox.deadLetters({ limit: 100, ...(cursor !== null && { cursor }) }))
-  const conflicts = await pagesOf((cursor) => inbox.conflicts({ limit: 100, ...(cursor !== null && { cursor }) }))
-  const bodies = await pagesOf((cursor) => inbox.quarantine({ limit: 100, ...(cursor !== null && { cursor }) }))
-  const details = []
-  // The plain ones are all alike.
-  for (const { id } of events.filter((event, at) => event.type !== 'plain' || at % 100 === 0))
-    details.push(await inbox.event(id))
-  const states = []
-  for (const { name } of fullRoutes) states.push(await inbox.readState(name, { prefix: '', after: null, limit: 100 }))
-  const stats = await inbox.stats()
-  return {
-    events,
-    details,
-    dead,
-    conflicts,
-    bodies,
-    states,
-    deadDetails: await Promise.all(dead.map(({ runId }) => inbox.deadLetter(runId))),
-    conflictDetails: await Promise.all(conflicts.map(({ eventId, digest }) => inbox.conflict(eventId, digest))),
-    quarantined: await Promise.all(bodies.map(({ id }) => inbox.quarantined(id))),
-    deadGroups: await inbox.deadGroups({}),
-    quarantineGroups: await inbox.quarantineGroups(),
-    replays: await inbox.replays({ limit: 10 }),
-    gaps: await inbox.gaps(),
-    audit: await inbox.audit({ limit: 100 }),
-    subscription: await inbox.subscription(),
-    stats: { ...stats, sizeBytes: null },
-  }
-}
-
-async function pagesOf<T>(
-  read: (cursor: string | null) => Promise<{ data: readonly T[]; nextCursor: string | null }>,
-): Promise<T[]> {
-  const all: T[] = []
-  let cursor: string | null = null
-  do {
-    const page = await read(cursor)
-    all.push(...page.data)
-    cursor = page.nextCursor
-  } while (cursor !== null)
-  return all
-}
 
 describe('the comparison', () => {
   test('finds rows that differ, are missing, or were added', async () => {

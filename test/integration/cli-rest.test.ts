@@ -215,9 +215,3 @@ test('what the service refuses is told with its reason and the id of the request
   ])
   for (const { out, errors } of [refused, wrongKey, unset, literal]) expect(out + errors).not.toContain(apiKey)
 })
-
-test('a key that is set twice is not chosen from, as little as serve does', async () => {
-  const result = await run(['networks'], { INBOX_API_KEY: 'sk_another-key' })
-  expect(result).toMatchObject({ code: 1, out: '' })
-  expect(result.errors).toContain('INBOX_API_KEY and INBOX_API_KEY_FILE are both set')
-})

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
@@ -156,58 +156,4 @@ test('killed before the answer came: nobody knows, it is not sent again, and som
   expect(await inbox.subscription()).toMatchObject({ id: 1, state: 'registered', answer: null })
   await inbox.close()
   expect(silent.requests).toHaveLength(1)
-})
-
-test('a secret that the service made is shown once; a refusal is told with the id of the request', async () => {
-  await using service = await AppServer.start()
-  const json = { 'Content-Type': 'application/json', 'X-Request-Id': 'req_42' }
-  service.answer = () => ({
-    status: 400,
-    headers: json,
-    body: JSON.stringify({
-      success: false,
-      error: { code: 'invalid_request', message: 'the url\u001b[31m is not public' },
-    }),
-  })
-  await using at = await setUp({ INBOX_API_URL: `http://127.0.0.1:${service.port}/v1` })
-  const refused = await at.run(...wanted, '--table')
-  expect(refused.code).toBe(1)
-  expect(refused.out).toMatch(/^nothing was registered: .*400 .*the url\\u001b\[31m is not public \(request req_42\)\n/)
-
-  service.answer = () => ({
-    status: 201,
-    headers: json,
-    body: JSON.stringify({ success: true, data: { id: 'wh_5', secret: 'whsec_of_the_service' }, meta: {} }),
-  })
-  const made = await at.run(...wanted, '--table')
-  expect(made.code).toBe(0)
-  expect(made.out).toMatch(/as wh_5\n\nThe service made a secret of its own\.[^]*\nwhsec_of_the_service\n$/)
-  const inbox = await createSqliteInbox({ file: at.file })
-  const { answer } = (await inbox.subscription())!
-  await inbox.close()
-  expect(answer).toBe('{"success":true,"data":{"id":"wh_5","secret":"(not kept)"},"meta":{}}')
-})
-
-test('mistakes are said before anything is sent', async () => {
-  await using at = await setUp()
-  await writeFile(join(at.options.cwd, 'key'), `${apiKey}\n`)
-  const cases: readonly (readonly [readonly string[], RegExp])[] = [
-    [[], /^usage: expected --url and --events, or the setting subscribe/],
-    [[...wanted, '--secret', 'old'], /^usage: --secret: there is no secret of this label, expected one of main, next/],
-    [
-      [...wanted, '--api-url', 'https://api.example.com', '--api-key', apiKey],
-      /^usage: a secret cannot stand on the command line/,
-    ],
-    [['--confirm'], /^not_found: there is nothing to confirm/],
-  ]
-  const results = await Promise.all(cases.map(([args]) => at.run(...args)))
-  for (const [index, [, expected]] of cases.entries()) {
-    const { code, errors } = results[index]!
-    expect([code, errors]).toEqual([1, expect.stringMatching(expected)])
-  }
-  const unknown = await at.run('--url', url, '--events', 'token.new_listings', '--dry-run', '--api-key', '@key')
-  expect(unknown.errors).toBe(
-    'warning: token.new_listings is no event type that this version knows, did you mean token.new_listing?\n',
-  )
-  expect(await webhooks()).toEqual([])
 })

@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
-import { passingCertificate } from '../../src/emulator/tls.ts'
-import { runCli, startCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { linesOf, secret, startSteered } from './cli-emulator-run.ts'
 import { answerStatus, type TestReceiver } from './emulator-receiver.ts'
 
@@ -78,23 +76,6 @@ test('R94 a listing is followed when it is told, and where the clock stands stil
   ])
 })
 
-test('where a certificate is not trusted the error says how to trust it', async () => {
-  using pair = await passingCertificate(Date.now())
-  const server = createHttpsServer(pair, (_, response) => response.end('<html>'))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const args = ['trigger', 'wallet.large_trade', '--emulator', `https://127.0.0.1:${port}`]
-  const untrusted = await runCli(args, { cwd: tmpdir() })
-  using trusting = startCli(args, { cwd: tmpdir(), env: { NODE_EXTRA_CA_CERTS: pair.certFile } })
-  const trusted = await trusting.ended
-  await new Promise((resolve) => server.close(resolve))
-  expect(untrusted).toMatchObject({
-    code: 75,
-    errors: expect.stringMatching(/certificate is not trusted: set NODE_EXTRA_CA_CERTS to the file that the emulator/),
-  })
-  expect(trusted.errors).toMatch(/is no emulator \(status 200\)/)
-})
-
 test('what cannot be triggered or set is refused before anything is asked for: exit code 1', async () => {
   const run = (...args: string[]) => runCli(['trigger', ...args], { cwd: tmpdir() })
   const cases: [string[], RegExp][] = [
@@ -119,18 +100,6 @@ test('what cannot be triggered or set is refused before anything is asked for: e
     expect(results[index]?.errors).toMatch(message)
   }
   for (const type of eventTypes) expect(results[0]?.errors).toContain(type)
-})
-
-test('a token that the emulator does not take ends with exit code 1, and shows no token', async () => {
-  await using steered = await startSteered(answerStatus(200))
-  const { code, errors } = await steered.run('trigger wallet.large_trade --token env:OTHER', {
-    OTHER: 'another-token-0001',
-  })
-  expect(code).toBe(1)
-  expect(errors).toMatch(
-    /^unauthorized: the emulator at \S+ does not take this control token: set EMULATOR_CONTROL_TOKEN/,
-  )
-  expect(errors).not.toContain('another-token-0001')
 })
 
 test('where no emulator answers, or something else does, the exit code is 75', async () => {

@@ -67,17 +67,6 @@ test('effects are read from a URL; a later failure to read them fails the rule',
   }
 })
 
-test('a failing restart command is a failed rule', async () => {
-  await using app = await AppServer.start()
-  const { outcome, verdicts } = await conformance(app.url, 'restart', { restart: 'exit 4' })
-  expect(outcome).toBe('failed')
-  expect(verdicts[0]).toMatchObject({
-    verdict: 'failed',
-    detail: expect.stringContaining('came: the command exited with 4'),
-  })
-  expect(verdicts[1]).toMatchObject({ verdict: 'not checked', detail: 'an earlier step failed' })
-})
-
 test('R79 a redirect, an error and no answer are no acknowledgement, each with what to do', async () => {
   await using app = await AppServer.start()
   for (const [status, todo] of [
@@ -181,13 +170,6 @@ test.each([
     message: expect.stringContaining(`--effects cannot be read: ${reason}`),
   })
   expect(app.requests.filter(({ method }) => method === 'POST')).toEqual([])
-})
-
-test.each([
-  [{ only: ['nope'] }, 'unknown scenario "nope"; expected some of: acceptance, raw-bytes'],
-  [{ only: ['order'], skip: ['order'] }, 'no scenario is left'],
-])('%j is a usage error', async (options, message) => {
-  await expect(conformance('http://127.0.0.1:9/', null, options)).rejects.toThrow(message)
 })
 
 interface Behaviour {

@@ -13,12 +13,12 @@ import { has } from '../support/tools.ts'
 const hasTerminals = process.platform === 'linux' && has('script')
 const escape = '\u001b['
 
-/** Runs a command of a shell in a terminal of its own. */
 /** The demo in a process of its own: its log goes to the real standard output. */
 function runDemo(args: readonly string[], options: CliOptions) {
   return startCli(['demo', ...args], options).ended
 }
 
+/** Runs a shell command in its own terminal. */
 const inTerminal = (command: string) => ['script', '-qefc', command, '/dev/null'] as const
 
 /** What a process prints. `see` waits for something in it, and gives the match. */

@@ -89,20 +89,6 @@ describe('INBOX_FORWARD_URL', () => {
     expect(attempts[3]!.startedAt - attempts[2]!.endedAt).toBeGreaterThanOrEqual(2_000)
   })
 
-  test('keeps the order of an address while the app fails, and lets others through', async () => {
-    await using server = await AppServer.start()
-    const idOf = ({ body }: { body: Buffer }) => (JSON.parse(body.toString()) as { id: string }).id
-    let failures = 0
-    server.answer = (got) => (idOf(got) === 'a1' && ++failures < 3 ? { status: 503 } : { status: 200 })
-    await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
-    const event = (id: string, wallet: string) =>
-      eventBytes({ id, data: { network: 'solana', wallet_address: wallet, amount_usd: 1 } })
-    for (const raw of [event('a1', 'A'), event('a2', 'A'), event('b1', 'B')]) await deliver(app, raw)
-    await becomes(app, 'a2', 'done')
-    expect(server.requests.map(idOf).filter((id) => id.startsWith('a'))).toEqual(['a1', 'a1', 'a1', 'a2'])
-    expect(server.requests.map(idOf).indexOf('b1')).toBeLessThan(server.requests.map(idOf).lastIndexOf('a1'))
-  })
-
   test('signs with the secret that verified the event; when that is gone, with the first there is', async () => {
     await using server = await AppServer.start()
     await using dir = await createTempDir()

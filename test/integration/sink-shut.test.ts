@@ -4,10 +4,9 @@ import { expect, test } from 'vitest'
 import type { HandlerListJson } from '../../src/admin/handlers.ts'
 import type { HealthJson } from '../../src/admin/health.ts'
 import { anEvent } from '../conformance/stage.ts'
-import { sqliteUrl, startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { forPeople, runCli } from '../support/cli.ts'
 import { eventBytes } from '../support/signed.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 import { openRunsOf } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
 
@@ -126,31 +125,4 @@ item is tried from ${held?.until} on
   await app.inbox.accept([arrival('d', 'pump.graduation')])
   await until(async () => (await shutOf(app, 'held')) === null, 'the thread has ended')
   await until(async () => (await openSinks()).held === '0', 'it is open in the new thread')
-})
-
-test('doctor names handlers that are not loaded and hold open runs, beside a sidecar and without one', async () => {
-  await using dir = await createTempDir()
-  const settings = { INBOX_DATABASE_URL: sqliteUrl }
-  const handler = `export default { type: '*', run() {} }`
-  const warning = expect.stringContaining('1 open run of gone, which is not loaded')
-  // Nothing answers there, at once.
-  const service = { INBOX_API_URL: 'http://127.0.0.1:1' }
-  const env = { ...settings, ...service, INBOX_SECRETS: `main:${testSecret}`, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' }
-  {
-    await using app = await startTestApp({ dir: dir.path, settings, handlers: { 'gone.mjs': handler } })
-    await app.inbox.setPaused(null, true)
-    await app.inbox.accept([arrival('a')])
-    expect((await healthOf(app)).not_loaded).toEqual([])
-  }
-  await rm(join(dir.path, 'handlers/gone.mjs'))
-  const gone = [{ handler: 'gone', open_runs: 1 }]
-  const { out } = await runCli(['doctor', '--json'], { cwd: dir.path, env })
-  expect(JSON.parse(out)).toMatchObject({
-    checks: expect.arrayContaining([expect.objectContaining({ check: 'inbox', result: 'warn', found: warning })]),
-    health: { not_loaded: gone },
-  })
-  {
-    await using app = await startTestApp({ dir: dir.path, settings, handlers: { 'here.mjs': handler } })
-    expect((await healthOf(app)).not_loaded).toEqual(gone)
-  }
 })

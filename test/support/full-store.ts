@@ -5,7 +5,7 @@ import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent, aQuarantined, boom, bytes } from '../conformance/stage.ts'
 
 /** Handlers of a full store. */
-export const fullRoutes: readonly HandlerRoute[] = [
+const fullRoutes: readonly HandlerRoute[] = [
   { name: 'ordered', types: ['*'], order: 'key' },
   { name: 'holding', types: ['hold.*'], order: 'key', onDead: 'hold' },
   { name: 'loose', types: ['wallet.*'], order: 'none' },
