@@ -61,33 +61,3 @@ test('events are listed oldest or newest first, also of one type', async () => {
   expect(await list(stage, '/events?type=wallet.large_trade&limit=1000')).toEqual(ofType)
   expect(await list(stage, '/events?type=wallet.large_trade&order=newest&limit=1')).toEqual(ofType.slice(-1))
 })
-
-test('a world without events has none, whatever the order', async () => {
-  await using stage = await startStage()
-  expect(await list(stage, '/events?order=newest')).toEqual([])
-})
-
-test('GET /_emulator lists every route with its method, and a wrong path leads there', async () => {
-  await using stage = await startStage()
-  for (const path of ['', '/']) {
-    const routes = await list(stage, path)
-    expect(routes).toContainEqual({ method: 'GET', path: '/_emulator/world/wallets' })
-    expect(routes).toContainEqual({ method: 'POST', path: '/_emulator/world/trade' })
-    expect(routes).toContainEqual({ method: 'DELETE', path: '/_emulator/keys/:id' })
-  }
-  const { status, json } = await stage.control('GET', '/wallets')
-  expect([status, json.error.message]).toEqual([404, expect.stringContaining('GET /_emulator lists all')])
-})
-
-test.each([
-  ['/world/tokens?network=mars', /network: expected one of ethereum/],
-  ['/world/wallets?archetype=fish', /archetype: expected one of whale/],
-  ['/world/wallets?tracked=yes', /tracked: expected one of true, false/],
-  ['/world/tokens?limit=1001', /limit: expected a whole number from 1 to 1000/],
-  ['/events?order=random', /order: expected one of oldest, newest/],
-  ['/events?type=token.unknown', /type: expected one of token\.price_alert/],
-])('GET %s is refused with what was expected', async (path, message) => {
-  await using stage = await startStage()
-  const { status, json } = await stage.control('GET', path)
-  expect([status, json.error.message]).toEqual([400, expect.stringMatching(message)])
-})

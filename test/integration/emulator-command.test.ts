@@ -145,13 +145,3 @@ test.each([
   expect(code).toBe(1)
   expect(errors).toContain(message)
 })
-
-test.each(['http://inbox.example.com/webhooks', 'http://127.0.0.1.example.com/'])(
-  'A25 the webhook %s is refused: http goes to this machine only',
-  async (url) => {
-    await using emulator = await runEmulator(`--webhook ${url} --secret env:WEBHOOK_SECRET --count 1`)
-    const { code, errors } = await emulator.ended
-    expect(code).toBe(1)
-    expect(errors).toMatch(/^usage: --webhook: http goes to this machine only; expected https/)
-  },
-)

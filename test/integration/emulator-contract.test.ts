@@ -55,18 +55,21 @@ describe.each([
     expect(here.owned()).toEqual(before)
   }
 
-  test.each(implemented)('R1 R8 R9 R11 R13 R125 $id answers what is documented', async (operation) => {
-    const [status = 0] = operation.answers.keys()
-    for (const asked of here.samplesOf(operation)) {
-      await here.expect(status, operation, { ...asked, query: { ...asked.query, unknown: 'ignored' } })
-    }
-    for (const parameter of operation.parameters.filter(({ name }) => name !== 'network')) {
-      for (const value of documentedValues(parameter)) {
-        const base = baseOf(operation)
-        await here.expect(status, operation, { ...base, query: { ...base.query, [parameter.name]: value } })
+  test.each(implemented)(
+    'R1 R8 R9 R11 R13 A1 A7 R28 R29 R38 R64 R125 $id answers what is documented',
+    async (operation) => {
+      const [status = 0] = operation.answers.keys()
+      for (const asked of here.samplesOf(operation)) {
+        await here.expect(status, operation, { ...asked, query: { ...asked.query, unknown: 'ignored' } })
       }
-    }
-  })
+      for (const parameter of operation.parameters.filter(({ name }) => name !== 'network')) {
+        for (const value of documentedValues(parameter)) {
+          const base = baseOf(operation)
+          await here.expect(status, operation, { ...base, query: { ...base.query, [parameter.name]: value } })
+        }
+      }
+    },
+  )
 
   test('A17 R48 an alert that was to fire once, and has, is triggered', async () => {
     const operation = implemented.find(({ id }) => id === 'getAlert')!
@@ -77,7 +80,7 @@ describe.each([
   })
 
   const paged = implemented.filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'))
-  test.each(paged)('R14 R120 $id gives pages, and takes no cursor but its own', async (operation) => {
+  test.each(paged)('R14 R53 R55 R120 R121 A61 $id gives pages, and takes no cursor but its own', async (operation) => {
     for (const id of ['getAlert', 'getWebhook', 'getAlert', 'getWebhook']) here.samplesOf({ id })
     for (const asked of here.samplesOf(operation).slice(0, 3)) {
       const sizes: number[] = []
@@ -96,16 +99,19 @@ describe.each([
   })
 
   const withDefault = implemented.filter(({ parameters }) => parameters.some(({ schema }) => 'default' in schema))
-  test.each(withDefault)('R54 R114 $id answers the same without a parameter as with its default', async (operation) => {
-    const base = baseOf(operation)
-    const { body } = await here.expect(200, operation, base)
-    for (const { name, schema } of operation.parameters.filter((one) => 'default' in one.schema)) {
-      const { default: value } = schema as { default: unknown }
-      const query = { ...base.query, [name]: String(value) }
-      expect((await here.expect(200, operation, { ...base, query })).body).toEqual(body)
-      expect(body.meta[name] ?? body.data[name]).toBe(value)
-    }
-  })
+  test.each(withDefault)(
+    'R52 R54 R114 $id answers the same without a parameter as with its default',
+    async (operation) => {
+      const base = baseOf(operation)
+      const { body } = await here.expect(200, operation, base)
+      for (const { name, schema } of operation.parameters.filter((one) => 'default' in one.schema)) {
+        const { default: value } = schema as { default: unknown }
+        const query = { ...base.query, [name]: String(value) }
+        expect((await here.expect(200, operation, { ...base, query })).body).toEqual(body)
+        expect(body.meta[name] ?? body.data[name]).toBe(value)
+      }
+    },
+  )
 
   test.each(implemented)('R4 R54 R57 R106 $id refuses whatever the document does not allow', async (operation) => {
     const base = baseOf(operation)
@@ -147,7 +153,7 @@ describe.each([
     }
   })
 
-  test.each(documenting(403))('R69 $id answers 403 to a key without its scope', async (operation) => {
+  test.each(documenting(403))('R69 A29 $id answers 403 to a key without its scope', async (operation) => {
     const others = (['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] as const).filter(
       (scope) => scope !== operation.scope,
     )
@@ -181,7 +187,7 @@ describe.each([
   test.each([
     ['createAlert', 100],
     ['createWebhook', 20],
-  ])('A26 %s answers 409 beyond %i', async (id, most) => {
+  ])('A26 A27 %s answers 409 beyond %i', async (id, most) => {
     const operation = document.operations.find((one) => one.id === id)!
     for (let count = 0; count < most; count++) await here.expect(201, operation, baseOf(operation))
     const before = here.fingerprint()

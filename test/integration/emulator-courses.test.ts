@@ -94,14 +94,6 @@ test('R7 a world that could not keep up stands still where it is when its clock 
   )
 })
 
-test('a clock whose world keeps up stands where it is when it is stopped', async () => {
-  const clock = createLeapingClock()
-  await using stage = await startStage({ seed: testSeed({ clock: { mode: 'real' } }), clock })
-  clock.leap(50)
-  const { now } = (await stage.control('POST', '/clock', { mode: 'manual' })).json.data
-  expect(now).toBe(new Date(clock.now()).toISOString())
-})
-
 test('a process that is killed as soon as its world is made is taken up in the present', async () => {
   await using dir = await createTempDir()
   const seed = testSeed({ world: { seed: 'test', history: '1h' } })

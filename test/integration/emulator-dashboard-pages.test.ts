@@ -28,11 +28,3 @@ test('the dashboard is served at / to whoever asks, and everything else is as it
   expect((await get('/v1/networks')).status).toBe(401)
   expect((await get('/_emulator')).status).toBe(401)
 })
-
-test('where the dashboard was not built / says how to build it', async () => {
-  await using dir = await createTempDir()
-  const options = { listen: { host: '127.0.0.1', port: 0, dashboard: join(dir.path, 'none') } }
-  await using stage = await startDashboard({}, options)
-  const { status, text } = await send(`${stage.url}/`, 'GET')
-  expect([status, text]).toEqual([200, expect.stringContaining('npm run build')])
-})

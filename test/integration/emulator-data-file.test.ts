@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
@@ -155,18 +154,6 @@ test('in mode real the world catches up with the clock, and what happened meanwh
   expect(sent).toBe(0)
 })
 
-test('acts that the world refused are not done when it is taken up again', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  const first = await open(file)
-  const rug = { network: 'base', token: `0x${'1'.repeat(40)}`, percent: 50 }
-  expect((await first.control('POST', '/world/rug', rug)).status).toBe(409)
-  const before = await seen(first)
-  await first.emulator.stop()
-  await using second = await open(file)
-  expect(await seen(second)).toEqual(before)
-})
-
 test('a start that fails leaves a file that the next one can use, and refuses endpoints before it touches it', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'emulator.db')
@@ -194,31 +181,4 @@ test('a file that was left with a clock that stood still months ago is not run u
   const again = await open(file)
   expect(again.begun.isNew).toBe(false)
   await again.emulator.stop()
-})
-
-test('R81 R89 a ladder goes on where it was when the emulator ended, with the same bytes; what arose last is sent', async () => {
-  let status = 500
-  await using receiver = await createTestReceiver((response) => response.writeHead(status).end())
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  const endpoints = [{ url: receiver.url, secret: 'whsec_0123456789abcdef', events: ['contract.ownership_changed'] }]
-  const first = await open(file, { endpoints })
-  first.emulator.trigger('contract.ownership_changed')
-  await first.emulator.advance(60_000)
-  await first.emulator.advance(240_000)
-  expect(receiver.requests).toHaveLength(2)
-  await first.emulator.stop()
-
-  const second = await open(file, { endpoints })
-  const [{ deliveryId, attempts, state }] = (await second.control('GET', '/deliveries')).json.data
-  expect([attempts, state]).toEqual([2, 'pending'])
-  await second.emulator.advance(59_000)
-  expect(receiver.requests).toHaveLength(2)
-  status = 200
-  await second.emulator.advance(1_000)
-  expect(receiver.requests).toHaveLength(3)
-  expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(1)
-  const { log } = (await second.control('GET', `/deliveries/${deliveryId}`)).json.data
-  expect(log.map(({ status: answered }: { status: number }) => answered)).toEqual([500, 500, 200])
-  await second.emulator.stop()
 })

@@ -143,29 +143,6 @@ test('of deliveries that are settled the newest hundred thousand are kept, with 
   expect(store.list({ event: outgoing(5_000).id }, 1)).toEqual([])
 })
 
-test('A45 retries of an endpoint that went while the disk was full are cancelled when they fall due', async () => {
-  await using receiver = await createTestReceiver(answerStatus(500))
-  const clock = createTestClock()
-  const { disk, store } = createFullDisk()
-  const { deliveries, endpoints, send } = createDeliveryStage([stageEndpoint(receiver.url)], {
-    clock,
-    wall: clock,
-    store,
-  })
-  send(outgoing())
-  await deliveries.idle()
-  disk.isFull = true
-  send(outgoing(2))
-  await receiver.received(2)
-  endpoints.clear()
-  deliveries.endpointsChanged()
-  disk.isFull = false
-  await clock.advance(400_000)
-  await deliveries.settled()
-  expect(deliveries.counts()).toMatchObject({ pending: 0, cancelled: 2 })
-  expect(receiver.requests).toHaveLength(2)
-})
-
 test('R87 a replay that cannot be written down is refused, and comes all the same once there is space', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   const clock = createTestClock()

@@ -5,7 +5,6 @@ import { demoCredentials } from '../../src/base/demo-credentials.ts'
 import { startCli } from '../support/cli.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
-import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { ask } from './emulator-stage.ts'
 
 /** Runs `emulator` on a free port until all of its start is printed, then interrupts it; gives all that it printed. */
@@ -71,42 +70,4 @@ tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' 
     expect.stringMatching(/^warning: --secret has 5 characters; .* 16 or more$/),
     expect.stringMatching(/^warning: tracked, but never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/),
   ])
-})
-
-test('without an account it says how to make one', async () => {
-  await using dir = await createTempDir()
-  await writeFile(join(dir.path, 'seed.yaml'), 'world: { history: 0s }')
-  const { out } = await outputOf(dir, ['--seed-file', 'seed.yaml'])
-  expect(out).toMatch(/ {2}accounts +none yet; POST \/_emulator\/accounts \{"name":"desk","plan":"pro"\}, then POST /)
-})
-
-test('without a webhook its last line says so, and --count is warned of', async () => {
-  await using dir = await createTempDir()
-  const args = ['--history', '0', '--count', '3', '--rate', '100']
-  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
-  const { code, out, errors } = await process.ended
-  expect(code).toBe(0)
-  expect(errors).toBe('warning: --count without a webhook: it ends after this many events, delivered to nobody\n')
-  const lines = out.trim().split('\n')
-  expect(lines[0]).toMatch(/^listening on /)
-  expect(lines.at(-1)).toBe('3 events arose; no webhook was registered')
-})
-
-test('with several endpoints a line names its own', async () => {
-  await using dir = await createTempDir()
-  await using receiver = await createTestReceiver(answerStatus(200))
-  const long = `${receiver.url}/${'a-long-path/'.repeat(4)}end`
-  const webhooks = [receiver.url, long].map((url) => `{ url: '${url}', events: ['*'], secret: whsec_0123456789 }`)
-  await writeFile(
-    join(dir.path, 'seed.yaml'),
-    `world: { history: 0s }\naccounts: [{ name: desk, webhooks: [${webhooks.join(', ')}] }]`,
-  )
-  const args = ['--seed-file', 'seed.yaml', '--count', '1', '--rate', '10', '--duplicates', '0']
-  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
-  const { out } = await process.ended
-  const { host, pathname } = new URL(receiver.url)
-  const attempts = out.split('\n').filter((line) => line.includes('acknowledged  '))
-  expect(attempts).toHaveLength(2)
-  expect(attempts.filter((line) => line.includes(`  ${host}${pathname} `))).toHaveLength(1)
-  expect(attempts.filter((line) => line.includes('…') && line.includes('a-long-path/end  200'))).toHaveLength(1)
 })

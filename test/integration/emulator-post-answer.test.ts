@@ -128,23 +128,6 @@ test('a receiver that answers before it has read the whole gets no more of it', 
   await receiver.connections[0]?.ended
 })
 
-test.each([
-  [4_999, true, null],
-  [5_000, true, null],
-  [5_001, false, 'answered after 5001 ms'],
-])('R80, A43 a status line %d ms after the start: acknowledged %s', async (ms, isAcknowledged, failure) => {
-  const wall = createTestClock()
-  let now = wall.now()
-  // Its timers never fire: what decides is the clock.
-  const late: Clock = { now: () => now, after: () => ({ cancel() {} }), random: () => 0 }
-  await using receiver = await createRawReceiver(({ socket }) => {
-    now += ms
-    socket.end(withLength('ok'))
-  })
-  const result = await newPoster(late).post(receiver.url, body, {})
-  expect(result).toMatchObject({ isAcknowledged, failure, status: 200, latencyMs: ms })
-})
-
 test.each([301, 302, 307, 308])('A43 a redirect (%d) is not followed', async (status) => {
   await using target = await createRawReceiver(() => {})
   await using receiver = await answering(

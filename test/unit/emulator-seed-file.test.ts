@@ -113,14 +113,6 @@ networks:
   expect(error).not.toContain('short-secret')
 })
 
-test.each(['0', "'0'", '0h'])('a history of %s is none', (history) => {
-  expect(parseSeedFile(`world: { history: ${history} }`, 'seed.yaml').world.history).toBe(0)
-})
-
-test('what is not said of the world is at its default, its name too', () => {
-  expect(parseSeedFile('world: {history: 1h}', 'seed.yaml').world).toMatchObject({ seed: 'demo', history: 3_600_000 })
-})
-
 test.each([
   ['worl:\n  seed: a\nclock: {}', 'line 1: worl: there is no such setting; did you mean world?'],
   ['world: {}\nzebra:\n  a: 1', 'line 2: zebra: there is no such setting; expected one of world, clock, settings'],
@@ -139,12 +131,6 @@ test.each([
   const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))
   expect(error).toContain(message)
   expect(error).not.toMatch(/invalid|>=|<=|undefined/i)
-})
-
-test('a name of a world that is none is refused in words', () => {
-  expect(messageOf(() => builtInSeed(''))).toBe(
-    'the seed cannot be used:\n  world.seed: expected text of at least 1 character',
-  )
 })
 
 test.each([

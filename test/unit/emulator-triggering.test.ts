@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { eventTypes, type EventType, type KnownEvent } from '../../schema/index.ts'
+import { eventTypes, type EventType } from '../../schema/index.ts'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import type { PlainEvent } from '../../src/emulator/overriding.ts'
-import { triggerIn } from '../../src/emulator/scratch.ts'
 import { createTriggering } from '../../src/emulator/triggering.ts'
-import { WorldRefusal, type World, type WorldAct, type WorldEvent } from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
 interface Parts {
@@ -118,40 +117,6 @@ test.each(atOnce)('R92 %s: the id that is given is that of the event of this typ
   const event = arisen.find(({ id }) => id === eventId)
   expect([event?.type, isRaw]).toEqual([type, false])
   expect(Object.values(event?.data ?? {})).toContain(who['token'] ?? who['wallet'])
-})
-
-test('of several events of the type, that one is given which is about who the story is about; if there is none, no other', () => {
-  const { world } = setUpWorld()
-  const [other, ours] = world.views.tokens().map(({ address }) => ({ token_address: address }))
-  const tell = (toTell: readonly (object | undefined)[]) => {
-    const listeners = new Set<(event: WorldEvent) => void>()
-    return triggerIn(
-      {
-        onEvent: (fn) => {
-          listeners.add(fn)
-          return () => listeners.delete(fn)
-        },
-        acts: {
-          apply() {
-            for (const [index, data] of toTell.entries()) {
-              const event = {
-                id: `evt_${index}`,
-                type: 'token.new_listing',
-                created_at: '',
-                data,
-              } as unknown as KnownEvent
-              for (const fn of listeners) fn({ seq: index, cause: 0, event, alertIds: [], audience: 'all' })
-            }
-            return { token: ours?.token_address }
-          },
-        },
-      },
-      'token.new_listing',
-    ).event?.id
-  }
-  expect(tell([other, ours, other])).toBe('evt_1')
-  expect(tell([ours, other, ours])).toBe('evt_2')
-  expect(tell([other])).toBeUndefined()
 })
 
 test('R94 a listing has no id yet when it is triggered; it is told within five seconds, about the token that is given', () => {

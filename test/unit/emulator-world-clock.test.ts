@@ -12,15 +12,6 @@ function setUp(mode: ClockMode, speed = 1, settle?: () => Promise<void>) {
   return { base, clock, fired, arm }
 }
 
-test('a real clock goes as fast as the wall, from the moment it begins at', async () => {
-  const { base, clock, fired, arm } = setUp('real')
-  arm('a', 1000)
-  await base.advance(999)
-  expect([clock.now() - startAt, fired]).toEqual([999, []])
-  await base.advance(1)
-  expect(fired).toEqual([['a', 1000]])
-})
-
 test('a scaled clock runs the world faster than the wall', async () => {
   const { base, clock, fired, arm } = setUp('scaled', 60)
   arm('a', 60_000)
@@ -64,18 +55,6 @@ test('advancing waits for what a timer began before the next one fires', async (
   }
   await clock.advance(1000)
   expect(steps).toEqual(['a', 'settled', 'b', 'settled'])
-})
-
-test('advances follow one another', async () => {
-  const { clock, fired, arm } = setUp('manual')
-  arm('a', 1000)
-  arm('b', 3000)
-  await Promise.all([clock.advance(2000), clock.advance(2000)])
-  expect(fired).toEqual([
-    ['a', 1000],
-    ['b', 3000],
-  ])
-  expect(clock.now()).toBe(startAt + 4000)
 })
 
 test.each(['real', 'scaled'] as const)('a %s clock refuses to be advanced and says what to do', async (mode) => {
@@ -194,14 +173,4 @@ test('a clock that is made manual stands where it is told to, but never later th
   reached = startAt + 9000
   clock.set('manual')
   expect(clock.now() - startAt).toBe(300)
-})
-
-test('a timer that moves the clock back takes those with it that are due at the same moment', async () => {
-  const { base, clock, fired, arm } = setUp('real')
-  clock.after(1000, () => clock.moveTo(startAt))
-  arm('same time', 1000)
-  await base.advance(1000)
-  expect(fired).toEqual([])
-  await base.advance(1000)
-  expect(fired).toEqual([['same time', 1000]])
 })

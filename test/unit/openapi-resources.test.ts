@@ -144,22 +144,6 @@ test('R20 R125 PnL is spelt with a z, positions with an s, and answers may have 
   }
 })
 
-test('the examples agree: overview, portfolio and PnL, to the cent', () => {
-  const example = (path: string) => document['paths'][path].get.responses['200'].content['application/json'].example
-  const { data: overview } = example('/wallets/{address}')
-  const { data: positions, meta } = example('/wallets/{address}/portfolio')
-  const { data: summary } = example('/wallets/{address}/pnl')
-  const sum = (field: string) => positions.reduce((total: number, one: Json) => total + one[field], 0)
-  expect(sum('value_usd')).toBe(overview.portfolio_value_usd)
-  expect(sum('allocation_pct')).toBe(100)
-  expect(sum('unrealised_pnl_usd')).toBe(summary.pnl.unrealized_usd)
-  expect(positions).toHaveLength(overview.total_tokens_held)
-  expect(meta.total).toBe(overview.total_tokens_held)
-  expect(summary.pnl.realized_usd + summary.pnl.unrealized_usd).toBe(summary.pnl.total_usd)
-  expect(overview.pnl_30d_usd).toBe(summary.pnl.total_usd)
-  expect(overview.roi_30d_pct).toBe(summary.pnl.roi_pct)
-})
-
 describe('bodies', () => {
   const alert = schemas.NewAlert.examples[0] as Json
   const webhook = schemas.NewWebhook.examples[0] as Json
@@ -181,7 +165,7 @@ describe('bodies', () => {
     ['R33', 'address', '0x12', false],
     ['A64', 'threshold', 0, false],
     ['A64', 'threshold', -1, false],
-    ['A64', 'threshold', 1e-12, true],
+    ['R34 A64', 'threshold', 1e-12, true],
     ['A64', 'label', '🦊'.repeat(100), true],
     ['A64', 'label', '🦊'.repeat(101), false],
     ['A64', 'label', '', true],

@@ -162,17 +162,6 @@ describe('an alert on a price', () => {
     expect(events.map(({ alertIds }) => alertIds)).toEqual([['alrt_2']])
     expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
   })
-
-  it('may be taken away by whoever is told of it', () => {
-    const { world, moveTo, told } = watch('price_above', 5)
-    const stop = world.onEvent(({ alertIds }) => {
-      for (const alertId of alertIds) world.acts.apply({ kind: 'remove-alert', alertId })
-    })
-    moveTo(1)
-    expect(told()).toHaveLength(1)
-    stop()
-    expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
-  })
 })
 
 function refusalOf(world: World, act: Parameters<World['acts']['apply']>[0]): string {

@@ -47,33 +47,6 @@ describe('the same seed and the same acts', () => {
     }
   })
 
-  it('give the same when time passes from one thing that happens to the next', () => {
-    const world = openWorld('stepwise')
-    const events = collectEvents(world)
-    const end = startAt + hourMs
-    for (let next = world.nextAt(); next !== null && next <= end; next = world.nextAt()) {
-      world.advanceTo(next)
-      expect(world.now()).toBe(next)
-    }
-    world.advanceTo(end)
-    const whole = openWorld('stepwise')
-    const expected = collectEvents(whole)
-    whole.advanceTo(end)
-    expect(bodiesOf(events)).toEqual(bodiesOf(expected))
-    expect(world.digest()).toBe(whole.digest())
-  })
-
-  it('give the same where the clock has parts of milliseconds', () => {
-    const [whole, parts] = [openWorld('parts'), openWorld('parts')]
-    for (let ms = 0; ms <= 20 * minuteMs; ms += 700.3) parts.advanceTo(startAt + ms)
-    whole.advanceTo(parts.now())
-    for (const world of [whole, parts]) world.acts.apply({ kind: 'trigger', type: 'contract.ownership_changed' })
-    whole.advanceTo(startAt + hourMs)
-    parts.advanceTo(startAt + hourMs + 0.9)
-    expect(parts.now()).toBe(startAt + hourMs)
-    expect(parts.digest()).toBe(whole.digest())
-  })
-
   it('give the same whether or not somebody reads in between', () => {
     const [read, left] = [openWorld('read'), openWorld('read')]
     for (let minute = 1; minute <= 60; minute++) {

@@ -204,29 +204,6 @@ describe('an alert on the trades of a token', () => {
 })
 
 describe('alerts on trades', () => {
-  it('go on as before in a world that is restored from a snapshot', () => {
-    const [world, restored] = [openWorld('midway'), openWorld('midway')]
-    setOtherAlerts(world, 60, 3000)
-    for (const { network, address } of world.views.wallets()) {
-      const alert = { kind: 'add-alert', type: 'whale_buy', network, address, threshold: 500 } as const
-      world.acts.apply({ ...alert, alertId: `alrt_once_${network}_${address}`, isOneShot: true })
-    }
-    world.advanceTo(startAt + 3 * hourMs)
-    restored.restore(world.snapshot())
-    const [expected, events] = [collectEvents(world), collectEvents(restored)]
-    for (const one of [world, restored]) one.advanceTo(startAt + 5 * hourMs)
-    expect(events).toEqual(expected)
-    const ids = expected.flatMap(({ alertIds }) => alertIds)
-    for (const prefix of ['alrt_whale_buy', 'alrt_whale_sell', 'alrt_volume_spike', 'alrt_once']) {
-      expect(ids.filter((id) => id.startsWith(prefix)).length, prefix).toBeGreaterThan(0)
-    }
-    const all = world.eventsAfter(0, Infinity).flatMap(({ alertIds }) => alertIds)
-    const once = all.filter((id) => id.startsWith('alrt_once'))
-    expect(new Set(once).size).toBe(once.length)
-    expect(restored.eventsAfter(0, Infinity)).toEqual(world.eventsAfter(0, Infinity))
-    expect(restored.digest()).toBe(world.digest())
-  })
-
   it('change nothing else: whoever trades, and what is told to all, stays the same', () => {
     const [watched, plain] = [openWorld('the same'), openWorld('the same')]
     setOtherAlerts(watched)
