@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { networkIds } from '../../schema/index.ts'
-import { networkStatuses } from '../../schema/rest/network.ts'
+import type { networkIds } from '../../schema/index.ts'
+import type { networkStatuses } from '../../schema/rest/network.ts'
 import { busiestWallet, createRestStage, type RestStage } from './emulator-rest-stage.ts'
 
 let stage: RestStage
