@@ -219,8 +219,6 @@ test('each list is told of when it changed, and only then', async () => {
   await inbox.setPaused(null, true)
   expect(await what()).toEqual(['handlers', 'audit'])
   await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
-  // The replay goes on in the background, and changes the lists until it ends.
-  await until(async () => (await inbox.replays({ limit: 1 })).data[0]?.endedAt !== null, 'the replay has ended')
   expect(await what()).toContain('replays')
   // The replay goes on to plan its runs, then rests.
   await until(async () => (await what()) === undefined, 'nothing changes any more')
