@@ -1,5 +1,7 @@
-import type { MessagePort, Transferable, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
+import type { WorkPort } from './port.ts'
+import { codecs } from './wire.ts'
 
 /** Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. */
 type Endpoint = Pick<MessagePort | Worker, 'postMessage'>
@@ -7,18 +9,12 @@ type Endpoint = Pick<MessagePort | Worker, 'postMessage'>
 interface Call {
   readonly call: number
   readonly op: string
-  readonly args: unknown
+  readonly args: readonly unknown[]
 }
 
 type Reply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly error: { readonly code: string; readonly message: string } }
-
-/** A value for the other side, with what is to be moved there instead of copied. */
-export interface Packed {
-  readonly value: unknown
-  readonly transfer: readonly Transferable[]
-}
 
 /**
  * What is posted within one turn of the event loop leaves as one message: waking the other thread costs more than a call.
@@ -32,7 +28,7 @@ class Outbox {
     this.#endpoint = endpoint
   }
 
-  post(message: Call | Reply, transfer: readonly Transferable[]): void {
+  post(message: Call | Reply, transfer: readonly Transferable[] = []): void {
     // A tick comes after all promise callbacks that are due by now.
     if (this.#messages.length === 0) process.nextTick(() => this.#flush())
     this.#messages.push(message)
@@ -57,12 +53,17 @@ export class Caller {
     this.#outbox = new Outbox(endpoint)
   }
 
-  call<T>(op: string, packed: Packed): Promise<T> {
+  /** `transfer`: arguments that are moved to the other side instead of copied. */
+  call<T>(op: string, args: readonly unknown[], transfer?: readonly Transferable[]): Promise<T> {
     if (this.#ended) return Promise.reject(this.#ended)
     return new Promise<T>((resolve, reject) => {
       const call = ++this.#calls
-      this.#waiting.set(call, { resolve, reject })
-      this.#outbox.post({ call, op, args: packed.value }, packed.transfer)
+      const { pack, unpackResult } = codecs[op] ?? {}
+      this.#waiting.set(call, {
+        resolve: unpackResult === undefined ? resolve : (value) => resolve(unpackResult(value) as T),
+        reject,
+      })
+      this.#outbox.post({ call, op, args: pack === undefined ? args : [pack(args[0] as never)] }, transfer)
     })
   }
 
@@ -86,46 +87,63 @@ export class Caller {
   }
 }
 
-type Method = (...args: never[]) => unknown
-
 /** The same methods on the other side of a port. */
 export type Remote<T> = {
   readonly [M in keyof T]: T[M] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never
 }
 
-export const plain = (value: unknown): Packed => ({ value, transfer: [] })
-
-/** Calls the named methods of the object that `operationsOf` answers for. Arguments and results are copied. */
-export function remote<T, M extends keyof T & string>(
-  call: (op: string, packed: Packed) => Promise<unknown>,
+/** Methods that pass their arguments to `call`. */
+export function remote<T, M extends keyof T & string = keyof T & string>(
+  call: (op: string, args: readonly unknown[]) => Promise<unknown>,
   names: readonly M[],
 ): Remote<Pick<T, M>> {
-  const methods = names.map((name) => [name, (...args: readonly unknown[]) => call(name, plain(args))])
+  const methods = names.map((name) => [name, (...args: readonly unknown[]) => call(name, args)])
   return Object.fromEntries(methods) as Remote<Pick<T, M>>
 }
 
-type Operations = Readonly<Record<string, (args: never) => Promise<Packed>>>
-
-/** Every method of `target` as an operation for `answerCalls`. */
-export function operationsOf(target: object): Operations {
-  const methods = Object.entries(target) as [string, Method][]
-  return Object.fromEntries(
-    methods.map(([name, method]) => [name, async (args: never[]) => plain(await method(...args))]),
-  )
-}
-
-/** Answers calls that arrive at `port` by `operations`. */
-export function answerCalls(port: MessagePort, operations: Operations): void {
+/** Answers calls that arrive at `port` by the methods of `target`. */
+export function answerCalls(port: MessagePort, target: object): void {
   const outbox = new Outbox(port)
+  const methods = new Map(Object.entries(target) as [string, (...args: unknown[]) => unknown][])
+
+  async function answer(op: string, args: readonly unknown[]): Promise<unknown> {
+    const method = methods.get(op)
+    if (method === undefined) throw new Error(`there is no operation ${op}`)
+    const { unpack, packResult } = codecs[op] ?? {}
+    const result = await (unpack === undefined ? method(...args) : method(unpack(args[0] as never)))
+    return packResult === undefined ? result : packResult(result as never)
+  }
+
   port.on('message', (calls: readonly Call[]) => {
     for (const { call, op, args } of calls) {
-      const operation = operations[op] ?? (() => Promise.reject(new Error(`there is no operation ${op}`)))
-      operation(args as never).then(
-        ({ value, transfer }) => outbox.post({ call, value }, transfer),
-        (error: unknown) => outbox.post({ call, error: toWireError(error) }, []),
+      answer(op, args).then(
+        (value) => outbox.post({ call, value }),
+        (error: unknown) => outbox.post({ call, error: toWireError(error) }),
       )
     }
   })
+}
+
+const workNames = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
+
+/** Answers a dispatcher in another thread, which can call nothing else of the inbox. */
+export function answerWork(port: MessagePort, inbox: WorkPort): void {
+  answerCalls(port, Object.fromEntries(workNames.map((name) => [name, inbox[name]])))
+}
+
+/** Gives a port for `connectWork` to an inbox that lives in this thread. */
+export function openWorkPort(inbox: WorkPort): MessagePort {
+  const { port1, port2 } = new MessageChannel()
+  answerWork(port2, inbox)
+  port2.unref()
+  return port1
+}
+
+/** The work side of an inbox in another thread, over a port that was opened for it. */
+export function connectWork(port: MessagePort): WorkPort {
+  const caller = new Caller(port)
+  port.on('message', (message) => caller.receive(message))
+  return remote<WorkPort>((op, args) => caller.call(op, args), workNames)
 }
 
 export function toWireError(thrown: unknown): { code: string; message: string } {

@@ -1,4 +1,4 @@
-import type { EventStatus, RunRecord } from './port.ts'
+import { eventStatuses, runStates, type EventStatus, type RunRecord } from './port.ts'
 
 /** What the status of an event is derived from. */
 export type RunProgress = Pick<RunRecord, 'state' | 'attempt' | 'replay'>
@@ -29,6 +29,22 @@ export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
   const shown = new Set<DerivedStatus | 'unhandled'>()
   for (const run of runs) shown.add(statusOfRun(run))
   return precedence.find((status) => shown.has(status)) ?? 'unhandled'
+}
+
+/** The columns of a run that the status of its event follows from. */
+export interface ProgressRow {
+  readonly state: number
+  readonly attempt: number
+  readonly replayId: number
+}
+
+export function toProgress({ state, attempt, replayId }: ProgressRow): RunProgress {
+  return { state: runStates[state] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
+}
+
+/** `finalStatus`: of a pruned event, whose runs are gone; else null. */
+export function statusOf(finalStatus: number | null, runs: readonly ProgressRow[]): EventStatus {
+  return finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done')
 }
 
 /** A ready run that was tried before is `retrying`, and so is a suspect; one never tried is `pending`. */

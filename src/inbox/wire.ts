@@ -9,9 +9,8 @@ import type {
   RunError,
   SettleResult,
 } from './port.ts'
-import type { Packed } from './rpc.ts'
 
-export type Field = string | number | null
+type Field = string | number | null
 
 /**
  * Batches cross threads as one flat list of fields: cloning an object per event costs more than storing it. Bodies go as
@@ -58,8 +57,8 @@ class Fields {
   }
 }
 
-/** Texts that are mostly the same go once per batch: the next ones are a number, which tells which of them it is. */
-class Told {
+/** Texts that repeat within a batch cross once. Later ones are the number of the first. */
+class TextWriter {
   readonly #numbers = new Map<string, number>()
 
   field(text: string | null): Field {
@@ -69,8 +68,8 @@ class Told {
   }
 }
 
-/** The other end of `Told`. */
-class Heard {
+/** The other end of `TextWriter`. */
+class TextReader {
   readonly #texts: string[] = []
 
   text(field: Field): string | null {
@@ -84,24 +83,24 @@ function toLatin1(raw: Uint8Array): string {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
 }
 
-export function packArrivals(batch: readonly Arrival[]): Packed {
+export function packArrivals(batch: readonly Arrival[]): WireBatch {
   const fields: Field[] = []
-  const told = new Told()
+  const texts = new TextWriter()
   for (const arrival of batch) {
     const { kind, id, receivedAt, secretLabel, raw } = arrival
     fields.push(kind, id, receivedAt, secretLabel, toLatin1(raw))
     if (arrival.kind === 'quarantined') fields.push(arrival.reason)
     else {
       fields.push(arrival.type, arrival.createdAt, arrival.key, arrival.network, arrival.address)
-      fields.push(told.field(arrival.headers ?? null), arrival.trace ?? null)
+      fields.push(texts.field(arrival.headers ?? null), arrival.trace ?? null)
     }
   }
-  return toPacked(fields)
+  return fields
 }
 
 export function unpackArrivals(wire: WireBatch): Arrival[] {
   const from = new Fields(wire)
-  const heard = new Heard()
+  const texts = new TextReader()
   const batch: Arrival[] = []
   while (!from.isAtEnd) {
     const kind = from.text() as Arrival['kind']
@@ -116,7 +115,7 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
         key: from.text(),
         network: from.textOrNull(),
         address: from.textOrNull(),
-        headers: heard.text(from.field()),
+        headers: texts.text(from.field()),
         trace: from.textOrNull(),
       })
     }
@@ -124,7 +123,7 @@ export function unpackArrivals(wire: WireBatch): Arrival[] {
   return batch
 }
 
-export function packLeases(leases: readonly Lease[]): Packed {
+export function packLeases(leases: readonly Lease[]): WireBatch {
   const fields: Field[] = []
   for (const { runId, token, handler, attempt, failed, crashed, event, key: runKey, replay, item } of leases) {
     const { seq, id, type, createdAt, receivedAt, key, secretLabel, raw, trace = null } = event
@@ -135,7 +134,7 @@ export function packLeases(leases: readonly Lease[]): Packed {
     fields.push(item?.idempotencyKey ?? null)
     if (item !== null) fields.push(item.payload)
   }
-  return toPacked(fields)
+  return fields
 }
 
 export function unpackLeases(wire: WireBatch): Lease[] {
@@ -178,7 +177,7 @@ function unpackItem(from: Fields): Item | null {
   return idempotencyKey === null ? null : { idempotencyKey, payload: from.text() }
 }
 
-export function packOutcomes(outcomes: readonly Outcome[]): Packed {
+export function packOutcomes(outcomes: readonly Outcome[]): WireBatch {
   const fields: Field[] = []
   for (const outcome of outcomes) {
     fields.push(outcome.kind, outcome.runId, outcome.token, outcome.startedAt, outcome.endedAt)
@@ -200,7 +199,7 @@ export function packOutcomes(outcomes: readonly Outcome[]): Packed {
         break
     }
   }
-  return toPacked(fields)
+  return fields
 }
 
 export function unpackOutcomes(fields: WireBatch): Outcome[] {
@@ -251,19 +250,33 @@ function unpackError(from: Fields): RunError {
   return stack === null ? error : { ...error, stack }
 }
 
-/** Mostly all results of a batch are the same; then one word stands for all of them. */
-export function packResults<R extends AcceptResult | SettleResult>(results: readonly R[]): Packed {
+type WireResults<R> = readonly R[] | { readonly all: R; readonly count: number }
+
+/** Usually all results of a batch are the same; then one word stands for all of them. */
+export function packResults<R extends AcceptResult | SettleResult>(results: readonly R[]): WireResults<R> {
   const [first] = results
-  const value = results.every((result) => result === first) ? { all: first, count: results.length } : results
-  return { value, transfer: [] }
+  if (first === undefined || results.some((result) => result !== first)) return results
+  return { all: first, count: results.length }
 }
 
-export function unpackResults<R extends AcceptResult | SettleResult>(
-  wire: readonly R[] | { readonly all: R; readonly count: number },
-): readonly R[] {
+export function unpackResults<R extends AcceptResult | SettleResult>(wire: WireResults<R>): readonly R[] {
   return 'all' in wire ? Array.from({ length: wire.count }, () => wire.all) : wire
 }
 
-function toPacked(fields: WireBatch): Packed {
-  return { value: fields, transfer: [] }
+type RunTokens = readonly Pick<Lease, 'runId' | 'token'>[]
+
+/** How the only argument and the result of a method cross threads. */
+interface Codec {
+  readonly pack?: (argument: never) => unknown
+  readonly unpack?: (wire: never) => unknown
+  readonly packResult?: (result: never) => unknown
+  readonly unpackResult?: (wire: never) => unknown
+}
+
+/** The methods whose values are not simply cloned. */
+export const codecs: Readonly<Record<string, Codec>> = {
+  accept: { pack: packArrivals, unpack: unpackArrivals, packResult: packResults, unpackResult: unpackResults },
+  claim: { packResult: packLeases, unpackResult: unpackLeases },
+  settle: { pack: packOutcomes, unpack: unpackOutcomes, packResult: packResults, unpackResult: unpackResults },
+  release: { pack: (leases: RunTokens) => leases.map(({ runId, token }) => ({ runId, token })) },
 }

@@ -4,7 +4,8 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import type { Lease } from '../../src/inbox/port.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
-import { createViews, viewStoreOf, type SqliteViews } from '../../src/inbox/sqlite/views.ts'
+import { createViews, viewStoreOf } from '../../src/inbox/sqlite/views.ts'
+import type { Views } from '../../src/inbox/views/views.ts'
 import { createKept, createRunCounts } from '../../src/inbox/views/counts.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
@@ -14,7 +15,7 @@ const count = 20_500
 const clock = createTestClock(1_000)
 const texts: string[] = []
 let open: OpenStore
-let views: SqliteViews
+let views: Views
 
 beforeAll(async () => {
   open = await openMemoryStore({ clock })
@@ -57,7 +58,7 @@ function recording(): Database {
   })
 }
 
-const reads: readonly [string, (of: SqliteViews) => Promise<unknown>][] = [
+const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['an event', (of) => of.event('e4243')],
   ['which ids are unknown', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
   ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],

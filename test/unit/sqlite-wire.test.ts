@@ -3,8 +3,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import type { AcceptResult, Arrival, Effects, Lease, Outcome, WorkPort } from '../../src/inbox/port.ts'
-import { connectWork, openWorkPort } from '../../src/inbox/remote-work.ts'
-import { answerCalls, Caller, fromWireError, toWireError, type Packed } from '../../src/inbox/rpc.ts'
+import { answerCalls, Caller, connectWork, fromWireError, openWorkPort, toWireError } from '../../src/inbox/rpc.ts'
 import {
   packArrivals,
   packLeases,
@@ -14,7 +13,6 @@ import {
   unpackLeases,
   unpackOutcomes,
   unpackResults,
-  type WireBatch,
 } from '../../src/inbox/wire.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
@@ -83,11 +81,11 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 const result = fc.constantFrom<AcceptResult>('accepted', 'duplicate', 'conflict', 'quarantined')
 
 /** The value as the other thread gets it. */
-async function carried<T>({ value, transfer }: Packed): Promise<T> {
+async function carried<T>(value: T): Promise<T> {
   const { port1, port2 } = new MessageChannel()
   try {
     const received = new Promise<T>((resolve) => port2.once('message', (message: T) => resolve(message)))
-    port1.postMessage(value, [...transfer])
+    port1.postMessage(value)
     return await received
   } finally {
     port1.close()
@@ -95,7 +93,7 @@ async function carried<T>({ value, transfer }: Packed): Promise<T> {
 }
 
 /** An endpoint of calls and one that answers them, as in two threads. */
-function connect(operations: Parameters<typeof answerCalls>[1]): { caller: Caller; [Symbol.dispose](): void } {
+function connect(operations: object): { caller: Caller; [Symbol.dispose](): void } {
   const { port1, port2 } = new MessageChannel()
   answerCalls(port2, operations)
   const caller = new Caller(port1)
@@ -103,13 +101,11 @@ function connect(operations: Parameters<typeof answerCalls>[1]): { caller: Calle
   return { caller, [Symbol.dispose]: () => port1.close() }
 }
 
-const plain = (value: unknown): Packed => ({ value, transfer: [] })
-
 describe('a batch that crosses threads', () => {
   test('of arrivals comes out as it went in, bytes included', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arrival, { maxLength: 12 }), async (batch) => {
-        expect(unpackArrivals(await carried<WireBatch>(packArrivals(batch)))).toEqual(batch)
+        expect(unpackArrivals(await carried(packArrivals(batch)))).toEqual(batch)
       }),
     )
   })
@@ -117,7 +113,7 @@ describe('a batch that crosses threads', () => {
   test('of leases comes out as it went in, bytes included', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(lease, { maxLength: 12 }), async (leases) => {
-        expect(unpackLeases(await carried<WireBatch>(packLeases(leases)))).toEqual(leases)
+        expect(unpackLeases(await carried(packLeases(leases)))).toEqual(leases)
       }),
     )
   })
@@ -125,7 +121,7 @@ describe('a batch that crosses threads', () => {
   test('of outcomes comes out as it went in', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcome, { maxLength: 12 }), async (outcomes) => {
-        expect(unpackOutcomes(await carried<WireBatch>(packOutcomes(outcomes)))).toEqual(outcomes)
+        expect(unpackOutcomes(await carried(packOutcomes(outcomes)))).toEqual(outcomes)
       }),
     )
   })
@@ -133,8 +129,7 @@ describe('a batch that crosses threads', () => {
   test('of results comes out as it went in', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(result, { maxLength: 12 }), async (results) => {
-        const wire = await carried<Parameters<typeof unpackResults<AcceptResult>>[0]>(packResults(results))
-        expect(unpackResults(wire)).toEqual(results)
+        expect(unpackResults(await carried(packResults(results)))).toEqual(results)
       }),
     )
   })
@@ -150,7 +145,7 @@ describe('a batch that crosses threads', () => {
       receivedAt: 1,
       secretLabel: 'm',
     } as const
-    const [arrived] = unpackArrivals(await carried<WireBatch>(packArrivals([{ ...quarantined, raw }])))
+    const [arrived] = unpackArrivals(await carried(packArrivals([{ ...quarantined, raw }])))
     expect(arrived?.raw).toEqual(before)
     expect(Buffer.from(raw)).toEqual(before)
   })
@@ -177,9 +172,9 @@ test('headers that are the same cross threads once', () => {
     { ...event, headers },
     { ...event, headers: '{}' },
   ]
-  const { value } = packArrivals(batch)
-  expect((value as WireBatch).filter((field) => field === headers)).toHaveLength(1)
-  expect(unpackArrivals(value as WireBatch).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
+  const value = packArrivals(batch)
+  expect(value.filter((field) => field === headers)).toHaveLength(1)
+  expect(unpackArrivals(value).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
     headers,
     null,
     headers,
@@ -191,22 +186,22 @@ describe('calls to another thread', () => {
   test('each get their own answer, in whatever order the answers come', async () => {
     const open = new Map<number, () => void>()
     using other = connect({
-      double: (n: number) => new Promise<Packed>((resolve) => open.set(n, () => resolve(plain(n * 2)))),
+      double: (n: number) => new Promise<number>((resolve) => open.set(n, () => resolve(n * 2))),
       answer: async (order: readonly number[]) => {
         for (const n of order) open.get(n)?.()
-        return plain(order.length)
+        return order.length
       },
     })
-    const calls = [1, 2, 3].map((n) => other.caller.call<number>('double', plain(n)))
-    expect(await other.caller.call('answer', plain([3, 1, 2]))).toBe(3)
+    const calls = [1, 2, 3].map((n) => other.caller.call<number>('double', [n]))
+    expect(await other.caller.call('answer', [[3, 1, 2]])).toBe(3)
     expect(await Promise.all(calls)).toEqual([2, 4, 6])
   })
 
   test('of one turn leave as one message', async () => {
     const posted: unknown[] = []
     const caller = new Caller({ postMessage: (message: unknown) => void posted.push(message) })
-    const calls = [1, 2, 3].map((n) => caller.call<number>('op', plain(n)))
-    const fourth = Promise.resolve().then(() => caller.call<number>('op', plain(4)))
+    const calls = [1, 2, 3].map((n) => caller.call<number>('op', [n]))
+    const fourth = Promise.resolve().then(() => caller.call<number>('op', [4]))
     await new Promise((resolve) => setImmediate(resolve))
     expect(posted).toHaveLength(1)
     caller.receive([1, 2, 3, 4].map((call) => ({ call, value: call * 10 })))
@@ -222,20 +217,20 @@ describe('calls to another thread', () => {
         throw new TypeError('a bug')
       },
     })
-    await expect(other.caller.call('refuse', plain(0))).rejects.toMatchObject({
+    await expect(other.caller.call('refuse', [0])).rejects.toMatchObject({
       code: 'store_full',
       message: 'no space',
     })
-    await expect(other.caller.call('fail', plain(0))).rejects.toMatchObject({ code: 'internal', message: 'a bug' })
+    await expect(other.caller.call('fail', [0])).rejects.toMatchObject({ code: 'internal', message: 'a bug' })
   })
 
   test('reject when the other side is gone: those that wait, and all later ones', async () => {
-    using other = connect({ never: () => new Promise<Packed>(() => {}) })
+    using other = connect({ never: () => new Promise<never>(() => {}) })
     const gone = new InboxError('store_unavailable', 'the writer thread ended')
-    const waiting = [other.caller.call('never', plain(0)), other.caller.call('never', plain(0))]
+    const waiting = [other.caller.call('never', [0]), other.caller.call('never', [0])]
     other.caller.end(gone)
     other.caller.end(new Error('a later reason'))
-    for (const call of [...waiting, other.caller.call('never', plain(0))]) await expect(call).rejects.toBe(gone)
+    for (const call of [...waiting, other.caller.call('never', [0])]) await expect(call).rejects.toBe(gone)
   })
 
   test('leave messages of other kinds to others', () => {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
+import { errorGroupOf, unknownError } from '../error-group.ts'
 import { openReaderConnection, openWriterConnection } from '../sqlite/connection.ts'
-import { createErrorGroups } from '../sqlite/error-groups.ts'
 import { toOpenError } from '../sqlite/failure.ts'
 import { lockDatabase, type DatabaseLock } from '../sqlite/lock.ts'
 import { lookAtDatabase, newestSchema } from '../sqlite/look.ts'
@@ -201,12 +201,15 @@ function checkSchema(file: string): void {
   )
 }
 
-/** Adds the error group to dead letters from before it was a column. */
-function withErrorGroup(db: Parameters<typeof createErrorGroups>[0]): (run: Row) => Row {
-  const groupOf = createErrorGroups(db)
+/** Adds the error group to dead letters from before it was a column: that of their last attempt. */
+function withErrorGroup(db: ReturnType<typeof openReaderConnection>): (run: Row) => Row {
+  const lastErrorOf = db.prepare<[unknown], { name: string; message: string }>(
+    `SELECT error_name AS name, error_message AS message FROM attempt INDEXED BY attempt_run WHERE run_id = ? ORDER BY rowid DESC LIMIT 1`,
+  )
   return (run) => {
     const isDead = run['state'] === state.held || run['state'] === state.dead
-    return isDead && run['error_group'] === null ? { ...run, error_group: groupOf(Number(run['id'])) } : run
+    if (!isDead || run['error_group'] !== null) return run
+    return { ...run, error_group: errorGroupOf(lastErrorOf.get(run['id']) ?? unknownError) }
   }
 }
 

@@ -2,10 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
 import { Jobs } from '../jobs.ts'
-import type { HandlerRoute, Inbox } from '../port.ts'
+import { viewNames, type HandlerRoute, type Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
-import { viewNames } from '../views/names.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
@@ -67,9 +66,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   // Kysely loads with the first call.
   const loadViews = () =>
     (loadedViews ??= import('./views/views.ts').then(({ createViews }) => createViews(readDb, clock)))
-  const views = remote<Views, (typeof viewNames)[number]>(async (name, { value }) => {
-    const view = (await loadViews())[name as keyof Views] as (...args: unknown[]) => Promise<unknown>
-    return view(...(value as unknown[]))
+  const views = remote<Views>(async (name, args) => {
+    const view = (await loadViews())[name as keyof Views] as (...args: readonly unknown[]) => Promise<unknown>
+    return view(...args)
   }, viewNames)
   const peers = createPeers({ db, replicaId: cluster.id, silentMs })
   const replays = createReplays({ db, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })

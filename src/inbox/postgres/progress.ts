@@ -1,5 +1,5 @@
 import { runStates, type EventStatus, type RunState } from '../port.ts'
-import { deriveEventStatus, type RunProgress } from '../status.ts'
+import { statusOf, type ProgressRow as RunRow } from '../status.ts'
 import type { Rows } from './database.ts'
 
 /** The numbers that `run.state` holds. */
@@ -15,12 +15,9 @@ export interface EventProgress {
   readonly runIds: readonly number[]
 }
 
-interface ProgressRow {
+interface ProgressRow extends RunRow {
   readonly id: number
   readonly seq: number
-  readonly state: number
-  readonly attempt: number
-  readonly replayId: number
 }
 
 /** Of each of these events, by its place in the accept sequence. Of one that was pruned it says nothing of use. */
@@ -36,11 +33,7 @@ export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<R
     seqs.map((seq) => {
       const runs = bySeq.get(seq) ?? []
       const isOpen = runs.some((run) => run.state <= state.dead)
-      return [seq, { status: deriveEventStatus(runs.map(toProgress)), isOpen, runIds: runs.map(({ id }) => id) }]
+      return [seq, { status: statusOf(null, runs), isOpen, runIds: runs.map(({ id }) => id) }]
     }),
   )
-}
-
-function toProgress({ state: code, attempt, replayId }: ProgressRow): RunProgress {
-  return { state: runStates[code] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
 }

@@ -1,17 +1,14 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { siblingModule } from '../../base/sibling-module.ts'
-import type { AcceptResult, CrashedRun, Inbox } from '../port.ts'
-import { callWork } from '../remote-work.ts'
-import { Caller, fromWireError, plain, remote, type Packed, type Remote } from '../rpc.ts'
-import { packArrivals, unpackResults } from '../wire.ts'
-import { actionNames, composeInbox, viewNames } from './compose.ts'
+import { viewNames, type CrashedRun, type HandlerRoute, type Inbox } from '../port.ts'
+import { patternsOf } from '../routes.ts'
+import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
+import type { Views } from '../views/views.ts'
 import type { Synchronous } from './connection.ts'
 import type { Evidence } from './open.ts'
-import type { ReaderUpkeep } from './reader-thread.ts'
-import type { SqliteViews } from './views.ts'
 import type { WriteSide } from './write-side.ts'
-import type { WriterThreadData } from './writer-thread.ts'
+import type { WriterMessage, WriterThreadData } from './writer-thread.ts'
 import type { WriterHealth } from './writer.ts'
 
 export interface SqliteInboxOptions {
@@ -39,7 +36,27 @@ export interface SqliteInbox extends Inbox {
 /** A thread's young generation would grow to several times this, for no speed. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
-const upkeepNames = ['tables', 'quickCheck', 'close'] as const satisfies readonly (keyof ReaderUpkeep)[]
+/** Joins the write side and the views of a store, in this thread or in others. What depends on where they are is left out. */
+export function composeInbox(
+  side: Remote<Omit<WriteSide, 'health'>>,
+  views: Remote<Views>,
+): Omit<Inbox, 'health' | 'onFailure' | 'close'> {
+  let routes: readonly HandlerRoute[] | undefined
+  return {
+    ...views,
+    ...side,
+    async register(given) {
+      const concurrencies = await side.register(given)
+      routes = given
+      return concurrencies
+    },
+    async startReplay(replay, by) {
+      patternsOf(replay.filter.handler, routes)
+      return side.startReplay(replay, by)
+    },
+    countReplay: async (filter) => views.countReplay(filter, patternsOf(filter.handler, routes)),
+  }
+}
 
 /**
  * The SQLite inbox: a writer thread with the only writing connection, a reader thread for the admin side. Throws
@@ -67,7 +84,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     for (const listener of failureListeners) listener(error)
   }
 
-  const { evidence, deadAtStart } = await new Promise<Found>((resolve, reject) => {
+  const { evidence, deadAtStart, names } = await new Promise<Found>((resolve, reject) => {
     writerThread.on('message', (message: WriterMessage) => {
       if (writer.receive(message)) return
       if ('ready' in message) resolve(message.ready)
@@ -91,50 +108,43 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
   })
 
   let reader: Reader | undefined = startReader(file, 'reader')
+  let checker: Reader | undefined
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
-    if (failure === undefined) await writer.call('close', plain([])).catch(() => {})
+    if (failure === undefined) await writer.call('close', []).catch(() => {})
     writer.end(closed)
-    await Promise.all([writerThread.terminate(), reader?.close(closed)])
+    await Promise.all([writerThread.terminate(), reader?.close(closed), checker?.close(closed)])
   }
 
   /** A reader that died is replaced by the next call. */
-  function read(op: string, args: Packed): Promise<unknown> {
+  function read(op: string, args: readonly unknown[]): Promise<unknown> {
     if (reader?.isDead && closing === undefined) reader = undefined
     reader ??= startReader(file, 'reader')
     return reader.caller.call(op, args)
   }
 
   async function quickCheck(): Promise<string> {
-    const checker = startReader(file, 'checker')
+    const checking = (checker = startReader(file, 'checker'))
     try {
-      for (const table of await checker.upkeep.tables()) {
-        if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
-        const result = await checker.upkeep.quickCheck(table)
-        if (result !== 'ok') return result
-      }
-      await writer.call('foundWell', plain([]))
-      return 'ok'
+      const result = await checking.caller.call<string>('quickCheck', [])
+      if (result === 'ok') await writer.call('foundWell', [])
+      return result
     } finally {
-      await checker.close(new InboxError('shutting_down', 'the check has ended'))
+      checker = undefined
+      await checking.close(new InboxError('shutting_down', 'the check has ended'))
     }
   }
 
-  const side: WriteSide = {
-    ...remote<WriteSide, (typeof actionNames)[number]>((op, args) => writer.call(op, args), actionNames),
-    ...callWork(writer),
-    accept: async (batch) => unpackResults<AcceptResult>(await writer.call('accept', packArrivals(batch))),
-  }
-
+  const side = remote<WriteSide>((op, args) => writer.call(op, args), names as (keyof WriteSide)[])
   return {
-    ...composeInbox(side, remote<SqliteViews, (typeof viewNames)[number]>(read, viewNames)),
+    ...composeInbox(side, remote<Views>(read, viewNames)),
     evidence,
     deadAtStart,
     quickCheck,
     async workPort() {
       const { port1, port2 } = new MessageChannel()
-      await writer.call('attach', { value: port2, transfer: [port2] })
+      await writer.call('attach', [port2], [port2])
       return port1
     },
     health: () => health,
@@ -145,7 +155,6 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
 
 interface Reader {
   readonly caller: Caller
-  readonly upkeep: Remote<ReaderUpkeep>
   readonly isDead: boolean
   close(reason: Error): Promise<void>
 }
@@ -165,26 +174,17 @@ function startReader(file: string, name: 'reader' | 'checker'): Reader {
   thread.on('message', (message: unknown) => void caller.receive(message))
   thread.on('error', (error) => die(messageOf(error)))
   thread.on('exit', (code) => die(`it ended with code ${code}`))
-  const upkeep = remote<ReaderUpkeep, (typeof upkeepNames)[number]>((op, args) => caller.call(op, args), upkeepNames)
   return {
     caller,
-    upkeep,
     get isDead() {
       return isDead
     },
     async close(reason) {
-      await upkeep.close().catch(() => {})
+      await caller.call('close', []).catch(() => {})
       caller.end(reason)
       await thread.terminate()
     },
   }
 }
 
-type Found = Pick<SqliteInbox, 'evidence' | 'deadAtStart'>
-
-type WriterMessage =
-  | { readonly ready: Found }
-  | { readonly refused: { readonly code: string; readonly message: string } }
-  | { readonly health: WriterHealth }
-  | { readonly warning: string }
-  | { readonly failure: { readonly code: string; readonly message: string } }
+type Found = Extract<WriterMessage, { ready: unknown }>['ready']

@@ -13,21 +13,19 @@ export interface NumberedMigration {
   readonly load: () => Promise<Migration>
 }
 
+const numbered = (name: string, oldest: number): NumberedMigration => ({
+  name,
+  oldest,
+  load: async () => (await import('./migrations.ts')).migrationsByName[name] as Migration,
+})
+
 export const migrations: readonly NumberedMigration[] = [
-  { name: '0001-initial', oldest: 1, load: async () => (await import('./migrations/0001-initial.ts')).initial },
-  {
-    name: '0002-subscription',
-    oldest: 1,
-    load: async () => (await import('./migrations/0002-subscription.ts')).subscription,
-  },
-  { name: '0003-receipt', oldest: 1, load: async () => (await import('./migrations/0003-receipt.ts')).receipt },
-  {
-    name: '0004-stored-headers',
-    oldest: 1,
-    load: async () => (await import('./migrations/0004-stored-headers.ts')).storedHeaders,
-  },
+  numbered('0001-initial', 1),
+  numbered('0002-subscription', 1),
+  numbered('0003-receipt', 1),
+  numbered('0004-stored-headers', 1),
   // An older program would not count: the time of its events could not be searched.
-  { name: '0005-tallies', oldest: 5, load: async () => (await import('./migrations/0005-tallies.ts')).tallies },
+  numbered('0005-tallies', 5),
 ]
 
 /**
@@ -38,7 +36,7 @@ export async function migrate(db: Database, file: string, known: readonly Number
   const applied = appliedMigrations(db)
   const pending = known.slice(applied.length)
   if (pending.length === 0) return
-  const [{ kyselyOf }, { Migrator }] = await Promise.all([import('./kysely.ts'), import('kysely/migration')])
+  const [{ kyselyOf }, { Migrator }] = await Promise.all([import('./views.ts'), import('kysely/migration')])
   const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
   if (applied.length > 0 && file !== ':memory:') {
     await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)

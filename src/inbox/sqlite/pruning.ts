@@ -1,16 +1,11 @@
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
+import type { StepDone } from '../acts.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
+import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
-import { statusOfRuns } from './progress.ts'
 import type { KeptBody, Statements } from './statements.ts'
-
-export interface PruneStep {
-  readonly pruned: number
-  /** Where to go on; null: nothing is left to prune. */
-  readonly after: number | null
-}
 
 /** A transaction that deletes more would hold up acknowledgements. */
 const mostPruned = 200
@@ -32,8 +27,6 @@ export interface PruningOptions {
   readonly handlers: Pick<HandlerTable, 'isRegistered' | 'backfilling' | 'ids'>
   readonly clock: Clock
 }
-
-export type Pruning = ReturnType<typeof createPruning>
 
 /** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
 export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions) {
@@ -72,19 +65,19 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
     bodies: readonly KeptBody[],
     after: number,
     prune: (body: KeptBody) => 'pruned' | 'kept' | 'end',
-  ): PruneStep {
+  ): StepDone {
     let [pruned, last] = [0, after]
     for (const body of bodies) {
       const result = prune(body)
-      if (result === 'end') return { pruned, after: null }
+      if (result === 'end') return { done: pruned, after: null }
       last = body.seq
       if (result === 'pruned' && ++pruned === mostPruned) break
     }
-    return { pruned, after: bodies.length === 0 ? null : last }
+    return { done: pruned, after: bodies.length === 0 ? null : last }
   }
 
   /** Prunes some of the events behind `after` in the accept sequence that have ended. */
-  function pruneEvents(limits: PruneLimits, after: number): PruneStep {
+  function pruneEvents(limits: PruneLimits, after: number): StepDone {
     const judge = createJudge(limits, memo.bodyBytes, eventsShare)
     const end = firstBackfill()
     return pruneSome(sql.eventsWithBody.all(after, mostLookedAt), after, (body) => {
@@ -97,7 +90,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
   }
 
   /** Prunes some of the bodies in quarantine behind `after`. */
-  function pruneQuarantined(limits: PruneLimits, after: number): PruneStep {
+  function pruneQuarantined(limits: PruneLimits, after: number): StepDone {
     const judge = createJudge(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
     return pruneSome(sql.oldQuarantined.all(after, mostLookedAt), after, (body) => {
       const verdict = judge(body)
@@ -109,7 +102,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
 
   /** The event stays, with what became of it; all else about it goes. */
   function pruneOne(seq: number): void {
-    sql.finalStatus.run(eventStatuses.indexOf(statusOfRuns(sql.progressOf.all(seq))), seq)
+    sql.finalStatus.run(eventStatuses.indexOf(statusOf(null, sql.progressOf.all(seq))), seq)
     sql.deleteItems.run(seq)
     sql.deleteAttempts.run(seq)
     sql.deleteRuns.run(seq)

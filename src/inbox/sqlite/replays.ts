@@ -2,7 +2,6 @@ import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replay-filter.ts'
 import {
-  eventStatuses,
   replayStates,
   type HandlerRoute,
   type LeasedReplay,
@@ -11,9 +10,9 @@ import {
   type ReplayState,
 } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
+import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { Memo } from './memo.ts'
-import { statusOfRuns } from './progress.ts'
 import { live, type Runs } from './runs.ts'
 import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
 
@@ -43,10 +42,11 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     return replay
   }
 
-  function start({ filter, perSecond, newKeys }: NewReplay): number {
+  function start({ filter, perSecond, newKeys }: NewReplay): ReplayRow {
     const lastSeq = memo.nextSeq - 1
     const text = JSON.stringify(filter)
-    return Number(sql.insertReplay.run(text, perSecond, newKeys ? 1 : 0, clock.now(), lastSeq).lastInsertRowid)
+    const { lastInsertRowid: id } = sql.insertReplay.run(text, perSecond, newKeys ? 1 : 0, clock.now(), lastSeq)
+    return sql.replayRow.get(Number(id)) as ReplayRow
   }
 
   /** Creates up to `most` runs of a replay. */
@@ -109,8 +109,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
 
   function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
     const { seq, id, type, receivedAt, key, finalStatus } = event
-    const status = () =>
-      finalStatus === null ? statusOfRuns(sql.progressOf.all(seq)) : (eventStatuses[finalStatus] ?? 'done')
+    const status = () => statusOf(finalStatus, finalStatus === null ? sql.progressOf.all(seq) : [])
     return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
   }
 

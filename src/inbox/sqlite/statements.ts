@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { enoughReady } from '../jobs.ts'
 import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
-import type { ProgressRow } from './progress.ts'
+import type { ProgressRow } from '../status.ts'
 import type { ReplayRow as StoredReplay } from '../replay-row.ts'
 
 /** A statement that changes rows. */

@@ -11,6 +11,7 @@ import type { Statements, SubscriptionRow } from './statements.ts'
 export function createSubscriptions(sql: Statements) {
   const newest = () => toSubscription(sql.newestSubscription.get())
   return {
+    newest,
     begin(next: NewSubscription, replaces: number | null): Subscription | null {
       if ((newest()?.id ?? null) !== replaces) return null
       sql.insertSubscription.run(next.digest, next.url, JSON.stringify(next.events), next.secretLabel, next.at)
@@ -22,7 +23,7 @@ export function createSubscriptions(sql: Statements) {
   }
 }
 
-export function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
+function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
   if (row === undefined) return null
   const state = subscriptionStates[row.state] as SubscriptionState
   return { ...row, state, events: JSON.parse(row.events) as readonly string[] }

@@ -1,57 +1,112 @@
-import type { Inbox, NewReplay } from '../port.ts'
-import type { Jobs, JobSource } from '../jobs.ts'
-import { createActs, type Acts } from './acts.ts'
+import type { Clock } from '../../base/clock.ts'
+import { batchSize, mostNotedRuns, type Done, type Noting, type StepDone } from '../acts.ts'
+import { Jobs } from '../jobs.ts'
+import type { AuditRecord, Inbox, ReplayRecord } from '../port.ts'
+import { checkReplayFilter } from '../replay-filter.ts'
+import { toReplayRecord } from '../replay-row.ts'
+import type { Views } from '../views/views.ts'
+import type { OpenStore } from './open.ts'
 import type { SqliteStore } from './store.ts'
-import type { Writer } from './writer.ts'
+import { Writer, type WriterOptions } from './writer.ts'
 
-/** Everything of the port that the writing side answers. */
-export interface WriteSide
-  extends
-    Pick<
-      Inbox,
-      | 'accept'
-      | 'register'
-      | 'claim'
-      | 'readState'
-      | 'settle'
-      | 'retire'
-      | 'release'
-      | 'reap'
-      | 'cancelReplay'
-      | 'startServing'
-    >,
-    Acts {
-  /** Gives the id of the replay. */
-  startReplay(replay: NewReplay, by?: string): Promise<number>
+export type WriteSide = ReturnType<typeof createWriteSide>
+
+export interface WriteSideOptions extends Omit<WriterOptions, 'store' | 'onCommit'> {
+  readonly clock: Clock
+  /** Is told once of a replay or backfill that fails, until it has gone well again. */
+  readonly onJobError?: (job: string, error: unknown) => void
 }
 
-/** The writing side over a writer in this thread. `jobs` are told when there may be something for them to do. */
-export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
+/** Does a bounded piece of an action, from a place on. */
+type Step = (store: SqliteStore, from: number) => StepDone
+
+/** Everything of the port that writes, in the thread of the store. */
+export function createWriteSide(open: OpenStore, { onJobError, ...options }: WriteSideOptions) {
+  const writer = new Writer({ ...options, store: open.store, onCommit: () => open.committed() })
+  const jobs = new Jobs(
+    {
+      backfilling: () => open.store.backfilling(),
+      running: () => open.store.replays.running(),
+      backfill: (handlerId, most) => writer.run(({ replays }) => replays.backfill(handlerId, most), true),
+      step: (replayId, most) => writer.run(({ replays }) => replays.step(replayId, most), true),
+    },
+    options.clock,
+    onJobError,
+  )
+  jobs.poke()
+
+  /** One transaction, with a note if it changed anything. */
+  function act<T>(
+    action: AuditRecord['action'],
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (store: SqliteStore) => T,
+  ): Promise<T> {
+    return writer.run((store) => {
+      const result = work(store)
+      if (result !== false && result !== null && result !== 0) store.note(action, detail, by)
+      return result
+    })
+  }
+
+  /**
+   * A large action, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
+   * what it came to is said anew in that of each later one: so of one that is interrupted it is known how far it came.
+   */
+  async function eachStep(noting: Noting | null, step: Step, noted: number | null = null, canWait = false) {
+    let so: Done & { readonly after: number | null } = { total: 0, noted, after: 0 }
+    while (so.after !== null) {
+      const { total: before, noted: known, after: from } = so
+      so = await writer.run((store) => {
+        const { done, after } = step(store, from)
+        const total = before + done
+        if (done === 0 || noting === null) return { total, noted: known, after }
+        const detail = noting.detail(total)
+        if (known === null) return { total, noted: store.note(noting.action, detail, noting.by), after }
+        store.noteAnew(known, detail)
+        return { total, noted: known, after }
+      }, canWait)
+    }
+    return { total: so.total, noted: so.noted } satisfies Done
+  }
+
+  /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
+  async function eachDead(
+    which: 'all' | readonly number[],
+    action: 'dead.requeue' | 'dead.drop',
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (store: SqliteStore, runId: number) => boolean,
+  ): Promise<number> {
+    const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
+    const done = (store: SqliteStore, ids: readonly number[]) => ids.filter((runId) => work(store, runId)).length
+    if (which !== 'all' && runIds.length <= batchSize) {
+      return act(action, { ...detail, runs: runIds }, by, (store) => done(store, runIds))
+    }
+    const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
+    const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
+    const { total } = await eachStep(noting, (store, from) => {
+      if (which !== 'all') {
+        const next = from + batchSize
+        return { done: done(store, runIds.slice(from, next)), after: next < runIds.length ? next : null }
+      }
+      // Those that die again meanwhile keep their run id, which lies behind.
+      const batch = store.deadAfter(from, batchSize)
+      return { done: done(store, batch), after: batch.at(-1) ?? null }
+    })
+    return total
+  }
+
   return {
+    health: () => writer.health,
     accept: (batch) => writer.run((store) => store.accept(batch)),
     async register(routes) {
       const concurrencies = await writer.run((store) => store.register(routes))
       jobs.poke()
       return concurrencies
     },
-    async startReplay(replay, by) {
-      const id = await writer.run((store) => {
-        const started = store.replays.start(replay)
-        store.note('replay.start', { replay: started, ...replay }, by)
-        return started
-      })
-      jobs.poke()
-      return id
-    },
-    startServing: () => writer.run(({ gaps }) => gaps.start()),
-    cancelReplay: (id, by) =>
-      writer.run((store) => {
-        const isCancelled = store.replays.cancel(id)
-        if (isCancelled) store.note('replay.cancel', { replay: id }, by)
-        return isCancelled
-      }),
     claim: (request) => writer.claim(request),
-    readState: async (handler, query) => writer.readState(handler, query),
+    readState: async (handler, query) => writer.read((store) => store.readState(handler, query)),
     settle: (outcomes) => writer.run((store) => store.settle(outcomes), true),
     async retire(owner, running) {
       writer.retire(owner)
@@ -59,16 +114,88 @@ export function createWriteSide(writer: Writer, jobs: Jobs): WriteSide {
     },
     release: (leases) => writer.run((store) => store.release(leases)),
     reap: (owner) => writer.reap(owner),
-    ...createActs(writer),
-  }
-}
-
-/** Replays and backfills, a step of which waits for what cannot wait. */
-export function jobsOf(writer: Writer, store: SqliteStore): JobSource {
-  return {
-    backfilling: () => store.backfilling(),
-    running: () => store.replays.running(),
-    backfill: (handlerId, most) => writer.run(({ replays }) => replays.backfill(handlerId, most), true),
-    step: (replayId, most) => writer.run(({ replays }) => replays.step(replayId, most), true),
-  }
+    async startReplay(replay, by): Promise<ReplayRecord> {
+      checkReplayFilter(replay.filter)
+      const row = await writer.run((store) => {
+        const started = store.replays.start(replay)
+        store.note('replay.start', { replay: started.id, ...replay }, by)
+        return started
+      })
+      jobs.poke()
+      return toReplayRecord({ ...row, newKeys: row.newKeys === 1 }, 0)
+    },
+    cancelReplay: (id, by) => act('replay.cancel', { replay: id }, by, (store) => store.replays.cancel(id)),
+    startServing: () => writer.run(({ gaps }) => gaps.start()),
+    /** Notes in the file that deliveries are taken. Gives the time in which they were not, if there was one. */
+    beat: () => writer.run(({ gaps }) => gaps.beat(), true),
+    foundWell: () => writer.run((store) => store.foundWell(), true),
+    async close() {
+      jobs.stop()
+      await writer.run(({ gaps }) => gaps.end()).catch(() => {})
+      await writer.close()
+      open.close()
+    },
+    note: (action, detail, by) => writer.run((store) => void store.note(action, detail, by)),
+    setPaused: (handler, paused, by) =>
+      act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (store) => store.setPaused(handler, paused)),
+    setConcurrency: (handler, concurrency, by) =>
+      act('handler.set', { handler, concurrency }, by, (store) => store.setConcurrency(handler, concurrency)),
+    requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (store, runId) => store.requeueOne(runId)),
+    dropDead: (which, reason, by) =>
+      eachDead(which, 'dead.drop', { reason }, by, (store, runId) => store.dropDead(runId, reason)),
+    async dropOpenRuns(handler, reason, by) {
+      let isKnown = true
+      const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+      const { total } = await eachStep(noting, (store) => {
+        const dropped = store.dropOpen(handler, batchSize, reason)
+        isKnown = dropped !== null
+        return { done: dropped ?? 0, after: dropped === batchSize ? 0 : null }
+      })
+      return isKnown ? total : null
+    },
+    async prune(limits, isNoted, by) {
+      let counts = { events: 0, quarantined: 0 }
+      let noted: number | null = null
+      for (const [kind, prune] of [
+        ['events', 'pruneEvents'],
+        ['quarantined', 'pruneQuarantined'],
+      ] as const) {
+        const before = counts
+        const detail = (count: number) => ({ ...limits, ...before, [kind]: count })
+        const noting = isNoted === undefined ? null : { action: 'prune' as const, detail, by }
+        const done = await eachStep(noting, ({ pruning }, from) => pruning[prune](limits, from), noted, true)
+        counts = { ...counts, [kind]: done.total }
+        ;({ noted } = done)
+      }
+      if (isNoted !== undefined && noted === null) {
+        await writer.run((store) => store.note('prune', { ...limits, ...counts }, by))
+      }
+      const isTooLarge = await writer.run(({ pruning }) => pruning.isLargerThan(limits.maxBytes), true)
+      while (await writer.run(({ pruning }) => pruning.vacuum(), true));
+      return { ...counts, isTooLarge }
+    },
+    retryQuarantined: (id, event, by) =>
+      act('quarantine.retry', { id, event: event.id }, by, (store) => store.retryQuarantined(id, event)),
+    acknowledgeGaps: (by) =>
+      writer.run((store) => {
+        const seenTo = store.gaps.acknowledge()
+        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo }, by)
+        return seenTo
+      }),
+    beginSubscription: (next, replaces, by) =>
+      writer.run((store) => {
+        const begun = store.subscriptions.begin(next, replaces)
+        if (begun !== null) store.note('subscription.begin', { subscription: begun.id, replaces }, by)
+        return begun
+      }),
+    endSubscription: (id, result, by) =>
+      writer.run((store) => {
+        if (store.subscriptions.end(id, result)) {
+          store.note('subscription.register', { subscription: id, state: result.state }, by)
+        }
+      }),
+    dropQuarantined: (id, reason, by) =>
+      act('quarantine.drop', { id, reason }, by, (store) => store.dropQuarantined(id)),
+    subscription: async () => writer.read((store) => store.subscriptions.newest()),
+  } satisfies Omit<Inbox, keyof Views | 'onFailure'> & Record<string, unknown>
 }

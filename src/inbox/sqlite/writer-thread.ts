@@ -1,15 +1,12 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Span } from '../../base/ladder.ts'
-import { workOperations } from '../remote-work.ts'
-import { answerCalls, operationsOf, plain, toWireError } from '../rpc.ts'
-import { packResults, unpackArrivals, type WireBatch } from '../wire.ts'
+import { answerCalls, answerWork, toWireError } from '../rpc.ts'
 import type { Synchronous } from './connection.ts'
-import { Jobs } from '../jobs.ts'
-import { openFileStore } from './open.ts'
-import { createWriteSide, jobsOf } from './write-side.ts'
-import { Writer } from './writer.ts'
+import { openFileStore, type Evidence } from './open.ts'
+import { createWriteSide } from './write-side.ts'
+import type { WriterHealth } from './writer.ts'
+import type { CrashedRun } from '../port.ts'
 
 /** The thread that owns the one writing connection. It answers calls on its own port and on every port it is handed. */
 export interface WriterThreadData {
@@ -17,62 +14,55 @@ export interface WriterThreadData {
   readonly synchronous: Synchronous
 }
 
+type WireError = ReturnType<typeof toWireError>
+
+/** What the thread posts beside answers. `ready` and `refused`: the file is open, or can't be served. */
+export type WriterMessage =
+  | {
+      readonly ready: {
+        readonly evidence: Evidence
+        readonly deadAtStart: readonly CrashedRun[]
+        /** The names of the calls that it answers. */
+        readonly names: readonly string[]
+      }
+    }
+  | { readonly refused: WireError }
+  | { readonly health: WriterHealth }
+  | { readonly warning: string }
+  | { readonly failure: WireError }
+
 const heartbeatMs = 5_000
 
-function describeStandstill({ from, to }: Span): string {
-  const [since, until] = [from, to].map((ms) => new Date(ms).toISOString())
-  return `nothing was taken from ${since} to ${until}: the process stood still, could not write, or its clock was set forward; onchain-inbox doctor says what it costs`
-}
-
-async function start(main: MessagePort, data: WriterThreadData): Promise<void> {
-  const clock = systemClock
-  const onWarning = (warning: string) => main.postMessage({ warning })
-  const open = await openFileStore(data.file, { clock, synchronous: data.synchronous, onWarning })
-  const writer = new Writer({
-    store: open.store,
-    clock,
+async function start(main: MessagePort, { file, synchronous }: WriterThreadData): Promise<void> {
+  const post = (message: WriterMessage) => main.postMessage(message)
+  const onWarning = (warning: string) => post({ warning })
+  const open = await openFileStore(file, { clock: systemClock, synchronous, onWarning })
+  const side = createWriteSide(open, {
+    clock: systemClock,
     lingerMs: 2,
-    onHealth: (health) => main.postMessage({ health }),
-    onFailure: (error) => main.postMessage({ failure: toWireError(error) }),
-    onCommit: () => open.committed(),
+    onHealth: (health) => post({ health }),
+    onFailure: (error) => post({ failure: toWireError(error) }),
+    onJobError: (job, error) => onWarning(`${job} fails and is tried again: ${messageOf(error)}`),
   })
-  const jobs = new Jobs(jobsOf(writer, open.store), clock, (job, error) => {
-    onWarning(`${job} fails and is tried again: ${messageOf(error)}`)
-  })
-  const side = createWriteSide(writer, jobs)
-  const upkeep = {
-    foundWell: () => writer.run((store) => store.foundWell(), true),
-    async close() {
-      jobs.stop()
-      await writer.run(({ gaps }) => gaps.end()).catch(() => {})
-      await writer.close()
-      open.close()
-    },
-  }
-  answerCalls(main, {
-    ...operationsOf({ ...side, ...upkeep }),
-    ...workOperations(side),
-    accept: async (wire: WireBatch) => packResults(await side.accept(unpackArrivals(wire))),
-    /** Answers the dispatcher's calls on another port, without a detour through the main thread. */
-    attach: async (port: MessagePort) => {
-      answerCalls(port, workOperations(side))
-      return plain(undefined)
-    },
-  })
+  // The dispatcher's port spares its calls a detour through the main thread.
+  answerCalls(main, { ...side, attach: (port: MessagePort) => answerWork(port, side) })
   const beat = async () => {
-    const gap = await writer.run(({ gaps }) => gaps.beat(), true)
-    if (gap !== null) onWarning(describeStandstill(gap))
+    const gap = await side.beat()
+    if (gap === null) return
+    const [since, until] = [gap.from, gap.to].map((ms) => new Date(ms).toISOString())
+    onWarning(
+      `nothing was taken from ${since} to ${until}: the process stood still, could not write, or its clock was set forward; onchain-inbox doctor says what it costs`,
+    )
   }
   // So that the next process can tell when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
-  jobs.poke()
-  main.postMessage({ ready: { evidence: open.evidence, deadAtStart: open.store.deadAtStart } })
+  post({ ready: { evidence: open.evidence, deadAtStart: open.store.deadAtStart, names: Object.keys(side) } })
 }
 
 if (parentPort) {
   const main = parentPort
   start(main, workerData as WriterThreadData).catch((error: unknown) => {
-    main.postMessage({ refused: toWireError(error) })
+    main.postMessage({ refused: toWireError(error) } satisfies WriterMessage)
     main.close()
   })
 }

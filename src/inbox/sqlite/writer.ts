@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
-import type { ClaimRequest, Lease, ReapResult, StateEntry, StateQuery } from '../port.ts'
+import type { ClaimRequest, Lease, ReapResult } from '../port.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import type { SqliteStore } from './store.ts'
 import type { WaitingClaim } from './leases.ts'
@@ -89,10 +89,10 @@ export class Writer {
     })
   }
 
-  /** What is committed; throws once nothing can be committed any more. */
-  readState(handler: string, query: StateQuery): readonly StateEntry[] {
+  /** Reads what is committed. Throws once nothing can be committed any more. */
+  read<T>(work: (store: SqliteStore) => T): T {
     if (this.#stopped) throw this.#stopped
-    return this.#options.store.readState(handler, query)
+    return work(this.#options.store)
   }
 
   claim(request: ClaimRequest): Promise<readonly Lease[]> {

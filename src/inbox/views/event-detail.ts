@@ -1,18 +1,9 @@
 import { sql, type ExpressionBuilder } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { unknownError } from '../error-group.ts'
-import {
-  eventStatuses,
-  runStates,
-  versionOf,
-  type AttemptRecord,
-  type EventStatus,
-  type RunError,
-  type RunRecord,
-  type ViewPort,
-} from '../port.ts'
+import { runStates, versionOf, type AttemptRecord, type RunError, type RunRecord, type ViewPort } from '../port.ts'
 import { partsOfKey } from '../replay-filter.ts'
-import { deriveEventStatus, type RunProgress } from '../status.ts'
+import { statusOf, toProgress } from '../status.ts'
 import { rowsOf, type Tables, type ViewStore } from './tables.ts'
 
 /** No index is by version, since it would cost every write. So a larger state is not searched for the keys of a run. */
@@ -178,15 +169,6 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
       }
     },
   }
-}
-
-/** `finalStatus`: of a pruned event, whose runs are gone; else null. */
-export function statusOf(finalStatus: number | null, runs: readonly Parameters<typeof toProgress>[0][]): EventStatus {
-  return finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done')
-}
-
-function toProgress({ state, attempt, replayId }: Pick<RunRow, 'state' | 'attempt' | 'replayId'>): RunProgress {
-  return { state: runStates[state] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
 }
 
 /** Attempts that failed have rows of their own. The run itself tells of the one that succeeded. */

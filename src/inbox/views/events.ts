@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
-  eventStatuses,
   runStates,
   type EventPage,
   type EventQuery,
@@ -10,7 +9,7 @@ import {
   type ViewPort,
 } from '../port.ts'
 import { partsOfKey } from '../replay-filter.ts'
-import { deriveEventStatus, type RunProgress } from '../status.ts'
+import { statusOf, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
 
@@ -192,26 +191,18 @@ export function createEvents(
   type Row = Awaited<ReturnType<typeof select>>[number]
 
   async function summariesOf(rows: readonly Row[]): Promise<EventSummary[]> {
-    const runs = new Map<number, RunProgress[]>()
+    const runs = new Map<number, ProgressRow[]>()
     for (let at = 0; at < rows.length; at += maxSeqs) {
       const seqs = rows.slice(at, at + maxSeqs).flatMap(({ seq, final_status: final }) => (final === null ? [seq] : []))
       if (seqs.length === 0) continue
       const found = await db
         .selectFrom('run')
-        .select(['event_seq', 'state', 'attempt', 'replay_id'])
+        .select(['event_seq as seq', 'state', 'attempt', 'replay_id as replayId'])
         .where('event_seq', 'in', seqs)
         .execute()
-      for (const { event_seq: seq, state, attempt, replay_id: replay } of found) {
-        const progress = { state: runStates[state] ?? 'done', attempt, replay: replay === 0 ? null : replay }
-        const known = runs.get(seq)
-        if (known === undefined) runs.set(seq, [progress])
-        else known.push(progress)
-      }
+      for (const [seq, own] of Map.groupBy(found, (run) => run.seq)) runs.set(seq, own)
     }
-    return rows.map((row) => {
-      const final = row.final_status === null ? undefined : (eventStatuses[row.final_status] ?? 'done')
-      return { ...toEvent(row), status: final ?? deriveEventStatus(runs.get(row.seq) ?? []) }
-    })
+    return rows.map((row) => ({ ...toEvent(row), status: statusOf(row.final_status, runs.get(row.seq) ?? []) }))
   }
 
   function toEvent({ seq, id, type, created_at: createdAt, received_at: receivedAt, key }: Row) {

@@ -1,7 +1,7 @@
 import type { ReplayFilter } from '../port.ts'
 import { checkReplayFilter, matchesFilter, partsOfKey } from '../replay-filter.ts'
 import { createMatcher } from '../routes.ts'
-import { statusOf } from './event-detail.ts'
+import { statusOf } from '../status.ts'
 import { rowsOf, turn, type ViewStore } from './tables.ts'
 
 const eventsPerStatement = 4_000

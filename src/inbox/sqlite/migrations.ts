@@ -1,5 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { reduceHeaders } from '../reduce-headers.ts'
+import { keptTallyMinutes } from '../tally.ts'
 
 /**
  * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead,
@@ -10,7 +12,7 @@ import type { Migration } from 'kysely/migration'
  * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever. `total` is how many
  * bytes all bodies of the table had so far, itself among them: so it is known of each how many bytes came after it.
  */
-export const initial: Migration = {
+const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const statements = [
       `CREATE TABLE event (
@@ -129,4 +131,109 @@ export const initial: Migration = {
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)
   },
+}
+
+/** Registrations with the service. `state` is the index of a name in `subscriptionStates` of the port, `events` is JSON. */
+const subscription: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`CREATE TABLE subscription (
+      id INTEGER PRIMARY KEY,
+      digest TEXT NOT NULL,
+      url TEXT NOT NULL,
+      events TEXT NOT NULL,
+      secret_label TEXT NOT NULL,
+      state INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      answer TEXT
+    ) STRICT`.execute(db)
+  },
+}
+
+/**
+ * How events came, who acted, and an order for the quarantine by reason. All of it is optional, and older programs leave it
+ * empty. Headers are nearly always the same: an event names the set of them that it came with. `stored_ms` is when the
+ * transaction that stored it began, in milliseconds after `received_at`. `error_group` is what the error of a dead letter is sorted
+ * by; of those that died before there was this column it is looked up.
+ */
+const receipt: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    const statements = [
+      `CREATE TABLE header_set (id INTEGER PRIMARY KEY, headers TEXT NOT NULL UNIQUE) STRICT`,
+      `ALTER TABLE event ADD COLUMN stored_ms INTEGER`,
+      `ALTER TABLE event ADD COLUMN header_set INTEGER`,
+      `ALTER TABLE event ADD COLUMN trace TEXT`,
+      `ALTER TABLE audit ADD COLUMN by_whom TEXT`,
+      // So that dead letters are looked through without reading their rows.
+      `ALTER TABLE run ADD COLUMN error_group TEXT`,
+      `DROP INDEX run_died`,
+      `CREATE INDEX run_died ON run (ended_at, id, handler_id, state, event_seq, error_group) WHERE state >= 4 AND state <= 5`,
+      // So that a list by reason, and the sums of each reason, read no bodies.
+      `CREATE INDEX quarantine_reason ON quarantine (reason, seq, secret_label, received_at, length(raw))`,
+    ]
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  },
+}
+
+/**
+ * Earlier versions stored headers that may hold secrets: none of them stays in the file. Sets that have become the same keep their
+ * ids, because changing events takes long in a large file; so the text is no longer unique.
+ */
+const storedHeaders: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    const { rows } = await sql<{ id: number; headers: string }>`SELECT id, headers FROM header_set`.execute(db)
+    // Overwrites what is deleted, which otherwise stays readable in free pages.
+    await sql`PRAGMA secure_delete = ON`.execute(db)
+    await sql`DROP TABLE header_set`.execute(db)
+    await sql`CREATE TABLE header_set (id INTEGER PRIMARY KEY, headers TEXT NOT NULL) STRICT`.execute(db)
+    for (const { id, headers } of rows) {
+      await sql`INSERT INTO header_set (id, headers) VALUES (${id}, ${reduceHeaders(headers)})`.execute(db)
+    }
+    await sql`PRAGMA secure_delete = OFF`.execute(db)
+  },
+}
+
+/**
+ * `tally`: accepted events per minute (of receipt, since 1970), type and network ('' for none). `hour`: the first and the last accept
+ * sequence number received in an hour. `secret_use`: when a secret verified events. All three are filled from the stored events.
+ * An index ends with `seq` by itself, because that is the rowid.
+ */
+const tallies: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    const statements = [
+      // Pages that 0004 freed in the same transaction stay overwritten.
+      `PRAGMA secure_delete = ON`,
+      `CREATE TABLE tally (
+         minute INTEGER NOT NULL,
+         type TEXT NOT NULL,
+         network TEXT NOT NULL,
+         count INTEGER NOT NULL,
+         PRIMARY KEY (minute, type, network)
+       ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE hour (hour INTEGER PRIMARY KEY, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL) STRICT`,
+      `CREATE TABLE secret_use (
+         label TEXT PRIMARY KEY,
+         first_at INTEGER NOT NULL,
+         last_at INTEGER NOT NULL,
+         count INTEGER NOT NULL
+       ) STRICT, WITHOUT ROWID`,
+      `INSERT INTO hour SELECT received_at / 3600000, min(seq), max(seq) FROM event GROUP BY 1`,
+      `INSERT INTO secret_use SELECT secret_label, min(received_at), max(received_at), count(*) FROM event GROUP BY 1`,
+      `INSERT INTO tally
+         SELECT received_at / 60000, type, substr(coalesce(key, ''), 1, max(0, instr(coalesce(key, ''), ':') - 1)), count(*) FROM event
+         WHERE received_at >= ((SELECT max(hour) FROM hour) * 60 - ${keptTallyMinutes}) * 60000
+         GROUP BY 1, 2, 3`,
+      `CREATE INDEX event_key ON event (key) WHERE key IS NOT NULL`,
+      `PRAGMA secure_delete = OFF`,
+    ]
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  },
+}
+
+/** By name. `migrate.ts` says which there are, because loading this file loads Kysely. */
+export const migrationsByName: Readonly<Record<string, Migration>> = {
+  '0001-initial': initial,
+  '0002-subscription': subscription,
+  '0003-receipt': receipt,
+  '0004-stored-headers': storedHeaders,
+  '0005-tallies': tallies,
 }
