@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback, withoutBrackets } from '../base/loopback.ts'
 import { readCookies } from '../base/http/session/cookie.ts'
-import type { Role, RoleOf } from './roles.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { Role, RoleOf, Session, Sessions } from './sessions.ts'
 
 export interface GuardOptions {
   readonly roleOf: RoleOf

@@ -9,7 +9,7 @@ import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { NewEvent, QuarantinedBody, SubscriptionPort, ViewPort } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
-import type { Role } from './roles.ts'
+import type { Role } from './sessions.ts'
 
 /** What the routes work on. All that is optional is missing where a command opens a database file itself. */
 export interface AdminContext {

@@ -4,18 +4,17 @@ import { bareExpress } from '../base/http/bare-express.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Pages } from '../base/http/page-files.ts'
+import { type Pages, builtFolder, createPages } from '../base/http/page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
 import { addressOf, createGuard, type Caller, type RequestCheck } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
 import { parseParameters } from './parse.ts'
-import { createRoleOf } from './roles.ts'
+import { createRoleOf, createSessions } from './sessions.ts'
 import type { AdminContext, Route } from './route.ts'
 import { routes } from './routes.ts'
 import { serveSession } from './session.ts'
-import { createSessions } from './sessions.ts'
 import { createLiveStream, createPolls, streamParameters } from './stream.ts'
 
 export interface AdminAppOptions extends AdminContext {
@@ -218,4 +217,22 @@ function toInboxError(thrown: unknown): InboxError {
   // Express refuses a path whose percent-encoding is broken with this.
   if (thrown instanceof URIError) return new InboxError('bad_request', 'the path is not well-formed percent-encoding')
   return new InboxError('internal', 'the request could not be processed; the log of this instance says why')
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>onchain-inbox</title>
+<h1>The console was not built</h1>
+<p>The receiver runs, and so do its admin API below <code>/api/v1</code> and <code>/metrics</code>. For the console run
+<code>npm run build</code>, then start the receiver anew.</p>
+</html>
+`
+
+/**
+ * The console as static files of a folder; by default of the one where the build puts it. There is no data in them, so they need
+ * no credential. Where the folder is not there, `/` says how to build it. Rejects if it cannot be read.
+ */
+export function createConsolePages(folder: string = builtFolder('console')): Promise<Pages> {
+  return createPages(folder, notBuilt)
 }

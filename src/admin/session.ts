@@ -7,9 +7,8 @@ import { toCookie } from '../base/http/session/cookie.ts'
 import { createFailureLimit } from '../base/http/session/failure-limit.ts'
 import { addressOf, describeCaller, sessionCookie, sessionOf, type Guard } from './auth.ts'
 import { readJsonBody, sendJson } from './http.ts'
-import type { RoleOf } from './roles.ts'
+import { type RoleOf, sessionHours, type Session, type Sessions } from './sessions.ts'
 import { describeRoute } from './route.ts'
-import { sessionHours, type Session, type Sessions } from './sessions.ts'
 import { components, isoTimeOrNull, time } from './wire.ts'
 
 const session = z

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, link, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { adminTokenPattern } from '../base/admin-token.ts'
+import { adminTokenPattern, readSecretFile } from '../base/secret-file.ts'
 import type { Config } from '../config/config.ts'
 import { InboxError } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
 import { isLoopback } from '../base/loopback.ts'
-import { readSecretFile } from '../base/secret-file.ts'
 
 const ownerOnly = 0o600
 

@@ -4,13 +4,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
-import { startRunner } from '../dispatch/runner.ts'
+import { startRunner, type Runner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
 import { sourcesOf } from '../dispatch/sources.ts'
 import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
 import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
 import { createMeter, type HealthMeter } from '../health/meter.ts'
-import { followCluster } from '../inbox/follow-cluster.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
 import { createHealthWatch } from '../health/watch.ts'
 import { startHttpServer } from '../base/http/server.ts'
@@ -26,14 +25,14 @@ import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
 import { createSecretsSource, type SecretsSource } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
-import { createConsolePages } from '../admin/pages.ts'
-import { createAdminApp, type AdminAppOptions } from '../admin/server.ts'
+import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
 import { resolveAdminToken } from '../admin/token-file.ts'
 import { describeSettings } from '../config/described.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
+import type { ClusterPort } from '../inbox/cluster-port.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -398,4 +397,26 @@ function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: Drift
     },
     committed: (size) => metrics.committed(size),
   }
+}
+
+/** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
+export function followCluster(
+  cluster: Pick<ClusterPort, 'alive' | 'onState'>,
+  runner: Pick<Runner, 'handlers' | 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
+): void {
+  runner.shareRates(cluster.alive())
+  cluster.onState((now, before) => {
+    if (now.replicas !== before?.replicas) runner.shareRates(now.replicas)
+    // What it has claimed and not begun may be somebody else's by now.
+    if (now.wasSilent) runner.recall(null)
+    for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
+      const concurrency = now.concurrencies.get(handler) ?? null
+      if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
+        runner.setConcurrency(handler, concurrency)
+    }
+    if (now.isAllPaused && before?.isAllPaused === false) runner.recall(null)
+    for (const handler of now.paused) if (before?.paused.has(handler) === false) runner.recall(handler)
+    // A look counts all that is open: so not for those that wait for somebody, or that none of the handlers here is for.
+    if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
+  })
 }

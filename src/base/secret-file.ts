@@ -28,3 +28,6 @@ async function read(file: string): Promise<string> {
   }
   throw new InboxError('config_invalid', `${file} is not a regular file of at most ${largestBytes} bytes`)
 }
+
+/** What can be an admin token. It travels in a header, so it is visible ASCII only. */
+export const adminTokenPattern = /^[\x21-\x7e]{16,}$/

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { adminTokenPattern } from '../base/admin-token.ts'
+import { adminTokenPattern } from '../base/secret-file.ts'
 import { parseApiUrl } from '../base/api-url.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { InboxError } from '../base/errors.ts'

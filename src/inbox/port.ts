@@ -29,8 +29,8 @@
  *   pause       keeps runs of a handler, or of all, from being handed out; events go on being accepted
  */
 
-import type { SubscriptionPort } from './subscription-port.ts'
 import type {
+  SubscriptionPort,
   AcceptResult,
   Arrival,
   ClaimRequest,
@@ -43,7 +43,7 @@ import type {
 } from './types.ts'
 import type { DeadLetter, ViewPort } from './view-port.ts'
 
-export * from './subscription-port.ts'
+export * from './types.ts'
 export * from './types.ts'
 export * from './view-port.ts'
 

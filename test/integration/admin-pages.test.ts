@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createConsolePages } from '../../src/admin/pages.ts'
+import { createConsolePages } from '../../src/admin/server.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { startAdmin } from './admin-server.ts'
 

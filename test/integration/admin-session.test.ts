@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Tokens } from '../../src/admin/roles.ts'
-import { createSessions } from '../../src/admin/sessions.ts'
+import { type Tokens, createSessions } from '../../src/admin/sessions.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'

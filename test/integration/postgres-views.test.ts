@@ -6,7 +6,7 @@ import { createViews, viewStoreOf } from '../../src/inbox/postgres/views/views.t
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { eventStatuses, runStates } from '../../src/inbox/port.ts'
 import { deriveEventStatus } from '../../src/inbox/status.ts'
-import { createRunCounts } from '../../src/inbox/views/counts.ts'
+import { createRunCounts } from '../../src/inbox/views/stats.ts'
 import { readAll } from '../conformance/views.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'

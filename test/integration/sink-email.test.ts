@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import emailKind from '../../handlers/sinks/email.ts'
 import { TerminalError } from '../../src/index.ts'
-import { sampleData } from '../../src/app/testing/sample-data.ts'
+import { sampleData } from '../../src/app/testing/create-event.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { startSmtp, type TestSmtp } from '../support/smtp.ts'
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
-import { sampleData } from '../../src/app/testing/sample-data.ts'
+import { sampleData } from '../../src/app/testing/create-event.ts'
 import { ask, createSharedDatabase } from '../support/postgres.ts'
 import { anItem, underTest } from '../support/sink-items.ts'
 

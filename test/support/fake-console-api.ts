@@ -1,4 +1,4 @@
-import { createConsolePages } from '../../src/admin/pages.ts'
+import { createConsolePages } from '../../src/admin/server.ts'
 import { body, idOf, samples as samplesA } from './console-samples/a.ts'
 import { samples as samplesB } from './console-samples/b.ts'
 import { samples as samplesC } from './console-samples/c.ts'

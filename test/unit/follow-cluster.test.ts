@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { followCluster } from '../../src/inbox/follow-cluster.ts'
+import { followCluster } from '../../src/app/app.ts'
 import type { ClusterState } from '../../src/inbox/cluster-port.ts'
 
 const quiet: ClusterState = {

@@ -6,7 +6,7 @@ import type { Lease } from '../../src/inbox/port.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews, viewStoreOf } from '../../src/inbox/sqlite/views.ts'
 import type { Views } from '../../src/inbox/views/views.ts'
-import { createKept, createRunCounts } from '../../src/inbox/views/counts.ts'
+import { createKept, createRunCounts } from '../../src/inbox/views/stats.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
 

@@ -1,6 +1,6 @@
 export { createTestClock, type TestClock } from '../../base/clock.ts'
 export { createEvent, type EventOverrides } from './create-event.ts'
-export { signedRequest, type SignedRequest, type SignedRequestOptions } from './signed-request.ts'
+export { signedRequest, type SignedRequest, type SignedRequestOptions } from './test-inbox.ts'
 export {
   createTestInbox,
   type DeliveryAnswer,

@@ -10,7 +10,7 @@ import { silentLogger, type Logger } from '../../base/log.ts'
 import { createGroupCommit } from '../../receiver/group-commit.ts'
 import { createIngest, type IngestObserver } from '../../receiver/ingest.ts'
 import { parseSecrets } from '../../signature/keys.ts'
-import { signedRequest } from './signed-request.ts'
+import { sign } from '../../signature/sign.ts'
 
 export interface TestInboxOptions {
   /** What `defineHandler` and `defineSink` give. The default export of a handler file needs a name: `{ name: 'x', ...file }`. */
@@ -167,4 +167,32 @@ async function pass(clock: TestClock, ms: number): Promise<void> {
 async function stateOf(inbox: Inbox, handler: string): Promise<Record<string, unknown>> {
   const entries = await inbox.readState(handler, { prefix: '', after: null, limit: Number.MAX_SAFE_INTEGER })
   return Object.fromEntries(entries.map(({ key, value }) => [key, JSON.parse(value) as unknown]))
+}
+
+export interface SignedRequestOptions {
+  /** Default `X-Service-Signature`. */
+  readonly signatureHeader?: string
+}
+
+/** What `fetch` takes beside the URL; for supertest, `.set(headers).send(body)`. */
+export interface SignedRequest {
+  readonly method: 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * The request by which the sender delivers an event. A text is sent as it is, be it an event or not.
+ *
+ * @example
+ * const response = await fetch(url, signedRequest(createEvent('token.price_alert'), secret))
+ */
+export function signedRequest(
+  event: object | string,
+  secret: string,
+  { signatureHeader = 'X-Service-Signature' }: SignedRequestOptions = {},
+): SignedRequest {
+  const body = typeof event === 'string' ? event : JSON.stringify(event)
+  const headers = { 'Content-Type': 'application/json', [signatureHeader]: sign(Buffer.from(body), secret) }
+  return { method: 'POST', headers, body }
 }

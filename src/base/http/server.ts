@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import http, { type RequestListener, type Server } from 'node:http'
+import http, { type RequestListener, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { limitConnections } from './connections.ts'
+import type { AddressInfo, Socket } from 'node:net'
 import { InboxError, messageOf } from '../errors.ts'
 
 export interface HttpServerOptions {
@@ -113,4 +112,128 @@ function listen(server: Server, options: HttpServerOptions): Promise<AddressInfo
     })
     server.listen(options.port, options.host, backlog, () => resolve(server.address() as AddressInfo))
   })
+}
+
+interface Connection {
+  readonly socket: Socket
+  /** Requests whose responses aren't sent completely, oldest first. */
+  readonly exchanges: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
+  /** True once a POST got a 2xx: its sender is most likely genuine. */
+  isTrusted: boolean
+  /** When progress was measured last, and how many bytes had been received by then. */
+  measuredAt: number
+  measuredBytes: number
+}
+
+const stalledBytesPerMs = 1.024
+/** The time for the first request of a new client, unless new clients are the majority. */
+const firstMs = 1_000
+/** Bounds the work for a new connection, and keeps those that came shortly before it out of the choice. */
+const mostLooks = 64
+
+/**
+ * Limits the open connections of a server. At the limit an idle one is closed: one without a complete request. Those that receive
+ * less than 1 KiB/s go first, the longest idle before the others. Clients that had a POST accepted go last. A new connection is
+ * closed only if all others have complete requests that wait for their responses.
+ *
+ * @returns a function to be called with every request
+ */
+function limitConnections(server: Server, max: number): (request: IncomingMessage, response: ServerResponse) => void {
+  const open = new Set<Connection>()
+  // Both are ordered by `measuredAt`. A connection found busy is in neither until its response is sent.
+  const strangers = new Set<Connection>()
+  const trusted = new Set<Connection>()
+  const bySocket = new WeakMap<object, Connection>()
+
+  function forget(connection: Connection): void {
+    for (const set of [open, strangers, trusted]) set.delete(connection)
+  }
+
+  function queue(connection: Connection): void {
+    if (!open.has(connection)) return
+    measure(connection)
+    const connections = connection.isTrusted ? trusted : strangers
+    connections.add(connection)
+  }
+
+  /** Drops answered requests, and returns true if there were any. Responses of a connection are sent in order. */
+  function settle(connection: Connection): boolean {
+    const { exchanges } = connection
+    const before = exchanges.length
+    for (let first = exchanges[0]; first?.response.writableFinished; first = exchanges[0]) {
+      connection.isTrusted ||= first.request.method === 'POST' && first.response.statusCode < 300
+      exchanges.shift()
+    }
+    return exchanges.length < before
+  }
+
+  /** Finds the first idle connection that is stalled, else the slowest of those it looked at. Sorts the others by what it finds. */
+  function findIdle(connections: Set<Connection>): Connection | undefined {
+    let slowest: { readonly connection: Connection; readonly rate: number } | undefined
+    let looks = 0
+    for (const connection of connections.values().take(connections.size)) {
+      connections.delete(connection)
+      const isUsed = settle(connection)
+      const busy = connection.exchanges.find(({ request }) => request.complete)
+      if (busy !== undefined) busy.response.once('close', () => queue(connection))
+      else if (connection.isTrusted && connections === strangers) trusted.add(connection)
+      else {
+        const rate = isUsed && connection.isTrusted ? Infinity : measure(connection)
+        if (rate < stalledBytesPerMs) return connection
+        connections.add(connection)
+        if (slowest === undefined || rate < slowest.rate) slowest = { connection, rate }
+        if (++looks === mostLooks) break
+      }
+    }
+    return slowest?.connection
+  }
+
+  function chooseIdle(): Connection | undefined {
+    const [oldest] = strangers
+    const areNew = oldest === undefined || performance.now() - oldest.measuredAt < firstMs
+    // Without a flood, new clients get time for their first request.
+    const isFlood = strangers.size >= trusted.size
+    return areNew && !isFlood ? (findIdle(trusted) ?? findIdle(strangers)) : (findIdle(strangers) ?? findIdle(trusted))
+  }
+
+  server.on('connection', (socket) => {
+    // Node remembers the address once it was read. A closed socket can't be asked for it.
+    void socket.remoteAddress
+    if (open.size >= max) {
+      const idle = chooseIdle()
+      if (idle === undefined) return void socket.destroy()
+      forget(idle)
+      idle.socket.destroy()
+    }
+    const connection = { socket, exchanges: [], isTrusted: false, measuredAt: performance.now(), measuredBytes: 0 }
+    open.add(connection)
+    strangers.add(connection)
+    bySocket.set(socket, connection)
+    socket.once('close', () => forget(connection))
+  })
+  server.on('secureConnection', (secure: Socket) => {
+    const isSame = ({ socket }: Connection) =>
+      socket.remotePort === secure.remotePort && socket.remoteAddress === secure.remoteAddress
+    const connection = strangers.values().find(isSame)
+    if (connection !== undefined) bySocket.set(secure, connection)
+  })
+
+  return (request, response) => {
+    const connection = bySocket.get(request.socket)
+    if (connection === undefined) return
+    settle(connection)
+    connection.exchanges.push({ request, response })
+    // Headers are no progress.
+    connection.measuredBytes = connection.socket.bytesRead
+  }
+}
+
+/** Bytes received per millisecond since the last call. */
+function measure(connection: Connection): number {
+  const now = performance.now()
+  const { bytesRead } = connection.socket
+  const rate = (bytesRead - connection.measuredBytes) / Math.max(1, now - connection.measuredAt)
+  connection.measuredAt = now
+  connection.measuredBytes = bytesRead
+  return rate
 }

@@ -1,9 +1,4 @@
-import {
-  subscriptionStates,
-  type Subscription,
-  type SubscriptionPort,
-  type SubscriptionState,
-} from '../subscription-port.ts'
+import { subscriptionStates, type Subscription, type SubscriptionPort, type SubscriptionState } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
 import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.ts'

@@ -2,16 +2,21 @@ import type { Database } from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { createRouteKeys } from '../route-key.ts'
-import type {
-  AcceptResult,
-  Arrival,
-  AuditRecord,
-  ClaimRequest,
-  HandlerRoute,
-  NewEvent,
-  NewQuarantined,
-  StateEntry,
-  StateQuery,
+import {
+  type AcceptResult,
+  type Arrival,
+  type AuditRecord,
+  type ClaimRequest,
+  type HandlerRoute,
+  type NewEvent,
+  type NewQuarantined,
+  type StateEntry,
+  type StateQuery,
+  subscriptionStates,
+  type NewSubscription,
+  type Subscription,
+  type SubscriptionEnd,
+  type SubscriptionState,
 } from '../port.ts'
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
@@ -21,8 +26,7 @@ import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
-import { prepareStatements, state, type Statements } from './statements.ts'
-import { createSubscriptions } from './subscriptions.ts'
+import { prepareStatements, state, type Statements, type SubscriptionRow } from './statements.ts'
 import { createTallies } from './tallies.ts'
 
 /** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
@@ -329,4 +333,26 @@ function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'
       return id
     },
   }
+}
+
+/** Registrations with the service, each method to be called inside a transaction. */
+function createSubscriptions(sql: Statements) {
+  const newest = () => toSubscription(sql.newestSubscription.get())
+  return {
+    newest,
+    begin(next: NewSubscription, replaces: number | null): Subscription | null {
+      if ((newest()?.id ?? null) !== replaces) return null
+      sql.insertSubscription.run(next.digest, next.url, JSON.stringify(next.events), next.secretLabel, next.at)
+      return newest()
+    },
+    /** Whether anything was changed. */
+    end: (id: number, { state, answer }: SubscriptionEnd): boolean =>
+      sql.endSubscription.run(subscriptionStates.indexOf(state), answer, id).changes === 1,
+  }
+}
+
+function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
+  if (row === undefined) return null
+  const state = subscriptionStates[row.state] as SubscriptionState
+  return { ...row, state, events: JSON.parse(row.events) as readonly string[] }
 }

@@ -1,6 +1,6 @@
-import type { InboxStats, ViewPort } from '../port.ts'
-import { createKept, createRunCounts, noCounts } from './counts.ts'
-import { turn, type ViewStore } from './tables.ts'
+import { type InboxStats, type ViewPort, runStates, type RunCounts } from '../port.ts'
+import { turn, type ViewStore, type Tables } from './tables.ts'
+import { sql, type ExpressionBuilder } from 'kysely'
 
 /** A table with more rows is not counted with each call. */
 const fewRows = 5_000
@@ -96,5 +96,213 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<ViewPor
         missingSeqs: metaOf('missing_seqs'),
       }
     },
+  }
+}
+
+/** Runs of a handler that are open or dead. `oldestRun`: the id of its oldest open run that is no dead letter, or Infinity. */
+export interface HandlerCounts extends RunCounts {
+  readonly oldestRun: number
+}
+
+const noCounts: HandlerCounts = {
+  waiting: 0,
+  ready: 0,
+  suspect: 0,
+  running: 0,
+  held: 0,
+  dead: 0,
+  oldestRun: Infinity,
+}
+
+export interface CountLimits {
+  /** More runs are not counted with each call. */
+  readonly few: number
+  readonly perStatement: number
+}
+
+interface CountRow {
+  readonly handlerId: number
+  readonly state: number
+  readonly count: number
+  readonly oldest: number
+}
+
+type Part = CountRow & { readonly lastKey: string | null; readonly lastId: number | null }
+type Runs = ExpressionBuilder<Tables, 'run'>
+
+const held = runStates.indexOf('held')
+// Numbers spelled out, as in the conditions of the indexes.
+const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(5)), eb('state', '<', eb.lit(4))])
+const isDead = (eb: Runs) => eb.and([eb('state', '>=', eb.lit(4)), eb('state', '<=', eb.lit(5))])
+
+/**
+ * Counts the runs that are open or dead, by handler, from their indexes alone. Few runs are counted with each call. More are counted in
+ * parts, because a long statement would hold up checkpoints and vacuum; that count is given for some time.
+ */
+export function createRunCounts(
+  { db }: ViewStore,
+  { few, perStatement }: CountLimits = { few: 20_000, perStatement: 20_000 },
+): () => Promise<ReadonlyMap<number, HandlerCounts>> {
+  const manyOpen = createKept(countOpen)
+  const manyDead = createKept(() => countById(deadRuns))
+
+  // In the order of its index, so that nothing else is read.
+  const openRuns = db
+    .selectFrom('run')
+    .select(['handler_id', 'state', 'key', 'id'])
+    .where(isOpen)
+    .orderBy('handler_id')
+    .orderBy('replay_id')
+    .orderBy('key')
+    .orderBy('id')
+  const deadRuns = db
+    .selectFrom('run')
+    .select(['handler_id', 'state', sql<string | null>`cast(null as text)`.as('key'), 'id'])
+    .where(isDead)
+    .orderBy('id')
+  type Selected = typeof openRuns
+
+  const counted = (runs: Selected) =>
+    db
+      .selectFrom(runs.as('part'))
+      .groupBy(['handler_id', 'state'])
+      .select((eb) => [
+        'handler_id as handlerId',
+        'state',
+        eb.fn.countAll<number>().as('count'),
+        eb.fn.min('id').as('oldest'),
+      ])
+
+  /** Counts the first of these runs, and tells where to go on. */
+  function readPart(runs: Selected): Promise<Part[]> {
+    return db
+      .with(
+        (cte) => cte('part').materialized(),
+        () => runs.limit(perStatement),
+      )
+      .with('place', (of) =>
+        of.selectFrom('part').select(['key', 'id']).orderBy('key', 'desc').orderBy('id', 'desc').limit(1),
+      )
+      .selectFrom('part')
+      .groupBy(['handler_id', 'state'])
+      .select((eb) => [
+        'handler_id as handlerId',
+        'state',
+        eb.fn.countAll<number>().as('count'),
+        eb.fn.min('id').as('oldest'),
+        eb.selectFrom('place').select('place.key').as('lastKey'),
+        eb.selectFrom('place').select('place.id').as('lastId'),
+      ])
+      .execute()
+  }
+
+  /** Counts runs in the order of their ids. */
+  async function countById(runs: Selected, behind = 0): Promise<CountRow[]> {
+    const all: CountRow[] = []
+    for (let id: number | null = behind; id !== null; await turn()) {
+      const part: Part[] = await readPart(runs.where('id', '>', id))
+      all.push(...part)
+      id = totalOf(part) === perStatement ? (part[0]?.lastId ?? null) : null
+    }
+    return all
+  }
+
+  async function countOpen(): Promise<CountRow[]> {
+    const all: CountRow[] = []
+    let generation = await generationBehind(0, -1)
+    while (generation !== undefined) {
+      const { handlerId, replayId } = generation
+      const runs = openRuns.where('handler_id', '=', handlerId).where('replay_id', '=', replayId)
+      all.push(...(await countById(runs.where('key', 'is', null))))
+      let [key, id]: [string | null, number] = ['', 0]
+      while (key !== null) {
+        // Not by `(key, id) > …`: SQLite would read all runs of the key each time.
+        all.push(...(await countById(runs.where('key', '=', key), id)))
+        const part: Part[] = await readPart(runs.where('key', '>', key))
+        all.push(...part)
+        const last: Part | undefined = totalOf(part) === perStatement ? part[0] : undefined
+        ;[key, id] = [last?.lastKey ?? null, last?.lastId ?? 0]
+      }
+      generation = await generationBehind(handlerId, replayId)
+    }
+    return all
+  }
+
+  function generationBehind(handlerId: number, replayId: number) {
+    return db
+      .selectFrom('run')
+      .select(['handler_id as handlerId', 'replay_id as replayId'])
+      .where('state', '<', (eb) => eb.lit(5))
+      .where((eb) => eb(eb.refTuple('handler_id', 'replay_id'), '>', eb.tuple(handlerId, replayId)))
+      .orderBy('handler_id')
+      .orderBy('replay_id')
+      .limit(1)
+      .executeTakeFirst()
+  }
+
+  return async () => {
+    // In one statement, so that no run is missing or counted twice.
+    const rows = await counted(openRuns.limit(few + 1))
+      .unionAll(counted(deadRuns.limit(few + 1)))
+      .execute()
+    const open = rows.filter((row) => row.state < held)
+    const dead = rows.filter((row) => row.state >= held)
+    return byHandler([
+      ...(totalOf(open) > few ? await manyOpen() : open),
+      ...(totalOf(dead) > few ? await manyDead() : dead),
+    ])
+  }
+}
+
+function totalOf(rows: readonly CountRow[]): number {
+  return rows.reduce((total, { count }) => total + count, 0)
+}
+
+function byHandler(rows: readonly CountRow[]): ReadonlyMap<number, HandlerCounts> {
+  const counts = new Map<number, { -readonly [K in keyof HandlerCounts]: HandlerCounts[K] }>()
+  for (const { handlerId, state, count, oldest } of rows) {
+    const own = counts.get(handlerId) ?? { ...noCounts }
+    counts.set(handlerId, own)
+    const name = runStates[state]
+    if (name !== undefined && name in own) own[name as keyof RunCounts] += count
+    if (state < held) own.oldestRun = Math.min(own.oldestRun, oldest)
+  }
+  return counts
+}
+
+/** A count that takes long takes one part in so many of the time, however many calls ask for it. */
+const shareOfTime = 20
+const shortestKeptMs = 1_000
+/** No caller is given an older count. */
+const longestKeptMs = 60_000
+
+/**
+ * Gives what `count` counts. If it is large, gives the same again for some time, by how long it took; then counts anew in the background.
+ * `elapsed`: milliseconds of a clock that is never set.
+ */
+export function createKept<T>(
+  count: () => Promise<T>,
+  isLarge: (value: T) => boolean = () => true,
+  elapsed: () => number = () => performance.now(),
+): () => Promise<T> {
+  let kept: { readonly value: T; readonly at: number; readonly keptMs: number } | undefined
+  let counting: Promise<T> | undefined
+
+  async function countAnew(): Promise<T> {
+    const startedAt = elapsed()
+    const value = await count()
+    const at = elapsed()
+    kept = isLarge(value) ? { value, at, keptMs: Math.max(shortestKeptMs, (at - startedAt) * shareOfTime) } : undefined
+    return value
+  }
+
+  return async () => {
+    const ageMs = kept === undefined ? Infinity : elapsed() - kept.at
+    if (kept !== undefined && ageMs <= kept.keptMs) return kept.value
+    counting ??= countAnew().finally(() => (counting = undefined))
+    if (kept === undefined || ageMs > Math.max(longestKeptMs, 2 * kept.keptMs)) return counting
+    // A failure here reaches no caller; the next call counts again.
+    counting.catch(() => {})
+    return kept.value
   }
 }
