@@ -86,8 +86,9 @@ export function addEmulatorCommand(program: Command): void {
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   // What it writes, keys above all, is for its own user only.
   process.umask(0o077)
-  // What a simulation leaves behind is short-lived; left alone, V8 lets it grow to several times of what is in use.
+  // What a simulation leaves behind is short-lived; left alone, V8 lets both generations of the heap grow to several times of what is in use.
   setFlagsFromString('--heap-growing-percent=30')
+  setFlagsFromString('--semi-space-growth-factor=1')
   using cleanup = new DisposableStack()
   const seed = toSeed(options)
   const endpoints = await readEndpoints(options)

@@ -4,6 +4,7 @@ import { createEmulator } from '../../src/emulator/emulator.ts'
 // An emulator whose world has a history of so many days and then stands still; says what can be asked of it.
 // As the command does.
 setFlagsFromString('--heap-growing-percent=30')
+setFlagsFromString('--semi-space-growth-factor=1')
 const apiKey = 'bench-api-key-0123456789'
 const days = Number(process.argv[2])
 const startedAt = performance.now()

@@ -99,7 +99,7 @@ if (values.json) {
 } else {
   const lines = worlds.flatMap(({ days, trades, tokens, startMs, residentMb, peakMb, rows }) => [
     `\n${days} days: ${trades} trades, ${tokens} tokens, made in ${(startMs / 1000).toFixed(1)} s, ` +
-      `${residentMb.toFixed(0)} MB resident (peak ${peakMb.toFixed(0)} MB; goal < 1,100 MB at a million trades)`,
+      `${residentMb.toFixed(0)} MB resident (peak ${peakMb.toFixed(0)} MB; goal < 500 MB at a million trades)`,
     renderTable(
       ['', 'reads/s', 'constant/s', 'ratio (goal ≥ 0.30)', 'p50 ms', 'p99 ms', 'bytes', 'refused'],
       rows.map((row) => [

@@ -20,7 +20,7 @@ function ofWallet(world: World, { state, log }: WorldLedger, wallet: WalletRef, 
     if (type !== 'buy') book(sold.address, -sold.amount)
     if (type !== 'sell') book(bought.address, bought.amount)
     if (type === 'buy' || sold.amount <= before * (1 + tolerance)) return []
-    const asOf = { at: Date.parse(timestamp), seq: rows[index]!.seq - 1 }
+    const asOf = { at: Date.parse(timestamp), seq: rows.at(index)!.seq - 1 }
     const { items } = views.portfolio(wallet, { limit: 100, after: null, asOf })
     const shown = items.find(({ token_address }) => token_address === sold.address)?.balance ?? 0
     return shown >= sold.amount ? [] : [`${tx_hash} sells ${sold.amount} ${sold.symbol} of ${shown}`]

@@ -121,7 +121,7 @@ test('a file that goes with another world, of another version, or of something e
   const old = join(dir.path, 'old.db')
   await copyFile(file, old)
   const outdated = new Sqlite(old)
-  outdated.pragma('user_version = 2')
+  outdated.pragma('user_version = 3')
   outdated.close()
   expect(await refusal({}, old)).toMatch(/written by an earlier version.* Delete it, or give another file/)
 
@@ -135,9 +135,9 @@ test('a file that goes with another world, of another version, or of something e
   expect(await refusal({}, text)).toMatch(/is no data file of the emulator/)
 
   const newer = new Sqlite(file)
-  newer.pragma('user_version = 4')
+  newer.pragma('user_version = 5')
   newer.close()
-  expect(await refusal()).toMatch(/was written by a newer version: it has format 4, this program knows 3/)
+  expect(await refusal()).toMatch(/was written by a newer version: it has format 5, this program knows 4/)
 })
 
 test('in mode real the world catches up with the clock, and what happened meanwhile is not sent', async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { AccountsState } from '../../src/emulator/accounts/port.ts'
 import { openDataFile, type DataFile } from '../../src/emulator/data/data-file.ts'
 import { createStatesInMemory, type SavedState } from '../../src/emulator/data/saved-states.ts'
-import type { LoggedTrade } from '../../src/emulator/world/trade-log.ts'
+import { rowsPerPortion, type TradePortion } from '../../src/emulator/world/trade-log.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const startAt = Date.UTC(2026, 0, 1)
@@ -19,17 +19,17 @@ function open(dir: string): DataFile {
   return openDataFile({ file: join(dir, 'emulator.db'), identity, startAt, randomBytes, leadMs: () => 5_000 })
 }
 
-function trades(count: number, first = 1): readonly LoggedTrade[] {
-  const mark = { mantissa: 1, exponent: 0 }
-  const leg = { token: 0, kind: 'buy', dex: '', amount: 2n ** 90n, coins: 0n, value: 0n, fee: 0n } as const
-  const legs: LoggedTrade['legs'] = [{ ...leg, balance: 0n, cost: 0n, mark, volume: 0n }]
-  return Array.from({ length: count }, (_, index) => {
-    return { at: startAt, seq: first + index, wallet: 0, legs, impactPct: 0.5, realized: 0n, realizedCost: 0n }
-  })
+function trades(count: number, first = 1): TradePortion {
+  return Array.from({ length: count }, (_, index) => `${first + index},${startAt},0`)
 }
 
-function state(name: string, log: readonly LoggedTrade[] = [], accounts = none): SavedState {
-  return { at: startAt, accounts, world: { state: Buffer.from(name), trades: log } }
+function inPortions(rows: TradePortion): readonly TradePortion[] {
+  const count = Math.ceil(rows.length / rowsPerPortion)
+  return Array.from({ length: count }, (_, index) => rows.slice(index * rowsPerPortion, (index + 1) * rowsPerPortion))
+}
+
+function state(name: string, log: TradePortion = [], accounts = none): SavedState {
+  return { at: startAt, accounts, world: { state: Buffer.from(name), trades: inPortions(log) } }
 }
 
 test('an act that was refused leaves neither itself nor the accounts that came with it', async () => {

@@ -38,7 +38,10 @@ interface Cause {
 function causesOf(world: World): ReadonlyMap<number, Cause> {
   const { state, log } = readLedger(world)
   const all = new Map<number, Cause>()
-  for (const { seq, at } of log.all) all.set(seq, { kind: 'trade', at })
+  for (const row of log.portions().flat()) {
+    const [seq, at] = row.split(',', 2).map(Number)
+    all.set(seq!, { kind: 'trade', at: at! })
+  }
   // Transfers are trades of the log as well.
   for (const { seq, at, kind } of state.log) all.set(seq, { kind, at })
   return all

@@ -6,7 +6,7 @@ import { stateTables } from './saved-states-file.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 
 /** Version of the tables, and of the rules of the world in them. */
-const format = 3
+const format = 4
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
 

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
-import { deserialize, serialize } from 'node:v8'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
 import type { AccountsState } from '../accounts/port.ts'
-import type { LoggedTrade } from '../world/trade-log.ts'
+import { rowsPerPortion, type TradePortion } from '../world/trade-log.ts'
 import type { SavedState, SavedStates } from './saved-states.ts'
 
 /** Several states share the chunks of trades that they have in common. */
@@ -15,8 +14,6 @@ export const stateTables = `
   ) STRICT;
   CREATE TABLE chunk (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 `
-
-const tradesPerChunk = 10_000
 
 /** Saved states in tables of `db`. */
 export function createStatesInFile(db: Database): SavedStates {
@@ -34,35 +31,30 @@ export function createStatesInFile(db: Database): SavedStates {
   const dropUnused = db.prepare<[]>(
     'DELETE FROM chunk WHERE digest NOT IN (SELECT value FROM state, json_each(state.chunks))',
   )
-  /** Digests of full chunks by their last trade. Trades never change, so each chunk is packed once. */
-  const digests = new WeakMap<LoggedTrade, string>()
+  /** Digests of full portions, which are packed once. */
+  const digests = new WeakMap<TradePortion, string>()
 
-  function writeChunk(trades: readonly LoggedTrade[]): string {
-    const last = trades.at(-1)
-    const known = last && digests.get(last)
-    if (known !== undefined && trades.length === tradesPerChunk && hasChunk.get(known) !== undefined) return known
-    const bytes = serialize(trades)
-    const digest = hash('sha256', bytes)
-    putChunk.run(digest, zstdCompressSync(bytes))
-    if (last !== undefined) digests.set(last, digest)
+  function writeChunk(trades: TradePortion): string {
+    const known = digests.get(trades)
+    if (known !== undefined && hasChunk.get(known) !== undefined) return known
+    const text = trades.join('\n')
+    const digest = hash('sha256', text)
+    putChunk.run(digest, zstdCompressSync(text))
+    if (trades.length === rowsPerPortion) digests.set(trades, digest)
     return digest
   }
 
-  function readChunk(digest: string): readonly LoggedTrade[] {
+  function readChunk(digest: string): TradePortion {
     const found = selectChunk.get(digest)
     if (found === undefined) throw new InboxError('database_corrupt', 'the data file lacks a part of its world')
-    const trades = unpack(found.bytes) as readonly LoggedTrade[]
-    const last = trades.at(-1)
-    if (last !== undefined) digests.set(last, digest)
+    const trades = zstdDecompressSync(found.bytes).toString('latin1').split('\n')
+    if (trades.length === rowsPerPortion) digests.set(trades, digest)
     return trades
   }
 
   return {
     put: db.transaction((name: string, { at, accounts, world }: SavedState) => {
-      const chunks: string[] = []
-      for (let first = 0; first < world.trades.length; first += tradesPerChunk) {
-        chunks.push(writeChunk(world.trades.slice(first, first + tradesPerChunk)))
-      }
+      const chunks = world.trades.map(writeChunk)
       removeState.run(name)
       insert.run(name, at, JSON.stringify(accounts), zstdCompressSync(world.state), JSON.stringify(chunks))
       dropUnused.run()
@@ -75,7 +67,7 @@ export function createStatesInFile(db: Database): SavedStates {
         accounts: JSON.parse(row.accounts) as AccountsState,
         world: {
           state: zstdDecompressSync(row.world),
-          trades: (JSON.parse(row.chunks) as readonly string[]).flatMap(readChunk),
+          trades: (JSON.parse(row.chunks) as readonly string[]).map(readChunk),
         },
       }
     },
@@ -86,8 +78,4 @@ export function createStatesInFile(db: Database): SavedStates {
     }),
     list: () => all.all(),
   }
-}
-
-function unpack(bytes: Uint8Array): unknown {
-  return deserialize(zstdDecompressSync(bytes))
 }

@@ -26,9 +26,6 @@ export interface Traded {
   readonly tokens: readonly number[]
 }
 
-/** Where tokens are traded before they have a pool. */
-const launchPlatform = 'Pump.fun'
-
 interface Half {
   readonly leg: Leg
   readonly impactPct: number
@@ -115,7 +112,6 @@ function toLeg(
   return {
     token,
     kind,
-    dex: traded.pool?.dex ?? launchPlatform,
     amount,
     coins,
     value,

@@ -1,4 +1,3 @@
-import { countWhile } from '../sorted-list.ts'
 import { walletAt, holdingAt, usdOfCoins, type Core } from './core.ts'
 import { roundUsd, toPercent, toUsd } from './numbers.ts'
 import { worth } from './prices.ts'
@@ -56,7 +55,6 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
 
 /** What the wallet had realized before a moment: coins, and the cost in millionths of a dollar. */
 function realizedBefore(core: Core, wallet: number, at: number): { gain: bigint; cost: bigint } {
-  const trades = core.trades.ofWallet(wallet)
-  const last = trades[countWhile(trades, (trade) => trade.at < at) - 1]
+  const last = core.trades.ofWallet(wallet).newestBefore(at)
   return { gain: last?.realized ?? 0n, cost: last?.realizedCost ?? 0n }
 }

@@ -2,7 +2,7 @@ import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
-import type { LoggedTrade } from './trade-log.ts'
+import type { TradePortion } from './trade-log.ts'
 
 /**
  * What the rest of the emulator knows of the simulated world. Everything the REST service tells is read here, and what
@@ -37,10 +37,10 @@ export interface World {
   restore(snapshot: WorldSnapshot): void
 }
 
-/** Trades never change, so snapshots of one world share them. */
+/** Trades never change: snapshots of one world share their full portions. */
 export interface WorldSnapshot {
   readonly state: Uint8Array
-  readonly trades: readonly LoggedTrade[]
+  readonly trades: readonly TradePortion[]
 }
 
 export interface WorldEvent {

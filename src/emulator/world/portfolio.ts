@@ -1,5 +1,4 @@
 import { coinPriceAt, holdingAt, tokenAt, walletAt, type Core } from './core.ts'
-import { countWhile } from '../sorted-list.ts'
 import { roundUsd, toAmount, toMicro, toPercent, toPriceUsd, toUsd } from './numbers.ts'
 import { pnlOf, valueOf } from './pnl.ts'
 import type { AsOf, Page, PageRequest, Position, WalletOverview } from './port.ts'
@@ -75,7 +74,7 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
-  const before = countWhile(trades, ({ seq }) => seq <= asOf.seq)
+  const before = trades.countUpTo(asOf.seq)
   if (trades.length - before > holdings.length) return holdings
   const found = new Set(open)
   for (const { token } of trades.slice(before).flatMap(({ legs }) => legs)) {

@@ -20,7 +20,7 @@ export function transfer(core: Core, wallet: number, token: number, units: bigin
   if (units === 0n) return
   const { balance, cost } = book(core, wallet, token, units, 0n)
   const { realized, realizedCost } = walletAt(core, wallet)
-  const unpriced = { dex: '', coins: 0n, value: 0n, fee: 0n, mark: { mantissa: 0, exponent: 0 }, volume: 0n }
+  const unpriced = { coins: 0n, value: 0n, fee: 0n, mark: { mantissa: 0, exponent: 0 }, volume: 0n }
   const leg = { token, kind: 'transfer' as const, amount: units, balance, cost, ...unpriced }
   core.trades.add({ at: core.state.now, seq, wallet, legs: [leg], impactPct: 0, realized, realizedCost })
 }

@@ -3,7 +3,7 @@ import { countWhile } from '../sorted-list.ts'
 import { coinPrice, coinPriceAt, tokenAt, type Core } from './core.ts'
 import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
 import type { PricePoint } from './port.ts'
-import { legOf, newestUpTo, type LoggedTrade } from './trade-log.ts'
+import { legOf, type LoggedTrade } from './trade-log.ts'
 
 // Prices and volumes of tokens: now, and as they were.
 
@@ -26,10 +26,11 @@ export function worth(core: Core, token: number, units: bigint): bigint {
 /** By how many percent the price has changed in a time, to a hundredth; a younger token counts from its first trade. */
 export function changePct(core: Core, token: number, overMs = dayMs): number {
   const { network } = tokenAt(core, token)
-  const [first] = core.trades.ofToken(token)
+  const trades = core.trades.ofToken(token)
+  const first = trades.at(0)
   if (first === undefined) return 0
   const from = core.state.now - overMs
-  const before = lastBefore(core, token, from)
+  const before = trades.newestBefore(from)
   const { mark } = legOf(before ?? first, token)
   const past = toPriceUsd(mark, coinPriceAt(core, network, before === undefined ? first.at : from))
   return past === 0 ? 0 : Math.round((priceUsd(core, token) / past - 1) * 10_000) / 100
@@ -40,15 +41,9 @@ export function volume24h(core: Core, token: number): bigint {
   return tokenAt(core, token).volume - volumeBefore(core, token, core.state.now - dayMs)
 }
 
-/** The last trade of a token before a moment. */
-function lastBefore(core: Core, token: number, at: number): LoggedTrade | undefined {
-  const trades = core.trades.ofToken(token)
-  return trades[countWhile(trades, (trade) => trade.at < at) - 1]
-}
-
 /** The volume of a token from its beginning to a moment. */
 function volumeBefore(core: Core, token: number, at: number): bigint {
-  return volumeAfter(lastBefore(core, token, at), token)
+  return volumeAfter(core.trades.ofToken(token).newestBefore(at), token)
 }
 
 function volumeAfter(trade: LoggedTrade | undefined, token: number): bigint {
@@ -92,7 +87,7 @@ export function volumeToSpike({ before, lastHour }: HourlyVolume, percent: numbe
 
 /** The mark of a token after the entry `seq` of the log; null if it had no price yet. */
 export function markAsOf(core: Core, token: number, seq: number): Mark | null {
-  const trade = newestUpTo(core.trades.ofToken(token), seq)
+  const trade = core.trades.ofToken(token).newestUpTo(seq)
   const { opening } = tokenAt(core, token)
   const isOpened = opening !== null && opening.seq <= seq
   if (isOpened && (trade === undefined || trade.seq < opening.seq)) return opening.mark
@@ -118,7 +113,7 @@ export function priceSeries(core: Core, token: number, count: number): readonly 
 function seqAt(core: Core, token: number, at: number): number {
   const { log } = core.state
   const entry = log[countWhile(log, (one) => one.at <= at) - 1]
-  return Math.max(lastBefore(core, token, at + 1)?.seq ?? 0, entry?.seq ?? 0)
+  return Math.max(core.trades.ofToken(token).newestBefore(at + 1)?.seq ?? 0, entry?.seq ?? 0)
 }
 
 /** Tokens with a pool on a network that somebody makes a market for. */

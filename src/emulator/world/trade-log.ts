@@ -18,7 +18,6 @@ export interface Leg {
   readonly token: number
   /** A transfer moves units without a price: a mint, or liquidity taken out. */
   readonly kind: 'buy' | 'sale' | 'transfer'
-  readonly dex: string
   readonly amount: bigint
   readonly coins: bigint
   readonly value: bigint
@@ -41,82 +40,195 @@ export function legOf(trade: LoggedTrade, token: number): Leg {
   return leg
 }
 
+// A trade is kept as one line of text: a million objects with as many amounts would take three times the memory.
+
+const betweenLegs = '|'
+
+function toRow({ seq, at, wallet, impactPct, realized, realizedCost, legs }: LoggedTrade): string {
+  const head = [seq, at, wallet, impactPct, realized, realizedCost].join()
+  return [head, ...legs.map(legToText)].join(betweenLegs)
+}
+
+/** A wallet that had none of the token holds what it bought: that is not written twice. */
+function legToText({ token, kind, amount, coins, value, fee, mark, volume, balance, cost }: Leg): string {
+  const held = balance === amount && cost === value ? [] : [balance, cost]
+  return [token, letters[kind], amount, coins, value, fee, mark.mantissa, mark.exponent, volume, ...held].join()
+}
+
+function fromRow(row: string): LoggedTrade {
+  const [head = '', first = '', ...others] = row.split(betweenLegs)
+  const [seq, at, wallet, impactPct, realized = '', realizedCost = ''] = head.split(',')
+  return {
+    seq: Number(seq),
+    at: Number(at),
+    wallet: Number(wallet),
+    impactPct: Number(impactPct),
+    realized: BigInt(realized),
+    realizedCost: BigInt(realizedCost),
+    legs: [legFromText(first), ...others.map(legFromText)],
+  }
+}
+
+function legFromText(text: string): Leg {
+  const [token, letter = 't', amount = '', coins = '', value = '', fee = '', ...others] = text.split(',')
+  const [mantissa, exponent, volume = '', balance = amount, cost = value] = others
+  return {
+    token: Number(token),
+    kind: kinds[letter as keyof typeof kinds],
+    amount: BigInt(amount),
+    coins: BigInt(coins),
+    value: BigInt(value),
+    fee: BigInt(fee),
+    mark: { mantissa: Number(mantissa), exponent: Number(exponent) },
+    volume: BigInt(volume),
+    balance: BigInt(balance),
+    cost: BigInt(cost),
+  }
+}
+
+const letters = { buy: 'b', sale: 's', transfer: 't' } as const
+const kinds = { b: 'buy', s: 'sale', t: 'transfer' } as const
+
+function seqOf(row: string): number {
+  return Number.parseInt(row, 10)
+}
+
+function momentOf(row: string): number {
+  return Number.parseInt(row.slice(row.indexOf(',') + 1), 10)
+}
+
+function hasToken(row: string, token: number): boolean {
+  return row.includes(`${betweenLegs}${token},`)
+}
+
+/** Trades, oldest first. */
+export class TradeList {
+  readonly #rows: string[]
+
+  constructor(rows: string[] = []) {
+    this.#rows = rows
+  }
+
+  get length(): number {
+    return this.#rows.length
+  }
+
+  push(row: string): void {
+    this.#rows.push(row)
+  }
+
+  /** A negative index counts from the end. */
+  at(index: number): LoggedTrade | undefined {
+    const row = this.#rows.at(index)
+    return row === undefined ? undefined : fromRow(row)
+  }
+
+  slice(from: number, to?: number): readonly LoggedTrade[] {
+    return this.#rows.slice(from, to).map(fromRow)
+  }
+
+  /** Purchases and sales: what has the coin on one side. */
+  withCoin(): TradeList {
+    return new TradeList(this.#rows.filter((row) => row.indexOf(betweenLegs) === row.lastIndexOf(betweenLegs)))
+  }
+
+  withToken(token: number): TradeList {
+    return new TradeList(this.#rows.filter((row) => hasToken(row, token)))
+  }
+
+  /** How many there are up to the entry `seq` of the log. */
+  countUpTo(seq: number): number {
+    return countWhile(this.#rows, (row) => seqOf(row) <= seq)
+  }
+
+  /** The newest up to the entry `seq` of the log. */
+  newestUpTo(seq: number): LoggedTrade | undefined {
+    return this.#lastOf(this.countUpTo(seq))
+  }
+
+  /** The newest before a moment. */
+  newestBefore(at: number): LoggedTrade | undefined {
+    return this.#lastOf(countWhile(this.#rows, (row) => momentOf(row) < at))
+  }
+
+  /** The newest with a token up to the entry `seq` of the log. */
+  newestWith(token: number, seq: number): LoggedTrade | undefined {
+    return this.#lastOf(this.#rows.findLastIndex((row) => seqOf(row) <= seq && hasToken(row, token)) + 1)
+  }
+
+  /** The last of the first `count`. */
+  #lastOf(count: number): LoggedTrade | undefined {
+    return count === 0 ? undefined : this.at(count - 1)
+  }
+}
+
+const noTrades = new TradeList()
+
+/** Trades in order, each as a line of text; 10,000 of them but in the last portion. */
+export type TradePortion = readonly string[]
+
+export const rowsPerPortion = 10_000
+
 /**
  * Every change of a balance, oldest first, and the lists to find them by. Each leg holds the state after it, so any
  * earlier moment can be read again.
  */
 export class TradeLog {
-  #all: LoggedTrade[] = []
-  #byWallet: LoggedTrade[][] = []
-  #withCoin: LoggedTrade[][] = []
-  #byToken: LoggedTrade[][] = []
-  #byHolding = new Map<number, LoggedTrade[]>()
-  #transfers = new Map<number, LoggedTrade[]>()
+  #portions: string[][] = []
+  #byWallet = new Map<number, TradeList>()
+  #byToken = new Map<number, TradeList>()
+  /** By wallet. */
+  #transfers = new Map<number, TradeList>()
 
-  /** All trades and transfers. */
-  get all(): readonly LoggedTrade[] {
-    return this.#all
+  /** All trades and transfers, for `load` to take back. */
+  portions(): readonly TradePortion[] {
+    return this.#portions.map((rows) => (rows.length === rowsPerPortion ? rows : rows.slice()))
   }
 
   add(trade: LoggedTrade): void {
-    this.#all.push(trade)
-    const { wallet, legs } = trade
-    const [first] = legs
-    if (first.kind === 'transfer') return addTo(this.#transfers, holdingKey(wallet, first.token), trade)
-    ;(this.#byWallet[wallet] ??= []).push(trade)
-    if (legs.length === 1) (this.#withCoin[wallet] ??= []).push(trade)
-    for (const { token } of legs) {
-      ;(this.#byToken[token] ??= []).push(trade)
-      addTo(this.#byHolding, holdingKey(wallet, token), trade)
-    }
+    const row = toRow(trade)
+    const newest = this.#portions.at(-1)
+    if (newest === undefined || newest.length === rowsPerPortion) this.#portions.push([row])
+    else newest.push(row)
+    this.#index(row)
   }
 
   /** Replaces everything. */
-  load(trades: readonly LoggedTrade[]): void {
-    this.#all = []
-    this.#byWallet = []
-    this.#withCoin = []
-    this.#byToken = []
-    this.#byHolding = new Map()
-    this.#transfers = new Map()
-    for (const trade of trades) this.add(trade)
+  load(portions: readonly TradePortion[]): void {
+    // Full portions are shared with the snapshot: nothing is ever added to them.
+    this.#portions = portions.map((rows) => (rows.length === rowsPerPortion ? (rows as string[]) : rows.slice()))
+    for (const index of [this.#byWallet, this.#byToken, this.#transfers]) index.clear()
+    for (const row of portions.flat()) this.#index(row)
   }
 
-  ofWallet(wallet: number): readonly LoggedTrade[] {
-    return this.#byWallet[wallet] ?? []
+  #index(row: string): void {
+    const [head = '', ...legs] = row.split(betweenLegs)
+    const wallet = Number(head.split(',', 3)[2])
+    if (legs[0]?.includes(letters.transfer)) return addTo(this.#transfers, wallet, row)
+    addTo(this.#byWallet, wallet, row)
+    for (const leg of legs) addTo(this.#byToken, Number.parseInt(leg, 10), row)
   }
 
-  /** Trades of a wallet that have the coin on one side. */
-  ofWalletWithCoin(wallet: number): readonly LoggedTrade[] {
-    return this.#withCoin[wallet] ?? []
+  /** Trades of a wallet, without transfers. */
+  ofWallet(wallet: number): TradeList {
+    return this.#byWallet.get(wallet) ?? noTrades
   }
 
-  ofToken(token: number): readonly LoggedTrade[] {
-    return this.#byToken[token] ?? []
-  }
-
-  /** Trades of a wallet with a token, without transfers. */
-  ofHolding(wallet: number, token: number): readonly LoggedTrade[] {
-    return this.#byHolding.get(holdingKey(wallet, token)) ?? []
+  ofToken(token: number): TradeList {
+    return this.#byToken.get(token) ?? noTrades
   }
 
   /** The newest leg of a wallet with a token up to the entry `seq` of the log, transfers included. */
   legAsOf(wallet: number, token: number, seq: number): Leg | undefined {
-    const key = holdingKey(wallet, token)
-    const trade = newestUpTo(this.#byHolding.get(key) ?? [], seq)
-    const transfer = newestUpTo(this.#transfers.get(key) ?? [], seq)
+    const trade = this.ofWallet(wallet).newestWith(token, seq)
+    const transfer = this.#transfers.get(wallet)?.newestWith(token, seq)
     const newest = (trade?.seq ?? -1) > (transfer?.seq ?? -1) ? trade : transfer
     return newest && legOf(newest, token)
   }
 }
 
-/** The newest trade up to the entry `seq` of the log. */
-export function newestUpTo(trades: readonly LoggedTrade[], seq: number): LoggedTrade | undefined {
-  return trades[countWhile(trades, (trade) => trade.seq <= seq) - 1]
-}
-
-function addTo(lists: Map<number, LoggedTrade[]>, key: number, trade: LoggedTrade): void {
+function addTo(lists: Map<number, TradeList>, key: number, row: string): void {
   const list = lists.get(key)
-  if (list === undefined) lists.set(key, [trade])
-  else list.push(trade)
+  if (list === undefined) lists.set(key, new TradeList([row]))
+  else list.push(row)
 }

@@ -1,5 +1,4 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
-import { countWhile } from '../sorted-list.ts'
 import { coinAddress, parseAddress } from './addresses.ts'
 import { liquidityMicro, riskLevel } from './audit.ts'
 import { coinPrice, holdersOf, placeOf, tokenAt, walletAt, type Core } from './core.ts'
@@ -62,6 +61,8 @@ export function createViews(core: Core): WorldViews {
 }
 
 const shortestAddress = 32
+/** Where tokens are traded before they have a pool. */
+const launchPlatform = 'Pump.fun'
 
 /** Tokens of this very address: on EVM networks in any case. */
 function tokensAtAddress(core: Core, text: string): readonly number[] {
@@ -97,21 +98,17 @@ function tokenView(core: Core, token: number): Token {
 /** R28, R55, R56; the key of a trade is its number in the log. */
 function tradesOf(core: Core, wallet: number, page: PageRequest, token: string | null): Page<Trade> {
   const { network } = walletAt(core, wallet)
-  const list = token === null ? core.trades.ofWallet(wallet) : tradesWith(core, wallet, network, token)
+  const all = core.trades.ofWallet(wallet)
+  const withToken = (address: string) => all.withToken(core.directory.tokens.get(placeOf(network, address)) ?? -1)
+  const list = token === null ? all : token === coinAddress(network) ? all.withCoin() : withToken(token)
   const last = page.after === null ? page.asOf.seq : Math.min(page.after - 1, page.asOf.seq)
-  const count = countWhile(list, (trade) => trade.seq <= last)
+  const count = list.countUpTo(last)
   const shown = list.slice(Math.max(0, count - page.limit), count).toReversed()
   return {
     items: shown.map((trade) => toTrade(core, network, trade)),
     lastKey: count > shown.length ? (shown.at(-1)?.seq ?? null) : null,
     total: list.length,
   }
-}
-
-function tradesWith(core: Core, wallet: number, network: NetworkId, address: string): readonly LoggedTrade[] {
-  if (address === coinAddress(network)) return core.trades.ofWalletWithCoin(wallet)
-  const token = core.directory.tokens.get(placeOf(network, address))
-  return token === undefined ? [] : core.trades.ofHolding(wallet, token)
 }
 
 function toTrade(core: Core, network: NetworkId, { at, seq, legs, impactPct }: LoggedTrade): Trade {
@@ -131,10 +128,16 @@ function toTrade(core: Core, network: NetworkId, { at, seq, legs, impactPct }: L
     timestamp: new Date(at).toISOString(),
     token_in: isSale ? tokenSide(core, first, true) : coinSide,
     token_out: received === null ? coinSide : tokenSide(core, received, false),
-    dex: first.dex,
+    dex: dexOf(core, first.token, seq),
     fee_usd: toUsd(first.fee + (second?.fee ?? 0n)),
     price_impact_pct: Math.round(impactPct * 10_000) / 10_000,
   }
+}
+
+/** Where a token was traded at the entry `seq` of the log. */
+function dexOf(core: Core, token: number, seq: number): string {
+  const { opening, pool } = tokenAt(core, token)
+  return pool !== null && opening !== null && opening.seq < seq ? pool.dex : launchPlatform
 }
 
 /** The value paid is the value received and the fee. */

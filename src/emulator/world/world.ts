@@ -69,7 +69,7 @@ export function createWorld(options: WorldOptions): World {
 }
 
 function takeSnapshot({ state, trades }: Core): WorldSnapshot {
-  return { state: serialize(state), trades: trades.all.slice() }
+  return { state: serialize(state), trades: trades.portions() }
 }
 
 function restoreSnapshot(core: Core, { state, trades }: WorldSnapshot): void {
@@ -81,8 +81,8 @@ function restoreSnapshot(core: Core, { state, trades }: WorldSnapshot): void {
 /** Equal states have equal digests. Hex SHA-256. */
 function digestOf({ state, trades }: Core): string {
   const digest = createHash('sha256')
-  for (const part of [state, ...trades.all])
-    digest.update(JSON.stringify(part, (_key, value: unknown) => toPlain(value)))
+  digest.update(JSON.stringify(state, (_key, value: unknown) => toPlain(value)))
+  for (const rows of trades.portions()) digest.update(rows.join('\n'))
   return digest.digest('hex')
 }
 
