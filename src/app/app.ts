@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createMetrics } from '../admin/metrics.ts'
 import type { Clock } from '../base/clock.ts'
@@ -12,7 +13,7 @@ import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
 import { createMeter, type HealthMeter } from '../health/meter.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
 import { createHealthWatch } from '../health/watch.ts'
-import { startHttpServer } from '../base/http/server.ts'
+import { startHttpServer, type HttpServer, type HttpServerOptions } from '../base/http/server.ts'
 import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { startRetention } from '../health/retention.ts'
@@ -96,6 +97,25 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   // Before a database is made: a mistyped folder is to leave nothing behind.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
+  const adminServer = await listenEarly(opened, {
+    host: config.admin.host,
+    port: config.admin.port,
+    portSetting: 'INBOX_ADMIN_PORT',
+    maxConnections,
+    socketTimeoutMs: timeoutMs,
+    keepAliveMs: config.keepAliveMs,
+  })
+  const listenForDeliveries = () =>
+    listenEarly(opened, {
+      host: config.host,
+      port: config.port,
+      portSetting: 'INBOX_PORT',
+      maxConnections: config.maxConnections,
+      keepAliveMs: config.keepAliveMs,
+      ...(config.tls && { tls: config.tls }),
+    })
+  // Probes of a single instance may use this port. In a cluster it stays closed until it takes deliveries: a balancer goes elsewhere.
+  const earlyReceiver = config.database.kind === 'postgres' ? undefined : await listenForDeliveries()
   const { inbox, workPort, cluster } = await openInbox({
     database: config.database,
     migrate: config.migrate,
@@ -208,7 +228,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => reconciler.close())
 
   const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
-  const admin = await startAdmin(opened, config, {
+  const adminToken = await startAdmin(opened, adminServer, config, {
     inbox,
     metrics,
     state,
@@ -233,14 +253,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => registration?.close(graceMs(registrationShare)))
 
   if (options.hasSender !== true) await startServing(inbox, clock, log)
-  const receiver = await startHttpServer({
-    host: config.host,
-    port: config.port,
-    portSetting: 'INBOX_PORT',
-    maxConnections: config.maxConnections,
-    keepAliveMs: config.keepAliveMs,
-    ...(config.tls && { tls: config.tls }),
-    handler: createReceiverApp({
+  const receiver = earlyReceiver ?? (await listenForDeliveries())
+  receiver.handle(
+    createReceiverApp({
       path: config.path,
       signatureHeader: config.signatureHeader,
       readHeaders: createHeaderReader(config),
@@ -260,7 +275,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       state,
       tracer: createTracer(),
     }),
-  })
+  )
   isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
@@ -272,8 +287,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   return {
     url: `${receiver.url}${config.path}`,
-    adminUrl: admin.url,
-    adminToken: admin.token,
+    adminUrl: adminServer.url,
+    adminToken,
     handlers: runner.handlers,
     inbox,
     get inFlight() {
@@ -281,6 +296,38 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     },
     reloadSecrets: () => secrets.reload(),
   }
+}
+
+interface EarlyServer extends HttpServer {
+  /** Gives it the requests from now on. */
+  handle(listener: RequestListener): void
+}
+
+/** A server that answers probes before the app can serve: to open a database that must be upgraded can take minutes. `opened` ends it. */
+async function listenEarly(
+  opened: AsyncDisposableStack,
+  options: Omit<HttpServerOptions, 'handler'>,
+): Promise<EarlyServer> {
+  let listener: RequestListener = answerWhileStarting
+  const server = await startHttpServer({ ...options, handler: (request, response) => listener(request, response) })
+  opened.defer(() => server.close(0))
+  return {
+    ...server,
+    handle(next) {
+      listener = next
+    },
+  }
+}
+
+const answerWhileStarting: RequestListener = (request, response) => {
+  const isAlive = request.url === '/healthz'
+  const error = { code: 'store_unavailable', message: 'this instance is starting' }
+  response.writeHead(isAlive ? 200 : 503, {
+    'Content-Type': 'application/json',
+    Connection: 'close',
+    ...(!isAlive && { 'Retry-After': '5' }),
+  })
+  response.end(JSON.stringify(isAlive ? { status: 'alive' } : { error }))
 }
 
 /** What does not follow from the settings. */
@@ -298,13 +345,14 @@ const beyondLoopback =
   'the admin side can be reached from other machines, and has no TLS of its own: whoever is between can read its tokens. Have it ' +
   'listen on 127.0.0.1 behind a proxy with TLS, or allow none but that proxy to reach it'
 
-/** Starts the admin side; `opened` ends it: first the streams, then all else. */
+/** Starts the admin side, and gives its token; `opened` ends it: first the streams, then all else. */
 async function startAdmin(
   opened: AsyncDisposableStack,
+  server: EarlyServer,
   config: Config,
   sources: AdminSources,
-): Promise<{ readonly url: string; readonly token: string }> {
-  const { host, port, hosts, viewerToken } = config.admin
+): Promise<string> {
+  const { host, hosts, viewerToken } = config.admin
   const described = describeSettings(config)
   const token = await resolveAdminToken(config)
   const app = createAdminApp({
@@ -317,19 +365,11 @@ async function startAdmin(
     now: () => sources.clock.now(),
     settings: () => described,
   })
-  const server = await startHttpServer({
-    host,
-    port,
-    portSetting: 'INBOX_ADMIN_PORT',
-    maxConnections,
-    socketTimeoutMs: timeoutMs,
-    keepAliveMs: config.keepAliveMs,
-    handler: app,
-  })
+  server.handle(app)
   opened.defer(() => server.close(0))
   opened.defer(() => app.close())
   if (!isLoopback(host)) sources.log.warn({ adminUrl: server.url }, beyondLoopback)
-  return { url: server.url, token }
+  return token
 }
 
 interface AccessOptions {

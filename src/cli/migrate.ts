@@ -5,7 +5,9 @@ import { describeDatabase } from '../base/database-url.ts'
 import { InboxError } from '../base/errors.ts'
 import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
 import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/look.ts'
+import type { OnUpgrade } from '../inbox/types.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { createProgress } from './screen.ts'
 import { readDatabaseSetting, withConfigOption, type ConfigOption } from './settings.ts'
 
 interface MigrateOptions extends OutputOptions, ConfigOption {}
@@ -41,14 +43,23 @@ export function addMigrateCommand(program: Command): void {
 }
 
 async function migrateServer(url: string): Promise<MigratedServer> {
-  const { from, to, isChanged } = await migrateSchema(url)
+  const { from, to, isChanged } = await withProgress((onUpgrade) => migrateSchema(url, undefined, onUpgrade))
   return { database: describeDatabase(url), result: isChanged ? 'migrated' : 'current', from, to }
 }
 
 async function migrateFile(file: string): Promise<MigratedFile> {
   if (!existsSync(file)) return { file, result: 'missing', from: null, to: newestSchema, backup: null }
-  const upgrade = await upgradeDatabase(file)
+  const upgrade = await withProgress((onUpgrade) => upgradeDatabase(file, onUpgrade))
   return { file, result: upgrade.from === upgrade.to ? 'current' : 'migrated', ...upgrade }
+}
+
+async function withProgress<T>(upgrade: (onUpgrade: OnUpgrade) => Promise<T>): Promise<T> {
+  const progress = createProgress()
+  try {
+    return await upgrade((step, done) => progress.show(done, step))
+  } finally {
+    progress.end()
+  }
 }
 
 async function databaseSetting(options: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {

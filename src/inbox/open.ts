@@ -1,10 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import { describeDatabase } from '../base/database-url.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { ClusterPort } from './cluster-port.ts'
 import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
+import type { OnUpgrade } from './types.ts'
 import type { MigrateSetting } from './postgres/migrate.ts'
 import { openWorkPort } from './rpc.ts'
 import { createSqliteInbox, type SqliteInbox } from './sqlite/inbox.ts'
@@ -44,8 +45,45 @@ export interface OpenedInbox {
   readonly cluster?: ClusterPort
 }
 
+const upgradeLogMs = 5_000
+
+/** Logs the step that an upgrade is at when it begins, and every 5 s until `end`. */
+export function createUpgradeLog(
+  clock: Clock,
+  log: Logger,
+): { readonly onUpgrade: OnUpgrade; readonly end: () => void } {
+  const startedAt = clock.now()
+  let latest: { readonly step: string; readonly done: number } | undefined
+  let timer: Timer | undefined
+  const report = () => {
+    if (latest === undefined) return
+    const seconds = Math.round((clock.now() - startedAt) / 1_000)
+    log.info({ step: latest.step, percent: Math.floor(latest.done * 100), seconds }, 'upgrading the database')
+    timer = clock.after(upgradeLogMs, report)
+  }
+  return {
+    onUpgrade(step, done) {
+      const isNew = latest?.step !== step
+      latest = { step, done }
+      if (!isNew) return
+      timer?.cancel()
+      report()
+    },
+    end: () => timer?.cancel(),
+  }
+}
+
 /** Opens the inbox that a setting names, and says aloud what was found in it. */
-export async function openInbox({ database, migrate, clock, log }: OpenInboxOptions): Promise<OpenedInbox> {
+export async function openInbox(options: OpenInboxOptions): Promise<OpenedInbox> {
+  const upgradeLog = createUpgradeLog(options.clock, options.log)
+  try {
+    return await open(options, upgradeLog.onUpgrade)
+  } finally {
+    upgradeLog.end()
+  }
+}
+
+async function open({ database, migrate, clock, log }: OpenInboxOptions, onUpgrade: OnUpgrade): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
       // Loaded only where it is used, and Kysely with it.
@@ -61,13 +99,14 @@ export async function openInbox({ database, migrate, clock, log }: OpenInboxOpti
         url,
         clock,
         ...(migrate !== undefined && { migrate }),
+        onUpgrade,
         onWarning: (text) => log.warn(text),
       })
       log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')
       return { inbox, workPort: async () => openWorkPort(inbox), cluster: inbox }
     }
     case 'sqlite': {
-      const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text) })
+      const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text), onUpgrade })
       reportEvidence(inbox, database.file, log)
       reportDead(inbox.deadAtStart, clock, log)
       return { inbox, workPort: () => inbox.workPort() }

@@ -258,3 +258,6 @@ export interface SubscriptionPort {
   /** Says how one that was begun has ended. Of one that has ended, or never was, nothing is changed. Idempotent. */
   endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
 }
+
+/** Gets what an upgrade of a database is doing, and how much of the upgrade is done: 0 to 1, a copy being half of it. */
+export type OnUpgrade = (step: string, done: number) => void

@@ -1,5 +1,8 @@
+import Sqlite from 'better-sqlite3'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { migrate, migrations } from '../../src/inbox/sqlite/migrate.ts'
 import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { effectsHandler } from '../support/ledger.ts'
 import { jsonOf, rawRequest } from '../support/raw-http.ts'
@@ -91,6 +94,31 @@ describe.skipIf(!canMount())('a full disk (needs root, to mount a small one)', (
     expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
   })
 })
+
+test.skipIf(!canMount())(
+  'an upgrade without space for its copy changes nothing and says how much it needs (needs root)',
+  async () => {
+    await using disk = await aDisk('size=4m')
+    const db = new Sqlite(disk.file)
+    db.pragma('journal_mode = WAL')
+    await migrate(db, disk.file, migrations.slice(0, -1))
+    db.prepare('INSERT INTO body (seq, total, raw) VALUES (1, 1, zeroblob(1000000))').run()
+    db.close()
+    await disk.shrink()
+    const bytes = readFileSync(disk.file)
+    await using sidecar = await sidecarOn(disk)
+    expect(await sidecar.run()).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toMatch(
+      /"code":"store_full","message":"upgrading .*inbox\.db needs \d+ bytes of free space in its folder, for a copy of \d+ bytes and its changes; \d+ are free/,
+    )
+    expect(readFileSync(disk.file).equals(bytes)).toBe(true)
+    expect(existsSync(`${disk.file}.before-${String(migrations.length).padStart(4, '0')}`)).toBe(false)
+
+    await disk.remount('size=64m')
+    await sidecar.start()
+    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  },
+)
 
 describe.skipIf(!canMount())('a disk that is nearly full (needs root, to mount a small one)', () => {
   test('is not filled: deliveries are refused while the reserve is still there, and readiness says why', async () => {

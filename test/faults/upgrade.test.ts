@@ -15,6 +15,7 @@ import { checkHistory } from '../support/checks.ts'
 import { requeueCrashed } from '../support/dead-letters.ts'
 import { readEffects, readInbox } from '../support/ledger.ts'
 import { serveCommand } from '../support/sidecar.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { until } from '../support/until.ts'
 import { historyOf } from './power-loss-check.ts'
 import { createStage } from './stage.ts'
@@ -48,12 +49,20 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgrad
   await sidecar.kill()
 
   const halt = join(sidecar.dir, 'halted')
+  const ports = { INBOX_PORT: String(await freePort()), INBOX_ADMIN_PORT: String(await freePort()) }
   for (let round = 0; round < counts.upgradeKills; round += 1) {
     // A kill at any moment may come after the migration, which then has no midst any more: these come last.
     const isHalted = round < counts.upgradeKills / 2
-    sidecar.launch({ ...newer, ...(isHalted && { HALT: halt }) })
+    sidecar.launch({ ...newer, ...ports, ...(isHalted && { HALT: halt }) })
     if (isHalted) await until(() => existsSync(halt), 'the migration is in its midst', 60_000)
-    else await wait(random.integer(0, 800))
+    if (isHalted && round === 0) {
+      const probes = Object.values(ports).flatMap((port) =>
+        ['healthz', 'readyz'].map((path) => fetch(`http://127.0.0.1:${port}/${path}`)),
+      )
+      expect((await Promise.all(probes)).map(({ status }) => status)).toEqual([200, 503, 200, 503])
+      expect(await sidecar.log('upgrading the database')).toMatchObject({ step: `copying to ${copy}` })
+      await sidecar.output.waitFor(({ step }) => step === `migration ${nextNumber}-note`, 'the step', 5_000)
+    } else await wait(random.integer(0, 800))
     await sidecar.kill()
     await rm(halt, { force: true })
   }

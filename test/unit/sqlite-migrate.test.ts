@@ -1,10 +1,21 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
+import { createTestClock, systemClock } from '../../src/base/clock.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
+import { createUpgradeLog } from '../../src/inbox/open.ts'
 import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'
@@ -139,6 +150,40 @@ describe('the schema of a file', () => {
 
     using backup = await open(`${file}.before-${nextNumber}`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
+  })
+
+  test('is upgraded with a report: the copy first, then each migration; a copy that a kill cut short is made anew', async () => {
+    const file = await aFileOf(4)
+    const copy = `${file}.before-${nextNumber}`
+    writeFileSync(`${copy}.partial`, 'half a copy')
+    const steps: string[] = []
+    const onUpgrade = (step: string, done: number) => void steps.push(`${Math.floor(done * 100)} ${step}`)
+    const opened = await openFileStore(file, { clock: systemClock, known: [...migrations, later], onUpgrade })
+    opened.close()
+    expect(steps).toEqual([`0 copying to ${copy}`, `50 migration ${migrations[4]?.name}`, `75 migration ${later.name}`])
+    expect(readdirSync(dirname(file)).filter((name) => name.includes('before'))).toEqual([basename(copy)])
+  })
+
+  test('is logged while it is upgraded: each step when it begins, and every 5 s', async () => {
+    const clock = createTestClock()
+    const lines: object[] = []
+    const log = Object.assign(Object.create(silentLogger) as Logger, {
+      info: (fields: object) => void lines.push(fields),
+    })
+    const { onUpgrade, end } = createUpgradeLog(clock, log)
+    onUpgrade('copying', 0)
+    onUpgrade('copying', 0.1)
+    await clock.advance(5_000)
+    onUpgrade('migration', 0.5)
+    await clock.advance(9_000)
+    end()
+    await clock.advance(60_000)
+    expect(lines).toEqual([
+      { step: 'copying', percent: 0, seconds: 0 },
+      { step: 'copying', percent: 10, seconds: 5 },
+      { step: 'migration', percent: 50, seconds: 5 },
+      { step: 'migration', percent: 50, seconds: 10 },
+    ])
   })
 
   test('is upgraded once', async () => {

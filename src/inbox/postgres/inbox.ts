@@ -11,6 +11,7 @@ import { createActs } from './acts.ts'
 import { createDatabase, type Database, limited } from './database.ts'
 import { createGaps } from './gaps.ts'
 import { listen } from './listen.ts'
+import type { OnUpgrade } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
 import { createPeers } from './peers.ts'
@@ -28,6 +29,7 @@ export interface PostgresInboxOptions {
   readonly migrate?: MigrateSetting
   /** Is told of what goes wrong in the background. */
   readonly onWarning?: (text: string) => void
+  readonly onUpgrade?: OnUpgrade
   /** Milliseconds: the runs of a replica that the others have not heard for so long are taken from it. Default 10,000. */
   readonly silentMs?: number
   /** As of `DatabaseOptions`. */
@@ -44,8 +46,8 @@ const noRoutes: readonly HandlerRoute[] = []
  * `config_invalid` or `store_unavailable` if the database cannot be served.
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
-  const { url, clock, migrate = 'refuse', onWarning = () => {}, silentMs = 10_000, now } = options
-  await openSchema(url, migrate)
+  const { url, clock, migrate = 'refuse', onWarning = () => {}, onUpgrade, silentMs = 10_000, now } = options
+  await openSchema(url, migrate, undefined, onUpgrade)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
   const db = createDatabase({ url, applicationName, ...(now && { now }) })

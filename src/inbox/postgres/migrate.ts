@@ -10,6 +10,7 @@ import { tallies } from './migrations/0003-tallies.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { databaseClock } from './migrations/0004-database-clock.ts'
 import { describeDatabase } from '../../base/database-url.ts'
+import type { OnUpgrade } from '../types.ts'
 
 /**
  * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. A migration makes tables
@@ -58,7 +59,12 @@ const lockMs = 120_000
  * replicas that start at once. Throws `database_older` or `database_newer`; `config_invalid` for a database that no waiting will make
  * right (password, name, rights, version, encoding); `store_unavailable` if it cannot be reached.
  */
-export async function openSchema(url: string, setting: MigrateSetting, known = migrations): Promise<void> {
+export async function openSchema(
+  url: string,
+  setting: MigrateSetting,
+  known = migrations,
+  onUpgrade?: OnUpgrade,
+): Promise<void> {
   await withConnection(url, async (db, name) => {
     const { applied, isOlder } = await lookAt(db, name, known)
     if (!isOlder) return
@@ -69,15 +75,15 @@ export async function openSchema(url: string, setting: MigrateSetting, known = m
           'Run `onchain-inbox migrate`, once for all replicas; or set INBOX_MIGRATE=auto, so that the first one that starts does it.',
       )
     }
-    await bringUp(db, name, known)
+    await bringUp(db, name, known, onUpgrade)
   })
 }
 
 /** Gives a database the newest schema that is known. Fails as `openSchema` does. */
-export async function migrateSchema(url: string, known = migrations): Promise<SchemaChange> {
+export async function migrateSchema(url: string, known = migrations, onUpgrade?: OnUpgrade): Promise<SchemaChange> {
   return withConnection(url, async (db, name) => {
     await lookAt(db, name, known)
-    return bringUp(db, name, known)
+    return bringUp(db, name, known, onUpgrade)
   })
 }
 
@@ -178,7 +184,12 @@ async function presentIn(db: Kysely<unknown>, name: string, known: readonly Numb
 }
 
 /** In one transaction: it is all done, or nothing is. Whoever comes second finds it done. */
-async function bringUp(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<SchemaChange> {
+async function bringUp(
+  db: Kysely<unknown>,
+  name: string,
+  known: readonly NumberedMigration[],
+  onUpgrade: OnUpgrade = () => {},
+): Promise<SchemaChange> {
   return db.transaction().execute(async (trx) => {
     await sql.raw(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}`).execute(trx)
     await sql.raw(`SELECT ${migrationLock}`).execute(trx)
@@ -189,9 +200,17 @@ async function bringUp(db: Kysely<unknown>, name: string, known: readonly Number
     // Somebody with more rights may have made it, for a user who may make none.
     const { rows } = await sql<{ made: boolean }>`SELECT to_regnamespace('inbox') IS NOT NULL AS made`.execute(trx)
     if (rows[0]?.made !== true) await sql`CREATE SCHEMA inbox`.execute(trx)
+    const reported = known.map(({ name: migrationName, migration }, index): [string, Migration] => {
+      const up: Migration['up'] = (schema) => {
+        if (from !== null)
+          onUpgrade(`migration ${migrationName}`, (index - applied.length) / (known.length - applied.length))
+        return migration.up(schema)
+      }
+      return [migrationName, { up }]
+    })
     const migrator = new Migrator({
       db: trx,
-      provider: { getMigrations: async () => Object.fromEntries(known.map((m) => [m.name, m.migration])) },
+      provider: { getMigrations: async () => Object.fromEntries(reported) },
       migrationTableSchema: 'inbox',
       allowUnorderedMigrations: false,
     })

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { InboxError } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
+import type { OnUpgrade } from '../types.ts'
 import { claimLinked } from './lock.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
@@ -20,6 +21,7 @@ export interface WriterConnectionOptions {
   readonly synchronous?: Synchronous
   /** The schema to bring the file to; default: this program's. */
   readonly known?: readonly NumberedMigration[]
+  readonly onUpgrade?: OnUpgrade | undefined
 }
 
 /**
@@ -28,7 +30,7 @@ export interface WriterConnectionOptions {
  * process wrote without an fsync is durable before a duplicate of it is acknowledged.
  */
 export async function openWriterConnection(file: string, options: WriterConnectionOptions = {}): Promise<Database> {
-  const { synchronous = 'full', known = migrations } = options
+  const { synchronous = 'full', known = migrations, onUpgrade } = options
   if (existsSync(file)) refuseUntouched(file, known)
   const checkClaim = claimLinked(file)
   const db = new Sqlite(file, { timeout: 0 })
@@ -44,7 +46,7 @@ export async function openWriterConnection(file: string, options: WriterConnecti
     db.pragma('trusted_schema = OFF')
     db.pragma('cell_size_check = ON')
     db.pragma(`cache_size = -${pageCacheKib}`)
-    await migrate(db, file, known)
+    await migrate(db, file, known, onUpgrade)
     if (file !== ':memory:') {
       checkDurability(db, synchronous)
       // A foreign reader can keep the checkpoint from doing anything: the log itself must be durable, then nothing is lost.

@@ -4,6 +4,7 @@ import { siblingModule } from '../../base/sibling-module.ts'
 import { viewNames, type CrashedRun, type HandlerRoute, type Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
 import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
+import type { OnUpgrade } from '../types.ts'
 import type { Views } from '../views/views.ts'
 import type { Synchronous } from './connection.ts'
 import type { Evidence } from './open.ts'
@@ -17,6 +18,7 @@ export interface SqliteInboxOptions {
   readonly synchronous?: Synchronous
   /** Is told of what goes wrong in the background. */
   readonly onWarning?: (text: string) => void
+  readonly onUpgrade?: OnUpgrade
 }
 
 export interface SqliteInbox extends Inbox {
@@ -63,7 +65,7 @@ export function composeInbox(
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
-  const { file, synchronous = 'full', onWarning } = options
+  const { file, synchronous = 'full', onWarning, onUpgrade } = options
   const failureListeners: ((error: Error) => void)[] = []
   let health: WriterHealth = { ok: true, reason: '' }
   let failure: Error | undefined
@@ -91,6 +93,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       else if ('refused' in message) reject(fromWireError(message.refused))
       else if ('health' in message) health = message.health
       else if ('warning' in message) onWarning?.(message.warning)
+      else if ('upgrade' in message) onUpgrade?.(message.upgrade.step, message.upgrade.done)
       else if ('failure' in message) fail(fromWireError(message.failure))
     })
     writerThread.on('error', (error) => {

@@ -2,6 +2,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import type { OnUpgrade } from '../types.ts'
 import { openReaderConnection, openWriterConnection } from './connection.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
@@ -59,14 +60,14 @@ export interface Upgrade {
 /**
  * Brings a database file that is there to the newest schema, after a copy beside it, as `serve` does at its start.
  *
- * @throws InboxError `database_in_use` if a process works on it, `database_newer`, `database_corrupt`
+ * @throws InboxError `database_in_use` if a process works on it, `database_newer`, `database_corrupt`, `store_full`
  */
-export async function upgradeDatabase(given: string): Promise<Upgrade> {
+export async function upgradeDatabase(given: string, onUpgrade?: OnUpgrade): Promise<Upgrade> {
   const lock = lockDatabase(given)
   const { file } = lock
   try {
     const { schema: from } = lookAtDatabase(file, { isChecked: false })
-    const db = await openWriterConnection(file)
+    const db = await openWriterConnection(file, { onUpgrade })
     db.close()
     const hadSome = from !== null && from !== newestSchema
     return { from, to: newestSchema, backup: hadSome ? `${file}.before-${newestSchema.slice(0, 4)}` : null }

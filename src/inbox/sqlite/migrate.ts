@@ -1,6 +1,10 @@
 import type { Migration } from 'kysely/migration'
 import type { Database } from 'better-sqlite3'
+import { renameSync, rmSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import { fsyncPath } from '../../base/files.ts'
+import type { OnUpgrade } from '../types.ts'
 import { classifyFailure } from './failure.ts'
 
 /**
@@ -32,15 +36,31 @@ export const migrations: readonly NumberedMigration[] = [
  * Brings a database to the newest schema that is known, in one transaction. An older one is copied to
  * `<file>.before-<version>` first. Newer ones are to be refused before.
  */
-export async function migrate(db: Database, file: string, known: readonly NumberedMigration[]): Promise<void> {
+export async function migrate(
+  db: Database,
+  file: string,
+  known: readonly NumberedMigration[],
+  onUpgrade: OnUpgrade = () => {},
+): Promise<void> {
   const applied = appliedMigrations(db)
   const pending = known.slice(applied.length)
   if (pending.length === 0) return
+  const isUpgrade = applied.length > 0 && file !== ':memory:'
   const [{ kyselyOf }, { Migrator }] = await Promise.all([import('./views.ts'), import('kysely/migration')])
-  const loaded = await Promise.all(known.map(async ({ name, load }) => [name, await load()] as const))
-  if (applied.length > 0 && file !== ':memory:') {
-    await db.backup(`${file}.before-${String(known.length).padStart(4, '0')}`)
-  }
+  const loaded = await Promise.all(
+    known.map(async ({ name, load }) => {
+      const loadedMigration = await load()
+      const migration: Migration = {
+        up(schema) {
+          const index = pending.findIndex((one) => one.name === name)
+          if (isUpgrade) onUpgrade(`migration ${name}`, 0.5 + (0.5 * index) / pending.length)
+          return loadedMigration.up(schema)
+        },
+      }
+      return [name, migration] as const
+    }),
+  )
+  if (isUpgrade) await copyBefore(db, file, known.length, onUpgrade)
 
   const migrator = new Migrator({
     db: kyselyOf<unknown>(db),
@@ -67,6 +87,41 @@ export async function migrate(db: Database, file: string, known: readonly Number
       { cause: error },
     )
   }
+}
+
+/** Some 8 MiB: a report of progress at least each tenth of a second. */
+const pagesPerStep = 2_000
+/** What the migrations write, their log included, as a share of the file: measured as 0.15 with 10 million events. */
+const writtenShare = 0.25
+
+/**
+ * Copies a database to `<file>.before-<version>`, which appears only when it is complete. Throws `store_full` if the disk has too
+ * little space for the copy and the migrations.
+ */
+async function copyBefore(db: Database, file: string, version: number, onUpgrade: OnUpgrade): Promise<void> {
+  const copy = `${file}.before-${String(version).padStart(4, '0')}`
+  const partial = `${copy}.partial`
+  for (const suffix of ['', '-journal']) rmSync(partial + suffix, { force: true })
+  const size = Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }))
+  const needed = Math.ceil(size * (1 + writtenShare))
+  const { bavail, bsize } = statfsSync(dirname(file))
+  const free = bavail * bsize
+  if (free < needed) {
+    throw new InboxError(
+      'store_full',
+      `upgrading ${file} needs ${needed} bytes of free space in its folder, for a copy of ${size} bytes and its changes; ${free} are ` +
+        'free: make space, or move the database with its -wal and .seq to a larger disk',
+    )
+  }
+  await db.backup(partial, {
+    progress({ totalPages, remainingPages }) {
+      onUpgrade(`copying to ${copy}`, (0.5 * (totalPages - remainingPages)) / totalPages)
+      return pagesPerStep
+    },
+  })
+  fsyncPath(partial)
+  renameSync(partial, copy)
+  fsyncPath(dirname(copy))
 }
 
 function appliedMigrations(db: Database): string[] {

@@ -29,6 +29,7 @@ export type WriterMessage =
   | { readonly refused: WireError }
   | { readonly health: WriterHealth }
   | { readonly warning: string }
+  | { readonly upgrade: { readonly step: string; readonly done: number } }
   | { readonly failure: WireError }
 
 const heartbeatMs = 5_000
@@ -36,7 +37,12 @@ const heartbeatMs = 5_000
 async function start(main: MessagePort, { file, synchronous }: WriterThreadData): Promise<void> {
   const post = (message: WriterMessage) => main.postMessage(message)
   const onWarning = (warning: string) => post({ warning })
-  const open = await openFileStore(file, { clock: systemClock, synchronous, onWarning })
+  const open = await openFileStore(file, {
+    clock: systemClock,
+    synchronous,
+    onWarning,
+    onUpgrade: (step, done) => post({ upgrade: { step, done } }),
+  })
   const side = createWriteSide(open, {
     clock: systemClock,
     lingerMs: 2,
