@@ -185,7 +185,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onFailure: fail,
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
-  secrets.onChange(() => runner.refreshSecrets())
+  secrets.onChange(() => runner.tell({ kind: 'secrets', secrets: secrets.current() }))
   if (cluster !== undefined) followCluster(cluster, runner)
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
@@ -236,8 +236,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     clock,
     handlers: () => runner.handlers,
     shut: () => runner.shut,
-    onConcurrency: (handler, concurrency) => runner.setConcurrency(handler, concurrency),
-    onRecall: (handler) => runner.recall(handler),
+    onConcurrency: (handler, concurrency) => runner.tell({ kind: 'concurrency', handler, concurrency }),
+    onRecall: (handler) => runner.tell({ kind: 'recall', handler }),
     meter,
     drift,
     watch,
@@ -442,20 +442,21 @@ function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: Drift
 /** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
 export function followCluster(
   cluster: Pick<ClusterPort, 'alive' | 'onState'>,
-  runner: Pick<Runner, 'handlers' | 'setConcurrency' | 'recall' | 'shareRates' | 'lookForSuspects'>,
+  runner: Pick<Runner, 'handlers' | 'tell' | 'lookForSuspects'>,
 ): void {
-  runner.shareRates(cluster.alive())
+  runner.tell({ kind: 'share', processes: cluster.alive() })
   cluster.onState((now, before) => {
-    if (now.replicas !== before?.replicas) runner.shareRates(now.replicas)
+    if (now.replicas !== before?.replicas) runner.tell({ kind: 'share', processes: now.replicas })
     // What it has claimed and not begun may be somebody else's by now.
-    if (now.wasSilent) runner.recall(null)
+    if (now.wasSilent) runner.tell({ kind: 'recall', handler: null })
     for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
       const concurrency = now.concurrencies.get(handler) ?? null
       if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
-        runner.setConcurrency(handler, concurrency)
+        runner.tell({ kind: 'concurrency', handler, concurrency })
     }
-    if (now.isAllPaused && before?.isAllPaused === false) runner.recall(null)
-    for (const handler of now.paused) if (before?.paused.has(handler) === false) runner.recall(handler)
+    if (now.isAllPaused && before?.isAllPaused === false) runner.tell({ kind: 'recall', handler: null })
+    for (const handler of now.paused)
+      if (before?.paused.has(handler) === false) runner.tell({ kind: 'recall', handler })
     // A look counts all that is open: so not for those that wait for somebody, or that none of the handlers here is for.
     if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../base/log.ts'
-import type { EventSelector, From, HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
+import type { EventSelector, HandlerDefinition, HandlerEvent } from './define.ts'
 import type { BreakerOptions } from './gate.ts'
 
 /** Something for a sink to pass on. */
@@ -36,7 +36,19 @@ export interface SinkContext {
   pause(ms: number): void
 }
 
-export interface SinkDefinition<P extends EventSelector = '*'> {
+type SharedOptions =
+  | 'order'
+  | 'concurrency'
+  | 'rate'
+  | 'priority'
+  | 'timeoutMs'
+  | 'retry'
+  | 'from'
+  | 'onDead'
+  | 'isolate'
+
+/** Options that handlers have too mean the same for a sink: `concurrency` counts its `send`s, `rate` its items. */
+export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<HandlerDefinition<P>, SharedOptions> {
   /** By which `ctx.enqueue` knows it. Default: the name of the file without its extension. */
   readonly name?: string
   /** Events that go to it by themselves, without a handler. Default: none. */
@@ -50,23 +62,6 @@ export interface SinkDefinition<P extends EventSelector = '*'> {
   send(items: readonly SinkItem<P>[], ctx: SinkContext): void | Promise<void>
   /** At most so many items at once. Default 1. */
   readonly batch?: number
-  /** `key` (default): the items of one key one at a time, oldest first. `none`: no order. */
-  readonly order?: 'key' | 'none'
-  /** How many `send`s at once. Default 8. */
-  readonly concurrency?: number
-  /** How many items may be sent per second, on average. Default: as many as there are. */
-  readonly rate?: number
-  /** As for handlers. Default 0. */
-  readonly priority?: number
-  /** How long one `send` may take, in milliseconds. Default 30,000. */
-  readonly timeoutMs?: number
-  readonly retry?: RetryOptions | RetryPolicy
-  /** As for handlers, of the events of its `type`. Default `now`. */
-  readonly from?: From
-  /** As for handlers. Default `skip`. */
-  readonly onDead?: 'skip' | 'hold'
-  /** As for handlers. Default false. */
-  readonly isolate?: boolean
   /**
    * Leaves a sink alone that fails: items wait, uncharged, and now and then one of them is tried. A send that throws TerminalError
    * counts as no failure. Default: no breaker.

@@ -6,7 +6,6 @@ import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../base/log.ts'
-import type { Secret } from '../signature/keys.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import { AtWork, nameFields, watchForBlockage, Pulse } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './run-error.ts'
@@ -20,7 +19,6 @@ import {
   type RunnerData,
   type RunnerTiming,
   type SettledCount,
-  type StartOrders,
   type ToRunner,
 } from './runner-protocol.ts'
 import type { Selection } from './sources.ts'
@@ -149,9 +147,9 @@ export class HandlerThread {
     return this.#shut
   }
 
-  /** To be called once it has loaded its handlers: from now on it runs them. */
-  start(orders: StartOrders): void {
-    this.#post({ kind: 'start', ...orders })
+  /** `start` is for a thread that has loaded its handlers: from then on it runs them. */
+  tell(order: ToRunner): void {
+    this.#port.postMessage(order)
   }
 
   /** Resolves when it is of no more use. */
@@ -182,7 +180,7 @@ export class HandlerThread {
     const { abortGraceMs } = timing
     // One that still loads has no runs.
     if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
-    this.#post({ kind: 'stop', graceMs, abortGraceMs })
+    this.tell({ kind: 'stop', graceMs, abortGraceMs })
     const { beats } = this.#pulse
     const giveUp = () => this.#stopped.resolve(nothingLeft)
     const timers = [
@@ -195,38 +193,9 @@ export class HandlerThread {
     await (this.#closing ??= this.#close(leftovers))
   }
 
-  /** From now on bundled sinks sign with these. */
-  useSecrets(secrets: readonly Secret[]): void {
-    this.#post({ kind: 'secrets', secrets })
-  }
-
-  /** From now on its runs can leave something for these. */
-  useSinks(sinks: StartOrders['sinks']): void {
-    this.#post({ kind: 'sinks', sinks })
-  }
-
-  /** From now on so many runs of a handler may run at once; null: as it says itself. */
-  setConcurrency(handler: string, concurrency: number | null): void {
-    this.#post({ kind: 'concurrency', handler, concurrency })
-  }
-
-  /** From now on so many processes share what handlers may do per second. */
-  shareRates(processes: number): void {
-    this.#post({ kind: 'share', processes })
-  }
-
-  /** Gives back what it has not started, of one handler or, with null, of all. */
-  recall(handler: string | null): void {
-    this.#post({ kind: 'recall', handler })
-  }
-
   /** Ends the thread now. Its runs in flight count as crashed. Resolves when `stop` would. */
   kill(): Promise<void> {
     return (this.#closing ??= this.#close(nothingLeft))
-  }
-
-  #post(message: ToRunner): void {
-    this.#port.postMessage(message)
   }
 
   async #close(leftovers: Leftovers): Promise<void> {

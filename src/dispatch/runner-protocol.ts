@@ -144,9 +144,18 @@ export interface StartOrders {
 
 export type ToRunner =
   | ({ readonly kind: 'start' } & StartOrders)
-  | { readonly kind: 'sinks'; readonly sinks: readonly SinkInfo[] }
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
+  | RunnerOrder
+
+/** A change for threads that run. */
+export type RunnerOrder =
+  /** Its runs can leave something for these. */
+  | { readonly kind: 'sinks'; readonly sinks: readonly SinkInfo[] }
+  /** Bundled sinks sign with these. */
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
+  /** The limit of runs in flight of a handler; null: its own. */
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
+  /** So many processes share what handlers may do per second. */
   | { readonly kind: 'share'; readonly processes: number }
+  /** Gives back what has not started, of one handler or, with null, of all. */
   | { readonly kind: 'recall'; readonly handler: string | null }

@@ -4,7 +4,13 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Shut } from './gate.ts'
 import { sinksOf } from './outbox.ts'
 import { refuseSameName } from './registry.ts'
-import { runnerTiming, type HandlerInfo, type RunnerTiming, type StartOrders } from './runner-protocol.ts'
+import {
+  runnerTiming,
+  type HandlerInfo,
+  type RunnerOrder,
+  type RunnerTiming,
+  type StartOrders,
+} from './runner-protocol.ts'
 import { everything, type Selection } from './sources.ts'
 import { maxDraining, ThreadGroup, type ThreadOptions } from './thread-group.ts'
 import { SourceWatch } from './watch.ts'
@@ -31,19 +37,10 @@ export interface Runner {
   readonly inFlight: readonly string[]
   /** Which of them are sinks that are left alone at the moment, by name. */
   readonly shut: ReadonlyMap<string, Shut>
-  /** From now on so many runs of a handler may run at once; null: as it says itself. */
-  setConcurrency(handler: string, concurrency: number | null): void
-  /** From now on so many processes share what handlers may do per second. */
-  shareRates(processes: number): void
-  /**
-   * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it was paused or its
-   * replay cancelled.
-   */
-  recall(handler: string | null): void
+  /** Tells all threads. `secrets`: they have changed. `recall`: a handler was paused, or a replay cancelled. */
+  tell(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
   /** To be called when there may be runs that were in flight when another process died. */
   lookForSuspects(): void
-  /** To be called when the secrets have changed. */
-  refreshSecrets(): void
   /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
@@ -156,7 +153,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       throw new InboxError('handler_invalid', 'other handlers are to be isolated than before; all are loaded anew')
     }
     const orders = await register(current.flatMap((group) => (group === asking ? handlers : group.handlers)))
-    for (const group of current) if (group !== asking) group.useSinks(orders.sinks)
+    for (const group of current) if (group !== asking) group.tell({ kind: 'sinks', sinks: orders.sinks })
     return orders
   }
 
@@ -255,20 +252,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       const isOver = ({ reason, until }: Shut) => reason === 'pause' && until <= now
       return new Map(current.flatMap((group) => group.shut).filter(([, shut]) => !isOver(shut)))
     },
-    setConcurrency(handler, concurrency) {
-      for (const group of groups) group.setConcurrency(handler, concurrency)
-    },
-    shareRates(count) {
-      processes = count
-      for (const group of groups) group.shareRates(count)
-    },
-    recall(handler) {
-      for (const group of groups) group.recall(handler)
+    tell(order) {
+      if (order.kind === 'share') ({ processes } = order)
+      for (const group of groups) group.tell(order)
     },
     lookForSuspects,
-    refreshSecrets() {
-      for (const group of groups) group.useSecrets(options.secrets?.() ?? [])
-    },
     stop: (graceMs) => (stopping ??= stop(graceMs)),
   }
 }

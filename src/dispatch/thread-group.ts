@@ -9,7 +9,7 @@ import type { ApiAccess } from './api.ts'
 import type { Shut } from './gate.ts'
 import { nameFields } from './blockage.ts'
 import { HandlerThread, type Spent } from './handler-thread.ts'
-import type { HandlerInfo, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
+import type { HandlerInfo, RunnerOrder, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
 
 export interface ThreadOptions {
@@ -110,7 +110,7 @@ export class ThreadGroup {
   start(orders: StartOrders): void {
     if (this.#first === undefined) throw new Error('nothing is loaded')
     this.#sinks = orders.sinks
-    this.#first.start(orders)
+    this.#first.tell({ kind: 'start', ...orders })
     void this.#keepRunning(this.#first)
     void this.workOffSuspects()
   }
@@ -153,29 +153,10 @@ export class ThreadGroup {
     await Promise.all([...this.#threads].map((thread) => thread.emptied))
   }
 
-  useSecrets(secrets: readonly Secret[]): void {
-    for (const thread of this.#threads) thread.useSecrets(secrets)
-  }
-
-  /** From now on its runs can leave something for these. */
-  useSinks(sinks: StartOrders['sinks']): void {
-    this.#sinks = sinks
-    for (const thread of this.#threads) thread.useSinks(sinks)
-  }
-
-  /** From now on so many runs of a handler may run at once; null: as it says itself. */
-  setConcurrency(handler: string, concurrency: number | null): void {
-    for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
-  }
-
-  /** From now on so many processes share what handlers may do per second. */
-  shareRates(processes: number): void {
-    for (const thread of this.#threads) thread.shareRates(processes)
-  }
-
-  /** Gives back what has not started, of one handler or, with null, of all. */
-  recall(handler: string | null): void {
-    for (const thread of this.#threads) thread.recall(handler)
+  /** Tells all its threads. */
+  tell(order: RunnerOrder): void {
+    if (order.kind === 'sinks') this.#sinks = order.sinks
+    for (const thread of this.#threads) thread.tell(order)
   }
 
   /** Keeps a thread for suspects as long as there are any. One call is at work, the others only make it look again. */
@@ -276,7 +257,7 @@ export class ThreadGroup {
       if (this.#isStopping) throw stopping()
       this.#handlers = handlers
       this.#sinks = orders.sinks
-      thread.start(orders)
+      thread.tell({ kind: 'start', ...orders })
       return thread
     } catch (error) {
       await this.#discard(thread)
@@ -294,7 +275,7 @@ export class ThreadGroup {
     const { timing, log } = this.#options
     try {
       const thread = await this.#open('suspects')
-      thread.start({ concurrencies: {}, processes: 1, sinks: this.#sinks })
+      thread.tell({ kind: 'start', concurrencies: {}, processes: 1, sinks: this.#sinks })
       const spent = await thread.spent
       if (this.#isStopping) return
       if (spent.kind !== 'idle') this.#tellReplaced(spent)

@@ -39,7 +39,12 @@ export interface Page<T> {
   readonly nextCursor: string | null
 }
 
-export interface EventQuery {
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface EventQuery extends PageQuery {
   readonly type?: string
   readonly network?: string
   readonly address?: string
@@ -49,13 +54,6 @@ export interface EventQuery {
   /** Received at or after, before: milliseconds since 1970. */
   readonly from?: number
   readonly to?: number
-  readonly limit: number
-  readonly cursor?: string
-}
-
-export interface PageQuery {
-  readonly limit: number
-  readonly cursor?: string
 }
 
 export interface EventSummary {
@@ -69,7 +67,7 @@ export interface EventSummary {
   readonly status: EventStatus
 }
 
-/** `searchedTo`: when the oldest event was received that was looked at: the next page looks at older ones. Null: there is no event. */
+/** `searchedTo`: when the oldest event that was looked at was received; null: there is no event. */
 export interface EventPage extends Page<EventSummary> {
   readonly searchedTo: number | null
 }
@@ -94,7 +92,7 @@ export interface RunRecord {
   readonly replay: number | null
   /** What a sink is to deliver, if the run is of something that another run left in the outbox. */
   readonly item: Item | null
-  /** When it was taken up and when it ended, the last time each; null: not yet. */
+  /** Of the last attempt; null: not yet. */
   readonly startedAt: number | null
   readonly endedAt: number | null
   /** Keys of its handler's state that it wrote last, at most 100; those of a large state are not looked for. */
@@ -107,9 +105,9 @@ export interface EventDetail extends EventSummary {
   readonly secretLabel: string
   /** Empty if it is no longer kept. */
   readonly raw: Uint8Array
-  /** Whether it was pruned: body and runs are gone, the status is the one that it ended with. */
+  /** True when its body and runs are gone. The status is the one that it ended with. */
   readonly pruned: boolean
-  /** How often the same id came again, with the same and with other bytes. */
+  /** Later deliveries of the same id, with the same body and with others. */
   readonly duplicates: number
   readonly conflicts: number
   /** When the transaction that stored it began: milliseconds since 1970; null for events stored by versions that did not note it. */
@@ -120,20 +118,19 @@ export interface EventDetail extends EventSummary {
   readonly runs: readonly RunRecord[]
 }
 
-/** Other bytes that came under an id that was known. */
+/** A delivery whose id is known with another body. */
 export interface ConflictRecord {
   readonly eventId: string
   readonly type: string
-  /** SHA-256 of the bytes in hex: with the id it tells one from the other. */
+  /** SHA-256 in hex. */
   readonly digest: string
   readonly receivedAt: number
-  /** How often these bytes came. */
   readonly count: number
   readonly sizeBytes: number
 }
 
 export interface ConflictDetail extends ConflictRecord {
-  /** Those that came, and those that were kept; empty where they are no longer kept. */
+  /** Empty where it is no longer kept. */
   readonly raw: Uint8Array
   readonly keptRaw: Uint8Array
 }
@@ -151,7 +148,7 @@ export interface DeadLetter {
   readonly error: RunError
 }
 
-/** Which dead letters: those of which all holds that is given. */
+/** Dead letters that meet all given conditions. */
 export interface DeadFilter {
   readonly handler?: string
   readonly type?: string
@@ -159,9 +156,7 @@ export interface DeadFilter {
   readonly group?: string
 }
 
-export type DeadQuery = PageQuery & DeadFilter
-
-/** Dead letters of one handler that died of the same error, but for numbers and addresses in its text. */
+/** Dead letters of a handler with the same error group. */
 export interface DeadGroup {
   readonly handler: string
   readonly group: string
@@ -169,24 +164,12 @@ export interface DeadGroup {
   readonly held: number
   readonly firstDiedAt: number
   readonly lastDiedAt: number
-  /** The newest of them. */
+  /** The newest one. */
   readonly sample: DeadLetter
 }
 
-/** `isComplete`: false if only the newest ones were looked at. */
-export interface DeadGroups {
-  readonly groups: readonly DeadGroup[]
-  readonly isComplete: boolean
-}
-
-/** So many dead letters are found by a filter at once. */
+/** The maximum number of dead letters that a filter finds at once. */
 export const mostDeadIds = 100_000
-
-/** Run ids of dead letters, ascending. `isComplete`: false if there are more, of which these died last. */
-export interface DeadRunIds {
-  readonly runIds: readonly number[]
-  readonly isComplete: boolean
-}
 
 /** Bodies in quarantine with the same reason, verified by the same secret. */
 export interface QuarantineGroup {
@@ -216,7 +199,7 @@ export interface NewReplay {
   readonly newKeys: boolean
 }
 
-/** `running` until all its runs have ended, or it is cancelled. */
+/** `running` until all its runs have ended or it is cancelled. */
 export const replayStates = ['running', 'done', 'cancelled'] as const
 export type ReplayState = (typeof replayStates)[number]
 
@@ -236,7 +219,7 @@ export interface ReplayRecord extends NewReplay {
   readonly openRuns: number
 }
 
-/** How much of a body in quarantine a list has. */
+/** A list has so many bytes of a body in quarantine. */
 export const listedBytes = 800
 
 export interface QuarantinedBody {
@@ -272,15 +255,15 @@ export interface GapRecord {
   readonly acknowledgedAt: number | null
 }
 
-/** How many missing events, and gaps with lost ones, there had been that nobody had acknowledged. */
+/** Missing events, and gaps with lost events, that were not acknowledged before. */
 export interface Acknowledged {
   readonly missingSeqs: number
   readonly gaps: number
 }
 
-/** Which events may be pruned, of those that have ended, without a dead letter; and which bodies in quarantine. */
+/** Limits for ended events without a dead letter, and for bodies in quarantine. */
 export interface PruneLimits {
-  /** Those that were received before: milliseconds since 1970. Null: none for their age. */
+  /** Milliseconds since 1970; null: no limit of age. */
   readonly receivedBefore: number | null
   /**
    * While the database holds more than so many bytes, the oldest, if they are older than an hour: first events, but for the newest
@@ -289,14 +272,7 @@ export interface PruneLimits {
   readonly maxBytes: number | null
 }
 
-/** `isTooLarge`: there is more than `maxBytes`, and nothing left that may be pruned. */
-export interface PruneOutcome {
-  readonly events: number
-  readonly quarantined: number
-  readonly isTooLarge: boolean
-}
-
-/** What somebody did, with what it was done to. */
+/** An action of an operator, with its object. */
 export interface AuditRecord {
   readonly id: number
   readonly at: number
@@ -320,25 +296,19 @@ export interface AuditRecord {
     | 'reconcile.start'
     | 'reconcile.cancel'
   readonly detail: Readonly<Record<string, unknown>>
-  /** Who did it and from where, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
+  /** The caller, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
   readonly by: string | null
 }
 
-/** What is noted of acts that no other call notes. */
-export type NotedAction = Extract<
-  AuditRecord['action'],
-  'session.begin' | 'session.end' | 'reconcile.start' | 'reconcile.cancel'
->
-
 export interface HandlerStats extends RunCounts {
   readonly handler: string
-  /** Whether this handler itself is paused. */
+  /** True when this handler itself is paused. */
   readonly paused: boolean
-  /** How many of its runs may run at once, where somebody set that; null: as it says itself. */
+  /** The limit of runs in flight that an operator set; null: its own. */
   readonly concurrency: number | null
-  /** How many of its runs were superseded, ever. */
+  /** Superseded runs since the first. */
   readonly superseded: number
-  /** From which event of the accept sequence on it is still to get what was stored before it; null: it has got all of it. */
+  /** The next event that it gets of those stored before it; null: none is left. */
   readonly backfillSeq: number | null
 }
 
@@ -353,12 +323,12 @@ export interface RunCounts {
 
 type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect'>
 
-/** Runs of a handler that wait. */
+/** Pending runs of a handler. */
 export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
   return waiting + ready + suspect
 }
 
-/** Handlers that are not loaded, and whose runs wait for ever therefore. */
+/** Handlers with pending runs that are not loaded. */
 export function leftBehind(
   rows: readonly OpenCounts[],
   loaded: readonly { readonly name: string }[],
@@ -374,18 +344,17 @@ export interface InboxStats {
   readonly lastSeq: number
   readonly quarantined: number
   readonly conflicts: number
-  /** Whether all handlers are paused together. */
+  /** True when all handlers are paused together. */
   readonly paused: boolean
   readonly handlers: readonly HandlerStats[]
-  /** When the event of the oldest open run was received; null when nothing is open. */
+  /** When the event of the oldest open run was received; null: nothing is open. */
   readonly oldestOpenAt: number | null
-  /** How much is stored, in bytes; null where that is not known. */
+  /** Null where it is not known. */
   readonly sizeBytes: number | null
-  /** Evidence found at the last start: accept-sequence numbers that should be there and are not, as far as nobody acknowledged it. */
+  /** Accept-sequence numbers that the last start found missing, and nobody has acknowledged. */
   readonly missingSeqs: number
 }
 
-/** What the admin side and the command line need. Reads see what was committed. `by` is noted in the audit: see `AuditRecord`. */
 export interface ActivityQuery {
   /** Received at or after, before: milliseconds since 1970. */
   readonly from: number
@@ -411,7 +380,6 @@ export interface SecretUse {
   readonly count: number
 }
 
-/** At most so many wallets are known. */
 export const maxWallets = 10_000
 
 /** A wallet that an event of type `wallet.*` was about. */
@@ -421,6 +389,7 @@ export interface KnownWallet {
   readonly lastAt: number
 }
 
+/** What the admin API and the commands need. Reads see what was committed. `by` is noted in the audit. */
 export interface ViewPort {
   /** In order of time, of the last 15 days. Throws `bad_request` for more than 1,500 buckets. */
   activity(query: ActivityQuery): Promise<readonly Activity[]>
@@ -431,13 +400,13 @@ export interface ViewPort {
   events(query: EventQuery): Promise<EventPage>
   event(id: string): Promise<EventDetail | null>
   /** Those that died last first. */
-  deadLetters(query: DeadQuery): Promise<Page<DeadLetter>>
+  deadLetters(query: PageQuery & DeadFilter): Promise<Page<DeadLetter>>
   /** By the id of its run. */
   deadLetter(runId: number): Promise<DeadLetter | null>
-  /** The largest first. */
-  deadGroups(filter: DeadFilter): Promise<DeadGroups>
-  /** The run ids of what a filter finds; at most `mostDeadIds`. */
-  deadRunIds(filter: DeadFilter): Promise<DeadRunIds>
+  /** The largest first. `isComplete`: false if only the newest dead letters were looked at. */
+  deadGroups(filter: DeadFilter): Promise<{ readonly groups: readonly DeadGroup[]; readonly isComplete: boolean }>
+  /** Run ids, ascending; at most `mostDeadIds`. `isComplete`: false if there are more, of which these died last. */
+  deadRunIds(filter: DeadFilter): Promise<{ readonly runIds: readonly number[]; readonly isComplete: boolean }>
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
@@ -451,8 +420,15 @@ export interface ViewPort {
   setConcurrency(handler: string, concurrency: number | null, by?: string): Promise<boolean>
   /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
   requeueDead(which: 'all' | readonly number[], by?: string): Promise<number>
-  /** Prunes in small steps, then gives space back. Gives how much was pruned. `noted`: somebody asked for it. */
-  prune(limits: PruneLimits, noted?: 'noted', by?: string): Promise<PruneOutcome>
+  /**
+   * Prunes in small steps, then gives space back. `noted`: it is noted in the audit. `isTooLarge`: the store is larger than `maxBytes`,
+   * and nothing is left to prune.
+   */
+  prune(
+    limits: PruneLimits,
+    noted?: 'noted',
+    by?: string,
+  ): Promise<{ readonly events: number; readonly quarantined: number; readonly isTooLarge: boolean }>
   /** Those of these ids that no event has, be it pruned or not. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
@@ -485,9 +461,13 @@ export interface ViewPort {
   gaps(): Promise<readonly GapRecord[]>
   /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
   acknowledgeGaps(by?: string): Promise<Acknowledged>
-  /** Notes an act that no other call notes. */
-  note(action: NotedAction, detail: AuditRecord['detail'], by?: string): Promise<void>
-  /** What was done by these calls, newest first. */
+  /** Notes an action that no other call notes. */
+  note(
+    action: Extract<AuditRecord['action'], `session.${string}` | `reconcile.${string}`>,
+    detail: AuditRecord['detail'],
+    by?: string,
+  ): Promise<void>
+  /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
 }

@@ -22,9 +22,7 @@ function stage() {
     { alive: () => 1, onState: (listener) => void (tell = listener) },
     {
       handlers,
-      setConcurrency: (handler, concurrency) => done.push(`${handler} ${concurrency}`),
-      recall: (handler) => done.push(`recall ${handler}`),
-      shareRates: (count) => done.push(`share among ${count}`),
+      tell: (order) => done.push(Object.values(order).join(' ')),
       lookForSuspects: () => done.push('look'),
     },
   )
@@ -39,10 +37,13 @@ function stage() {
 
 test('it shares rates, and follows pauses and concurrency that were set elsewhere', () => {
   const to = stage()
-  expect(to({})).toEqual(['share among 1', 'share among 2'])
-  expect(to({ paused: new Set(['mine']), concurrencies: new Map([['other', 3]]) })).toEqual(['other 3', 'recall mine'])
-  expect(to({ isAllPaused: true })).toEqual(['other null', 'recall null'])
-  expect(to({ wasSilent: true })).toEqual(['recall null'])
+  expect(to({})).toEqual(['share 1', 'share 2'])
+  expect(to({ paused: new Set(['mine']), concurrencies: new Map([['other', 3]]) })).toEqual([
+    'concurrency other 3',
+    'recall mine',
+  ])
+  expect(to({ isAllPaused: true })).toEqual(['concurrency other ', 'recall '])
+  expect(to({ wasSilent: true })).toEqual(['recall '])
   expect(to({})).toEqual([])
 })
 
