@@ -54,21 +54,15 @@ export async function openEvents(options: OpenEventsOptions): Promise<OpenedEven
   return connect(await readMadeToken(database))
 }
 
-const needed = [
-  'INBOX_ADMIN_HOST',
-  'INBOX_ADMIN_PORT',
-  'INBOX_ADMIN_TOKEN',
-  'INBOX_ADMIN_TOKEN_FILE',
-  'INBOX_DATABASE_URL',
-] as const
+const needed = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
 
 /** Only the settings that matter here: a command on events needs no webhook secret. */
 async function readNeeded(options: OpenEventsOptions) {
   const values = await readSettings(needed, options)
-  const { INBOX_ADMIN_TOKEN_FILE: file, INBOX_ADMIN_TOKEN: text, INBOX_DATABASE_URL: database } = values
+  const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
   return {
     url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
-    token: file === undefined ? text : await readSecretFile(fromCwd(file)),
+    token,
     database: database.kind === 'sqlite' ? { kind: database.kind, file: fromCwd(database.file) } : database,
   }
 }

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
-import { withDatabaseUrl } from '../config/database-file.ts'
-import { parseSettings } from '../config/parse.ts'
+import { parseSettings, withFiles } from '../config/parse.ts'
 import type { SettingName, SettingValues } from '../config/settings.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import { InboxError } from '../base/errors.ts'
-import { readSecretFile } from '../base/secret-file.ts'
 import { fromCwd, host } from './host.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -35,9 +33,7 @@ export async function readSettings<Name extends SettingName>(
   options: ConfigOption,
 ): Promise<Pick<SettingValues, Name>> {
   const sources = configSources(options)
-  const collected = await collectSettings(sources)
-  const needsDatabase = (names as readonly SettingName[]).includes('INBOX_DATABASE_URL')
-  const given = needsDatabase ? await withDatabaseUrl(collected, sources.cwd) : collected
+  const given = await withFiles(await collectSettings(sources), sources.cwd, names)
   const { values, problems } = parseSettings(
     Object.fromEntries(names.flatMap((name) => (name in given.values ? [[name, given.values[name]]] : []))),
   )
@@ -65,8 +61,6 @@ export function withApiOptions(command: Command): Command {
     .option('--api-key <key>', 'its key, as @file, - or env:NAME (default: INBOX_API_KEY)')
 }
 
-const apiSettings = ['INBOX_API_URL', 'INBOX_API_KEY', 'INBOX_API_KEY_FILE'] as const
-
 /**
  * URL and key of the service, from options, environment or config file. A key on the command line is never a literal, unless the
  * service is on this machine.
@@ -74,16 +68,11 @@ const apiSettings = ['INBOX_API_URL', 'INBOX_API_KEY', 'INBOX_API_KEY_FILE'] as 
  * @throws InboxError `usage` or `config_invalid`, never with the key
  */
 export async function readApiSettings(options: ApiOptions): Promise<{ readonly url: string; readonly key: string }> {
-  const values = await readSettings(apiSettings, options)
-  const { INBOX_API_KEY_FILE: file, INBOX_API_KEY: text } = values
-  const url = options.apiUrl ?? values.INBOX_API_URL
+  const url = options.apiUrl ?? (await readSettings(['INBOX_API_URL'], options)).INBOX_API_URL
   if (url === undefined) throw missing('the REST service is not known', 'INBOX_API_URL, or give it by --api-url')
   if (options.apiKey !== undefined) return { url, key: await readSecretArgument(options.apiKey, { url }) }
-  if (file !== undefined && text !== undefined) {
-    throw new InboxError('config_invalid', 'INBOX_API_KEY and INBOX_API_KEY_FILE are both set, expected one of them')
-  }
-  const key = file === undefined ? text : await readSecretFile(fromCwd(file))
-  if (key === undefined || key === '') {
+  const { INBOX_API_KEY: key } = await readSettings(['INBOX_API_KEY'], options)
+  if (key === undefined) {
     const names = 'INBOX_API_KEY or INBOX_API_KEY_FILE, or give it by --api-key'
     throw missing('the key of the REST service is not known', names)
   }

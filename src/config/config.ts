@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { withDatabaseUrl } from './database-file.ts'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
-import { parseSettings } from './parse.ts'
+import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigSources, type GivenSettings, type SettingOrigins } from './sources.ts'
 import { isOwnPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
@@ -68,7 +67,7 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
  * @throws InboxError `config_invalid` that lists every problem on a line of its own, never with the value of a secret
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const given = await withDatabaseUrl(await collectSettings(options), options.cwd)
+  const given = await withFiles(await collectSettings(options), options.cwd)
   const { values, problems: mistakes } = parseSettings(given.values)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({
@@ -77,7 +76,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     at,
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
-  const { secretsSource, token, viewerToken, tls, apiKey } = credentials
+  const { secretsSource, viewerToken, tls } = credentials
+  const { INBOX_ADMIN_TOKEN: token, INBOX_API_KEY: apiKey } = values
   const { sinks, ...checked } = await loadSinks({
     sinks: values.INBOX_SINKS,
     routes: values.INBOX_ROUTES,

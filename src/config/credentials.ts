@@ -19,10 +19,8 @@ export interface TlsFiles {
 
 export interface Credentials {
   readonly secretsSource: SecretsOrigin | undefined
-  readonly token: string | undefined
   readonly viewerToken: string | undefined
   readonly tls: TlsFiles | undefined
-  readonly apiKey: string | undefined
   readonly problems: readonly string[]
 }
 
@@ -34,14 +32,13 @@ export interface CredentialsOptions {
   readonly allowDemoCredentials: boolean
 }
 
-/** Reads secrets, admin tokens and TLS files as the settings say. None of the problems holds anything secret. */
+/** Reads the secrets and TLS files, and checks the tokens. No problem holds anything secret. */
 export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
   const problems: string[] = []
   const secretsSource = await loadSecrets(options, problems)
-  const token = await loadOne(options, problems, 'INBOX_ADMIN_TOKEN')
-  const viewerToken = await loadViewerToken(options, token, problems)
+  const { INBOX_ADMIN_TOKEN: token } = options.values
+  const viewerToken = viewerTokenOf(options, problems)
   const tls = await loadTls(options, problems)
-  const apiKey = await loadOne(options, problems, 'INBOX_API_KEY')
   if (!options.allowDemoCredentials) {
     if (secretsSource?.kind === 'inline') {
       await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(secretsSource.secrets))
@@ -49,7 +46,7 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
     await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
     await attempt('INBOX_ADMIN_VIEWER_TOKEN', problems, async () => refuseDemoToken(viewerToken))
   }
-  return { secretsSource, token, viewerToken, tls, apiKey, problems }
+  return { secretsSource, viewerToken, tls, problems }
 }
 
 async function loadSecrets({ values, given, at }: CredentialsOptions, problems: string[]) {
@@ -60,7 +57,10 @@ async function loadSecrets({ values, given, at }: CredentialsOptions, problems: 
       `INBOX_SECRETS: neither it nor INBOX_SECRETS_FILE is set; expected ${expected}, for example INBOX_SECRETS=${example}`,
     )
   }
-  if (isGivenTwice(given, 'INBOX_SECRETS', 'INBOX_SECRETS_FILE', problems)) return undefined
+  if (given.INBOX_SECRETS !== undefined && given.INBOX_SECRETS_FILE !== undefined) {
+    problems.push('INBOX_SECRETS: INBOX_SECRETS_FILE is set as well; expected only one of them')
+    return undefined
+  }
   if (secrets) return { kind: 'inline', secrets } as const
   if (path === undefined) return undefined
   const file = at(path)
@@ -79,9 +79,9 @@ export async function readSecretsFile(file: string): Promise<readonly Secret[]> 
   return secrets
 }
 
-/** Who may look must not be able to act: with one token for both, every viewer would be an operator. */
-async function loadViewerToken(options: CredentialsOptions, operator: string | undefined, problems: string[]) {
-  const viewer = await loadOne(options, problems, 'INBOX_ADMIN_VIEWER_TOKEN')
+/** With one token for both, every viewer would be an operator. */
+function viewerTokenOf({ values }: CredentialsOptions, problems: string[]): string | undefined {
+  const { INBOX_ADMIN_TOKEN: operator, INBOX_ADMIN_VIEWER_TOKEN: viewer } = values
   if (viewer === undefined || viewer !== operator) return viewer
   const { expected, example } = settings.INBOX_ADMIN_VIEWER_TOKEN
   problems.push(
@@ -89,25 +89,6 @@ async function loadViewerToken(options: CredentialsOptions, operator: string | u
       `${expected}, for example INBOX_ADMIN_VIEWER_TOKEN=${example}`,
   )
   return undefined
-}
-
-/** A secret that is set, or in a file of its own. */
-async function loadOne(
-  { values, given, at }: CredentialsOptions,
-  problems: string[],
-  name: 'INBOX_ADMIN_TOKEN' | 'INBOX_ADMIN_VIEWER_TOKEN' | 'INBOX_API_KEY',
-): Promise<string | undefined> {
-  const fileName = `${name}_FILE` as const
-  const path = values[fileName]
-  if (isGivenTwice(given, name, fileName, problems)) return undefined
-  if (path === undefined) return values[name]
-  const text = await attempt(fileName, problems, () => readSecretFile(at(path)))
-  if (text === undefined) return undefined
-  const parsed = settings[name].type.safeParse(text)
-  if (!parsed.success) {
-    problems.push(`${fileName}: the content of ${at(path)} cannot be used; expected ${settings[name].expected}`)
-  }
-  return parsed.data
 }
 
 async function loadTls({ values, given, at }: CredentialsOptions, problems: string[]): Promise<TlsFiles | undefined> {
@@ -141,12 +122,6 @@ async function readPem(file: string): Promise<Buffer> {
   } catch (error) {
     throw new InboxError('config_invalid', `${file} cannot be read`, { cause: error })
   }
-}
-
-function isGivenTwice(given: GivenSettings['values'], name: SettingName, fileName: SettingName, problems: string[]) {
-  const isTwice = given[name] !== undefined && given[fileName] !== undefined
-  if (isTwice) problems.push(`${name}: ${fileName} is set as well; expected only one of them`)
-  return isTwice
 }
 
 async function attempt<T>(name: SettingName, problems: string[], load: () => Promise<T>): Promise<T | undefined> {

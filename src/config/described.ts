@@ -13,42 +13,29 @@ export interface DescribedSetting {
   readonly secret: boolean
 }
 
-type Row = readonly [settings: readonly SettingName[], show: (config: Config) => string]
-
-/** The rows that are made of several settings, or of more than the value of one. */
-const composedRows: Readonly<Record<string, Row>> = {
-  'webhook address': [
-    ['INBOX_HOST', 'INBOX_PORT', 'INBOX_PATH'],
-    ({ tls, host, port, path }) => `${tls ? 'https' : 'http'}://${inUrl(host)}:${port}${path}`,
-  ],
-  'webhook secrets': [['INBOX_SECRETS', 'INBOX_SECRETS_FILE'], describeSecrets],
-  'TLS certificate': [['INBOX_TLS_CERT_FILE', 'INBOX_TLS_KEY_FILE'], ({ tls }) => tls?.certFile ?? 'not set'],
-  'admin address': [
-    ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT'],
-    ({ admin }) => `http://${inUrl(admin.host)}:${admin.port}`,
-  ],
-  'admin host names': [['INBOX_ADMIN_HOSTS'], ({ admin }) => admin.hosts.join(', ') || 'none'],
-  'admin token': [
-    ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
-    ({ admin }) => (admin.token === undefined ? 'not set (one is made at start)' : 'set'),
-  ],
-  'viewer token': [
-    ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
-    ({ admin }) => (admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set'),
-  ],
-  database: [['INBOX_DATABASE_URL', 'INBOX_DATABASE_URL_FILE', 'INBOX_MIGRATE'], describeDatabaseSetting],
-  handlers: [['INBOX_HANDLERS'], ({ handlersDir }) => handlersDir ?? 'none'],
-  sinks: [['INBOX_SINKS', 'INBOX_ROUTES', 'INBOX_FORWARD_URL', 'INBOX_NOTIFY'], () => 'none'],
-  'console address': [['INBOX_CONSOLE_URL'], ({ consoleUrl }) => consoleUrl ?? 'not set (warnings come without links)'],
-  'registered for': [['INBOX_SUBSCRIBE'], describeSubscribe],
-  'REST service': [['INBOX_API_URL'], ({ api }) => (api === undefined ? 'not set' : `${api.url} (key: set)`)],
-  'bodies are kept': [['INBOX_RETENTION_DAYS', 'INBOX_RETENTION_BYTES'], describeRetention],
+/** The rows that show several settings, or more than the value of one. */
+const composedRows: Readonly<Record<string, (config: Config) => string>> = {
+  'webhook address': ({ tls, host, port, path }) => `${tls ? 'https' : 'http'}://${inUrl(host)}:${port}${path}`,
+  'webhook secrets': describeSecrets,
+  'TLS certificate': ({ tls }) => tls?.certFile ?? 'not set',
+  'admin address': ({ admin }) => `http://${inUrl(admin.host)}:${admin.port}`,
+  'admin host names': ({ admin }) => admin.hosts.join(', ') || 'none',
+  'admin token': ({ admin }) => (admin.token === undefined ? 'not set (one is made at start)' : 'set'),
+  'viewer token': ({ admin }) =>
+    admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set',
+  database: describeDatabaseSetting,
+  handlers: ({ handlersDir }) => handlersDir ?? 'none',
+  sinks: () => 'none',
+  'console address': ({ consoleUrl }) => consoleUrl ?? 'not set (warnings come without links)',
+  'registered for': describeSubscribe,
+  'REST service': ({ api }) => (api === undefined ? 'not set' : `${api.url} (key: set)`),
+  'bodies are kept': describeRetention,
 }
 
-/** The settings of a row by its name; none if it is not known. */
-export function settingsOfRow(name: string): readonly SettingName[] {
-  const [composed] = composedRows[name.startsWith('sink ') ? 'sinks' : name] ?? []
-  return composed ?? settingNames.filter((setting) => settings[setting].row === name)
+/** The settings that a row shows; none if it is not known. */
+export function settingsOfRow(row: string): readonly SettingName[] {
+  const group = row.startsWith('sink ') ? 'sinks' : row
+  return settingNames.filter((name) => settings[name].group === group)
 }
 
 const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token', 'viewer token'])
@@ -70,14 +57,14 @@ function sourceOf(name: string, { origins }: Config): DescribedSetting['source']
 
 /** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */
 export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
-  const composed = Object.entries(composedRows).flatMap(([name, [, show]]) =>
+  const composed = Object.entries(composedRows).flatMap(([name, show]) =>
     name === 'sinks' && config.sinks.length > 0
       ? config.sinks.map((sink) => [`sink ${sink.name}`, sink.description] as const)
       : [[name, show(config)] as const],
   )
   const direct = settingNames.flatMap((name) => {
-    const { row, at, show } = settings[name]
-    return row === undefined || at === null ? [] : [[row, show(config[at as keyof Config] as never)] as const]
+    const { group, at, show } = settings[name]
+    return group in composedRows || at === null ? [] : [[group, show(config[at as keyof Config] as never)] as const]
   })
   return [...composed, ...direct]
 }

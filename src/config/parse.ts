@@ -1,6 +1,9 @@
+import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import type { z } from 'zod'
+import { messageOf } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { readSecretFile } from '../base/secret-file.ts'
 import { settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
 import type { GivenSettings } from './sources.ts'
 
@@ -20,6 +23,41 @@ export function parseSettings(given: GivenSettings['values']): ParsedSettings {
     return [name, settings[name].type.parse(undefined)]
   })
   return { values: Object.fromEntries(entries), problems }
+}
+
+/** Settings whose value may stand in a file that `<name>_FILE` names. It is read at start only. */
+const inFiles = ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_API_KEY', 'INBOX_DATABASE_URL'] as const
+
+/**
+ * The same settings with the content of such files as values, for those among `names`. Relative paths start at `cwd`. The problems never
+ * hold any of the content. A setting with a problem is not set.
+ */
+export async function withFiles(
+  given: GivenSettings,
+  cwd: string,
+  names: readonly SettingName[] = inFiles,
+): Promise<GivenSettings> {
+  const values: Record<string, unknown> = { ...given.values }
+  const problems = [...given.problems]
+  for (const name of inFiles) {
+    const fileName = `${name}_FILE` as const
+    if (!names.includes(name) || values[fileName] === undefined) continue
+    const isTwice = values[name] !== undefined
+    if (isTwice) problems.push(`${name}: ${fileName} is set as well; expected only one of them`)
+    delete values[name]
+    const { data: path } = settings[fileName].type.safeParse(values[fileName])
+    if (isTwice || path === undefined) continue
+    const file = resolve(cwd, path)
+    try {
+      const text = await readSecretFile(file)
+      const { error } = settings[name].type.safeParse(text)
+      if (error === undefined) values[name] = text
+      else problems.push(`${fileName}: the content of ${file} cannot be used: ${mistakeIn(name, text, error)}`)
+    } catch (error) {
+      problems.push(`${fileName}: ${messageOf(error)}; expected ${settings[fileName].expected}`)
+    }
+  }
+  return { ...given, values, problems }
 }
 
 function problemOf(name: SettingName, value: unknown, error: z.ZodError): string {

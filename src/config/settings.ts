@@ -23,245 +23,264 @@ import {
   wholeNumber,
 } from './values.ts'
 
+/** One setting. */
 interface Setting<T extends z.ZodType = z.ZodType> {
+  /** The row of `check` that shows it. Several settings may share a row. */
+  readonly group: string
+  /** With its default. */
   readonly type: T
   readonly expected: string
   readonly example: string
-  /** The member of `Config` that is its value as it is; null: none is. */
+  /** The member of `Config` that is its value; null: none is. */
   readonly at: string | null
-  /** Its row in `describeConfig`, for a setting that has one for itself, and the text there. */
-  readonly row: string | undefined
   readonly show: (this: void, value: never) => string
   /** The value never appears in a message. */
   readonly isSecret: boolean
 }
 
 function setting<T extends z.ZodType, const At extends string | null = null>(
+  group: string,
   type: T,
   expected: string,
   example: string,
   at: At = null as At,
-  row?: string,
   show: (this: void, value: z.output<T>) => string = String,
 ) {
-  return { type, expected, example, at, row, show, isSecret: false }
+  return { group, type, expected, example, at, show, isSecret: false }
 }
 
-const secretSetting = <T extends z.ZodType>(type: T, expected: string, example: string) => ({
-  ...setting(type, expected, example),
+const secretSetting = <T extends z.ZodType>(group: string, type: T, expected: string, example: string) => ({
+  ...setting(group, type, expected, example),
   isSecret: true,
 })
 
-const milliseconds = 'a whole number of milliseconds'
-const showMs = (ms: number) => `${ms} ms`
+/** `INBOX_X_FILE`: a file that holds `what`. */
+const fileSetting = (group: string, what: string, example: string) =>
+  setting(group, filePath.optional(), `the path of ${what}`, example)
+
+const portSetting = <const At extends string | null = null>(group: string, usual: number, at: At = null as At) =>
+  setting(
+    group,
+    wholeNumber(0, 65_535).prefault(usual),
+    'a port from 0 to 65535, where 0 means a free one',
+    String(usual),
+    at,
+  )
+
+const msSetting = <const At extends string>(group: string, minimum: number, usual: number, example: string, at: At) =>
+  setting(
+    group,
+    wholeNumber(minimum, longestMs).prefault(usual),
+    'a whole number of milliseconds',
+    example,
+    at,
+    (ms: number) => `${ms} ms`,
+  )
+
 const showList = (values: readonly string[]) => values.join(', ') || 'none'
 
-/** Every setting there is: its type with its default, the words for a mistake, and where its value goes. */
+/** Every setting, in the order of the docs. */
 export const settings = {
   INBOX_SECRETS: secretSetting(
+    'webhook secrets',
     secrets.optional(),
     'secrets of at least 16 characters with commas between them, each with or without "label:" before it',
     'main:the-secret-of-the-webhook',
   ),
-  INBOX_SECRETS_FILE: setting(
-    filePath.optional(),
-    'the path of a file that holds one secret, or JSON {"label": "secret"}',
+  INBOX_SECRETS_FILE: fileSetting(
+    'webhook secrets',
+    'a file that holds one secret, or JSON {"label": "secret"}',
     '/run/secrets/webhook',
   ),
-  INBOX_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '0.0.0.0', 'host'),
-  INBOX_PORT: setting(
-    wholeNumber(0, 65_535).prefault(8080),
-    'a port from 0 to 65535, where 0 means a free one',
-    '8080',
-    'port',
-  ),
+  INBOX_HOST: setting('webhook address', host.prefault('127.0.0.1'), 'an IP address or host name', '0.0.0.0', 'host'),
+  INBOX_PORT: portSetting('webhook address', 8080, 'port'),
   INBOX_PATH: setting(
+    'webhook address',
     urlPath.prefault('/webhooks'),
     'a path of letters, digits and . _ ~ - that begins with / and does not end with one, other than /healthz and /readyz',
     '/webhooks',
     'path',
   ),
-  INBOX_ADMIN_HOST: setting(host.prefault('127.0.0.1'), 'an IP address or host name', '127.0.0.1'),
-  INBOX_ADMIN_PORT: setting(
-    wholeNumber(0, 65_535).prefault(8081),
-    'a port from 0 to 65535, where 0 means a free one',
-    '8081',
-  ),
+  INBOX_ADMIN_HOST: setting('admin address', host.prefault('127.0.0.1'), 'an IP address or host name', '127.0.0.1'),
+  INBOX_ADMIN_PORT: portSetting('admin address', 8081),
   INBOX_ADMIN_HOSTS: setting(
+    'admin host names',
     list(hostHeader).prefault([]),
     'host names with commas between them',
     'inbox.example.com,localhost:8081',
   ),
   INBOX_ADMIN_TOKEN: secretSetting(
+    'admin token',
     token.optional(),
     'at least 16 visible ASCII characters without spaces',
     '"$(openssl rand -hex 24)"',
   ),
-  INBOX_ADMIN_TOKEN_FILE: setting(filePath.optional(), 'the path of a file that holds the token', '/run/secrets/admin'),
+  INBOX_ADMIN_TOKEN_FILE: fileSetting('admin token', 'a file that holds the token', '/run/secrets/admin'),
   INBOX_ADMIN_VIEWER_TOKEN: secretSetting(
+    'viewer token',
     token.optional(),
     'at least 16 visible ASCII characters without spaces, others than those of the operator',
     '"$(openssl rand -hex 24)"',
   ),
-  INBOX_ADMIN_VIEWER_TOKEN_FILE: setting(
-    filePath.optional(),
-    'the path of a file that holds the token of viewers',
+  INBOX_ADMIN_VIEWER_TOKEN_FILE: fileSetting(
+    'viewer token',
+    'a file that holds the token of viewers',
     '/run/secrets/viewer',
   ),
   INBOX_DATABASE_URL: secretSetting(
+    'database',
     databaseUrl.prefault('sqlite:./data/inbox.db'),
     'sqlite:<path of a file>, postgres://user:password@host:5432/name or memory:',
     'sqlite:./data/inbox.db',
   ),
-  INBOX_DATABASE_URL_FILE: setting(
-    filePath.optional(),
-    'the path of a file that holds the URL of the database',
+  INBOX_DATABASE_URL_FILE: fileSetting(
+    'database',
+    'a file that holds the URL of the database',
     '/run/secrets/database-url',
   ),
-  INBOX_MIGRATE: setting(z.enum(['auto', 'refuse']).prefault('refuse'), 'auto or refuse', 'auto', 'migrate'),
-  INBOX_HANDLERS: setting(filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
+  INBOX_MIGRATE: setting(
+    'database',
+    z.enum(['auto', 'refuse']).prefault('refuse'),
+    'auto or refuse',
+    'auto',
+    'migrate',
+  ),
+  INBOX_HANDLERS: setting('handlers', filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
   INBOX_FORWARD_URL: secretSetting(
+    'sinks',
     httpUrl.optional(),
     'an http:// or https:// URL without user name and password',
     'http://127.0.0.1:3000/webhooks',
   ),
   INBOX_SINKS: secretSetting(
+    'sinks',
     jsonValue.optional(),
     'a JSON object of sinks by name',
     `'{"archive": {"kind": "file", "path": "./events.ndjson", "types": "*"}}'`,
   ),
   INBOX_ROUTES: secretSetting(
+    'sinks',
     jsonValue.optional(),
     'a JSON list of routes to sinks',
     `'[{"types": "wallet.*", "networks": "ethereum", "to": "archive"}]'`,
   ),
   INBOX_NOTIFY: setting(
+    'sinks',
     list(z.string()).prefault([]),
     'names of sinks with commas between them, which get the warnings of this program',
     'desk,pager',
   ),
   INBOX_CONSOLE_URL: secretSetting(
+    'console address',
     consoleUrl.optional(),
     'the http:// or https:// URL under which people reach the console, without user name, query and fragment',
     'https://inbox.example.com',
   ),
   INBOX_SUBSCRIBE: secretSetting(
+    'registered for',
     subscribeSetting,
     'JSON {"url", "events", "secret"}: where the service is to post to, which events, and the label of a secret',
     '\'{"url": "https://inbox.example.com/webhooks", "events": ["wallet.*"]}\'',
   ),
   INBOX_API_URL: secretSetting(
+    'REST service',
     apiUrl.optional(),
     'the https:// URL of the REST service, or an http:// URL of this machine, without anything behind its path',
     'https://api.example.com/v1',
   ),
-  INBOX_API_KEY: secretSetting(apiKey.optional(), 'visible ASCII characters without spaces', '"$(cat api-key)"'),
-  INBOX_API_KEY_FILE: setting(filePath.optional(), 'the path of a file that holds the API key', '/run/secrets/api-key'),
+  INBOX_API_KEY: secretSetting(
+    'REST service',
+    apiKey.optional(),
+    'visible ASCII characters without spaces',
+    '"$(cat api-key)"',
+  ),
+  INBOX_API_KEY_FILE: fileSetting('REST service', 'a file that holds the API key', '/run/secrets/api-key'),
   INBOX_BODY_LIMIT: setting(
+    'body limit',
     byteSize(100 * 1024 ** 2).prefault('1mb'),
     'a size from 1 byte to 100mb, as bytes or with kb or mb',
     '1mb',
     'bodyLimitBytes',
-    'body limit',
     describeBytes,
   ),
-  INBOX_ACK_TIMEOUT_MS: setting(
-    wholeNumber(1, longestMs).prefault(4000),
-    milliseconds,
-    '4000',
-    'ackTimeoutMs',
-    'answer within',
-    showMs,
-  ),
+  INBOX_ACK_TIMEOUT_MS: msSetting('answer within', 1, 4000, '4000', 'ackTimeoutMs'),
   INBOX_MAX_CONNECTIONS: setting(
+    'connections',
     wholeNumber(1, 1_000_000).prefault(1000),
     'a whole number from 1 to 1000000',
     '1000',
     'maxConnections',
-    'connections',
     (count: number) => `at most ${count}`,
   ),
-  INBOX_KEEPALIVE_MS: setting(
-    wholeNumber(1, longestMs).prefault(15_000),
-    milliseconds,
-    '65000',
-    'keepAliveMs',
-    'idle connections kept',
-    showMs,
-  ),
-  INBOX_SHUTDOWN_MS: setting(
-    wholeNumber(0, longestMs).prefault(20_000),
-    milliseconds,
-    '20000',
-    'shutdownMs',
-    'time to shut down',
-    showMs,
-  ),
+  INBOX_KEEPALIVE_MS: msSetting('idle connections kept', 1, 15_000, '65000', 'keepAliveMs'),
+  INBOX_SHUTDOWN_MS: msSetting('time to shut down', 0, 20_000, '20000', 'shutdownMs'),
   INBOX_CONCURRENCY: setting(
+    'runs at once',
     wholeNumber(1, 10_000).prefault(16),
     'a whole number from 1 to 10000',
     '16',
     'concurrency',
-    'runs at once',
   ),
   INBOX_RETENTION_DAYS: setting(
+    'bodies are kept',
     wholeNumber(0, 36_500).prefault(30),
     'a whole number of days, where 0 means for ever',
     '30',
   ),
   INBOX_RETENTION_BYTES: setting(
+    'bodies are kept',
     byteSize(2 ** 50).optional(),
     'a size from 1 byte, as bytes or with kb, mb, gb or tb',
     '20gb',
   ),
   INBOX_DISK_RESERVE: setting(
+    'disk to stay free',
     byteSize(2 ** 50, 0).prefault('256mb'),
     'a size, as bytes or with kb, mb, gb or tb, where 0 means that all of the disk may be used',
     '256mb',
     'diskReserveBytes',
-    'disk to stay free',
     describeBytes,
   ),
   INBOX_SIGNATURE_HEADER: setting(
+    'signature header',
     repeatableHeader.prefault('X-Service-Signature'),
     'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',
     'X-Service-Signature',
     'signatureHeader',
-    'signature header',
   ),
   INBOX_STORED_HEADERS: setting(
+    'stored headers',
     list(headerName).prefault('Content-Type, Host, User-Agent, Via'),
     'names of headers with commas between them',
     'Content-Type,User-Agent',
     'storedHeaders',
-    'stored headers',
     showList,
   ),
   INBOX_UNUSABLE_STATUS: setting(
+    'status for unusable bodies',
     wholeNumber(200, 422)
       .pipe(z.union([z.literal(200), z.literal(422)]))
       .prefault(200),
     '200 or 422',
     '200',
     'unusableStatus',
-    'status for unusable bodies',
   ),
-  INBOX_TLS_CERT_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.crt'),
-  INBOX_TLS_KEY_FILE: setting(filePath.optional(), 'the path of a PEM file', '/run/secrets/tls.key'),
+  INBOX_TLS_CERT_FILE: fileSetting('TLS certificate', 'a PEM file', '/run/secrets/tls.crt'),
+  INBOX_TLS_KEY_FILE: fileSetting('TLS certificate', 'a PEM file', '/run/secrets/tls.key'),
   INBOX_TRUSTED_PROXIES: setting(
+    'trusted proxies',
     list(ipOrNetwork).prefault([]),
     'IP addresses or networks with commas between them',
     '10.0.0.0/8,::1',
     'trustedProxies',
-    'trusted proxies',
     showList,
   ),
   INBOX_LOG_LEVEL: setting(
+    'log level',
     z.enum(['debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info'),
     'debug, info, warn, error, fatal or silent',
     'info',
     'logLevel',
-    'log level',
   ),
 } satisfies Record<string, Setting>
 

@@ -1,9 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadConfig, type Config } from '../../config/config.ts'
-import { withDatabaseUrl } from '../../config/database-file.ts'
 import { loadCredentials, type Credentials } from '../../config/credentials.ts'
-import { parseSettings } from '../../config/parse.ts'
+import { parseSettings, withFiles } from '../../config/parse.ts'
 import type { SettingValues } from '../../config/settings.ts'
 import { collectSettings, type ConfigSources } from '../../config/sources.ts'
 import type { DatabaseSetting } from '../../config/values.ts'
@@ -51,7 +50,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(folder === null ? [] : await disk(settings, folder)),
     database.finding,
     ...examineSecrets(credentials, values, (path) => resolve(sources.cwd, path)),
-    examineTokens(credentials),
+    examineTokens(values, credentials),
     ...(loaded === null ? [] : [loaded.finding]),
     ...(await ports(settings, database.isHeld)),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
@@ -103,7 +102,7 @@ interface ExaminedSettings {
 /** Reads the settings as `serve` does, and goes on where that stops. */
 async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings> {
   const at = (path: string) => resolve(sources.cwd, path)
-  const given = await withDatabaseUrl(await collectSettings(sources), sources.cwd)
+  const given = await withFiles(await collectSettings(sources), sources.cwd)
   const { values } = parseSettings(given.values)
   const credentials = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
   const { INBOX_DATABASE_URL: setting } = values
@@ -166,7 +165,7 @@ function examineSecrets(
 }
 
 /** Who may use the admin side. */
-function examineTokens({ token, viewerToken }: Credentials): Finding {
+function examineTokens({ INBOX_ADMIN_TOKEN: token }: SettingValues, { viewerToken }: Credentials): Finding {
   const operator = token === undefined ? 'not set (one is made at start)' : 'set'
   return ok('admin tokens', `admin token: ${operator}; viewer token: ${viewerToken === undefined ? 'not set' : 'set'}`)
 }
