@@ -1,32 +1,97 @@
 import { createHash } from 'node:crypto'
-import { RetryableError, TerminalError, type SinkContext } from 'onchain-inbox'
-import { readRetryAfter, refusal, type Answer } from './http.ts'
+import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import type { Severity } from './message.ts'
+import { hider, postJson, readRetryAfter, refusal, type Answer } from './http.ts'
+import { toMessage, toOwnWarning, type Message, type Severity } from './message.ts'
 
 /** The option `minSeverity`: events below it open nothing. */
 export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')
 export const region = z.enum(['us', 'eu']).default('us')
+/** Text in what a handler enqueued. */
+export const text = z.string().min(1)
+
+export interface IncidentRequest {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+/** A service that alerts people on call. */
+export interface IncidentService<P extends z.ZodType> {
+  /** Its name, for messages. */
+  readonly who: string
+  readonly secret: string
+  /** Longest id of an alert. */
+  readonly idLength: number
+  /** What handlers may enqueue. */
+  readonly payload: P
+  /** The same, for messages. */
+  readonly expected: string
+  open(message: Message, id: string, event: SinkItem['event']): IncidentRequest
+  close(id: string): IncidentRequest
+  /** The request for what a handler enqueued. `toId` shortens an id; by default the id is the item's idempotency key. */
+  act(payload: z.output<P>, toId: (id?: string) => string, event: SinkItem['event']): IncidentRequest
+}
+
+interface IncidentOptions {
+  readonly name: string
+  readonly minSeverity: Severity
+  /** Requests per second. */
+  readonly rate?: number
+}
 
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 }
 const defaultWaitMs = 1_000
 
-export function isAtLeast(severity: Severity, least: Severity): boolean {
-  return ranks[severity] >= ranks[least]
-}
+/**
+ * Opens an alert for each event from `minSeverity` on, once: its id is the event's. The alert of a warning of the inbox itself is
+ * closed when the warning is over.
+ */
+export function createIncidentSink<P extends z.ZodType>(
+  service: IncidentService<P>,
+  { name, minSeverity: least, rate }: IncidentOptions,
+): Readonly<SinkDefinition> {
+  const { who, secret, idLength, payload: schema, expected } = service
+  const hide = hider([secret])
+  const isSevere = (severity: Severity) => ranks[severity] >= ranks[least]
+  const toId = (id: string) => (id.length <= idLength ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`)
 
-/** An id as it is, or where it is too long a hash of it. */
-export function fittingId(id: string, longest: number): string {
-  return id.length <= longest ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`
+  /** Undefined: the event is not severe enough. */
+  function toRequest({ payload, event, idempotencyKey }: SinkItem): IncidentRequest | undefined {
+    if (payload !== undefined) {
+      const { data, error } = schema.safeParse(payload)
+      if (error === undefined) return service.act(data, (id = idempotencyKey) => toId(id), event)
+      const [{ path, message } = { path: [], message: '' }] = error.issues
+      throw new TerminalError(`${expected}; ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`)
+    }
+    const warning = toOwnWarning(event)
+    const id = toId(warning?.incident ?? event.id)
+    if (warning?.isOver === true) return isSevere(warning.level) ? service.close(id) : undefined
+    const message = toMessage(event)
+    return isSevere(message.severity) ? service.open(message, id, event) : undefined
+  }
+
+  return {
+    name,
+    concurrency: 2,
+    ...(rate !== undefined && { rate }),
+    timeoutMs: 30_000,
+    retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
+    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    async send([item], ctx) {
+      const request = item && toRequest(item)
+      if (request !== undefined) expectSuccess(await postJson({ ...request, signal: ctx.signal, who, hide }), who, ctx)
+    },
+  }
 }
 
 /** At most so many characters, none of them cut in two. */
-export function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
+export function cut(value: string, longest: number): string {
+  return value.length <= longest ? value : `${value.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /** Throws unless the answer is a success: a request that the service finds wrong will not be right the next time. */
-export function expectSuccess(answer: Answer, who: string, ctx: SinkContext): void {
+function expectSuccess(answer: Answer, who: string, ctx: SinkContext): void {
   const { status, headers } = answer
   if (status >= 200 && status < 300) return
   const error = refusal(answer, who)
@@ -35,35 +100,4 @@ export function expectSuccess(answer: Answer, who: string, ctx: SinkContext): vo
   const retryAfterMs = readRetryAfter(headers) ?? defaultWaitMs
   ctx.pause(retryAfterMs)
   throw new RetryableError(error.message, { retryAfterMs })
-}
-
-/** Members of an object that a handler enqueued, of which only these names are known. */
-export function readPayload(payload: unknown, known: readonly string[], expected: string): Map<string, unknown> {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) throw new TerminalError(expected)
-  const members = new Map(Object.entries(payload))
-  for (const name of members.keys())
-    if (!known.includes(name)) throw new TerminalError(`${expected}; received a member ${JSON.stringify(name)}`)
-  return members
-}
-
-/** A member that is one of these, or is not there. */
-export function readChoice<T extends string>(
-  members: ReadonlyMap<string, unknown>,
-  name: string,
-  choices: readonly T[],
-  expected: string,
-): T | undefined {
-  const value = members.get(name)
-  if (value === undefined) return undefined
-  const choice = choices.find((one) => one === value)
-  if (choice === undefined) throw new TerminalError(`${expected}; ${name} is one of ${choices.join(', ')}`)
-  return choice
-}
-
-/** A text that is not empty, or is not there. */
-export function readText(members: ReadonlyMap<string, unknown>, name: string, expected: string): string | undefined {
-  const value = members.get(name)
-  if (value === undefined) return undefined
-  if (typeof value !== 'string' || value === '') throw new TerminalError(`${expected}; ${name} is some text`)
-  return value
 }
