@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { arrivalOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { beginCli, inTerminal, runCli, startCli } from '../support/cli.ts'
-import { has } from '../support/tools.ts'
+import { beginCli, runCli, startCli } from '../support/cli.ts'
 import { until } from '../support/until.ts'
 
 const stage = await createAdminStage()
@@ -82,15 +80,4 @@ test('events tail --follow ends with 0 when its reader has gone', async () => {
   const accept = setInterval(() => void stage.inbox.accept([arrivalOf(`evt_${performance.now()}`)]), 100)
   const { code, errors } = await tail.ended.finally(() => clearInterval(accept))
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
-})
-
-test.skipIf(!has('script'))('on a terminal each event is a line for people, with its id (needs script)', async () => {
-  const [program = '', ...rest] = inTerminal(args('--type token.price_alert'), 200)
-  const env = { PATH: process.env['PATH'], TERM: 'xterm', ...stage.env }
-  const child = spawn(program, rest, { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  await new Promise((resolve) => child.on('close', resolve))
-  expect(text).toMatch(/UTC.*token\.price_alert.*evt_3/)
-  expect(text).toContain('\u001b[33mtoken.price_alert')
 })

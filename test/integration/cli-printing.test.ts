@@ -80,13 +80,6 @@ test('--table has colours in a pipe only where FORCE_COLOR says so; NDJSON has n
   expect(lines.out).not.toContain(escape)
 })
 
-test.skipIf(!hasTerminals)('a terminal gets a table, with colours unless NO_COLOR is set (needs script)', async () => {
-  const [coloured, plain] = await Promise.all([show('events list'), show('events list', 200, { NO_COLOR: '1' })])
-  expect(coloured).toContain(`${escape}31mdead${escape}39m`)
-  expect(plain).toMatch(/^received +status +type +network +address +id\n/)
-  expect(plain).not.toContain(escape)
-})
-
 test.skipIf(!hasTerminals)(
   'no control character of an event comes to a terminal, as JSON and as raw bytes too (needs script)',
   async () => {

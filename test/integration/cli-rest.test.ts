@@ -63,34 +63,6 @@ test('R64 R65 tokens are found, page by page up to a limit, and shown', async ()
   expect(got.out).toMatch(new RegExp(`^address +${token.address}$`, 'm'))
 })
 
-test('R51 R52 R54 R55 R56 of a wallet there is the overview, what it holds, its profit and loss, and its trades', async () => {
-  const { json: world } = await stage.control('GET', '/world/wallets?limit=50')
-  const wallets = world.data as { address: string; network: string; tradeCount?: number; trades?: number }[]
-  const wallet = wallets.toSorted((a, b) => (b.tradeCount ?? b.trades ?? 0) - (a.tradeCount ?? a.trades ?? 0))[0]!
-  const of = (name: string, ...args: readonly string[]) =>
-    run(['wallets', name, wallet.address, '--network', wallet.network, ...args])
-  const path = (name: string, more = '') => `/wallets/${wallet.address}${name}?network=${wallet.network}${more}`
-  const [overview, held, pnl, trades] = await Promise.all([
-    of('get', '--json'),
-    of('portfolio', '--json', '--limit', '3'),
-    of('pnl', '--table', '--timeframe', '7d'),
-    of('trades', '--json', '--limit', '2'),
-  ])
-  expect(JSON.parse(overview.out)).toEqual(await dataOf(path('')))
-  expect(JSON.parse(held.out).data).toEqual(await dataOf(path('/portfolio', '&limit=3')))
-  const { pnl: expected } = await dataOf(path('/pnl', '&timeframe=7d'))
-  expect(pnl.out).toMatch(/^timeframe +7d$/m)
-  expect(pnl.out).toContain(`pnl.total_usd       ${expected.total_usd}\n`)
-  const { data } = JSON.parse(trades.out)
-  expect(data).toEqual(await dataOf(path('/trades', '&limit=2')))
-  const token = data[0].token_out.address
-  const some = await of('trades', '--token', token, '--table')
-  expect(linesOf(some.out)[0]).toMatch(
-    /^timestamp +type +token_in.amount +token_in.symbol +token_out.amount .*tx_hash$/,
-  )
-  expect(some.out).toContain(data[0].tx_hash)
-})
-
 test('R57 R58 an alert is created, and listed where the service does that; where not, it says so', async () => {
   const [token] = await dataOf('/tokens/search?q=a&limit=1')
   const create = ['alerts', 'create', '--type', 'price_above', '--address', token.address, '--network', token.network]

@@ -49,48 +49,6 @@ async function setUp(settings: Readonly<Record<string, string>> = {}) {
   }
 }
 
-test('R60 R62 R77 subscribe registers once, says what changed, and registers that with --force only', async () => {
-  await using at = await setUp()
-  const planned = await at.run(...wanted, '--dry-run', '--table')
-  expect(planned).toMatchObject({ code: 0, errors: '' })
-  expect(planned.out).toBe(`would register ${url} for token.new_listing, signed with the secret "main"\n`)
-  expect(await webhooks()).toEqual([])
-
-  const first = await at.run(...wanted, '--json')
-  expect(first).toMatchObject({ code: 0, errors: '' })
-  const [webhook] = await webhooks()
-  expect(JSON.parse(first.out)).toMatchObject({
-    result: 'registered',
-    todo: null,
-    webhook_id: webhook!.webhook_id,
-    subscription: { id: 1, url, events: ['token.new_listing'], secret_label: 'main', state: 'registered' },
-  })
-  const changed = await at.run('--url', url, '--events', 'wallet.*', '--secret', 'next', '--table')
-  expect(changed.code).toBe(1)
-  expect(changed.out).toContain(
-    `${url} for token.new_listing, signed with the secret "main"; wanted now: ${url} for wallet.large`,
-  )
-  expect(changed.out).toContain(
-    `by \`onchain-inbox webhooks delete ${webhook!.webhook_id}\` where the service can do that`,
-  )
-  const again = [await at.run(...wanted, '--json'), await at.run('--url', url, '--events', '*', '--json')]
-  expect(again.map(({ out }) => JSON.parse(out))).toMatchObject([
-    { result: 'unchanged', webhook_id: webhook!.webhook_id },
-    { result: 'changed', webhook_id: webhook!.webhook_id },
-  ])
-  expect(await webhooks()).toHaveLength(1)
-
-  const forced = await at.run('--url', url, '--events', '*', '--secret', 'next', '--force', '--table')
-  expect([forced.code, forced.out]).toEqual([
-    0,
-    expect.stringMatching(/for all events, signed with the secret "next", as wh_/),
-  ])
-  expect((await webhooks()).map(({ events }) => events.join()).toSorted()).toEqual(['*', 'token.new_listing'])
-  expect([first, changed, forced].map(({ out, errors }) => out + errors).join()).not.toMatch(
-    new RegExp(`${testSecret}|${apiKey}`),
-  )
-})
-
 test('beside a running sidecar commands and the sidecar register once together, through the admin API', async () => {
   await using at = await setUp()
   await mkdir(join(at.options.cwd, 'handlers'))

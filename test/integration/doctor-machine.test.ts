@@ -1,5 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -138,21 +137,4 @@ test('memory: is told, and has no disk that is looked at', async () => {
   const found = await look(dir.path, { INBOX_DATABASE_URL: 'memory:', INBOX_ADMIN_TOKEN: 'the-token-of-the-test' })
   expect(found('database')).toMatchObject({ result: 'warn' })
   expect(found('disk speed')).toBeUndefined()
-})
-
-const shm = '/dev/shm'
-const hasTmpfs = existsSync(shm) && statfsSync(shm).type === 0x01021994
-
-test.skipIf(!hasTmpfs)('a database in memory of the machine is told (needs tmpfs on /dev/shm)', async () => {
-  await using dir = await createTempDir()
-  const folder = await mkdtemp(join(shm, 'onchain-inbox-test-'))
-  try {
-    const found = await look(dir.path, { INBOX_DATABASE_URL: `sqlite:${folder}/inbox.db` })
-    expect(found('file system')).toMatchObject({
-      result: 'warn',
-      found: `${folder} is on tmpfs, in memory: a restart of the machine loses it`,
-    })
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 })

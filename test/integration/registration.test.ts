@@ -49,18 +49,6 @@ async function setUp(fetchVia: typeof fetch = fetch) {
   return { clock, inbox, attempt, posts: () => posts }
 }
 
-test('R60 R61 R77 the service gets url, events and secret, and what it answers is kept without the secret', async () => {
-  const { attempt, inbox } = await setUp()
-  const result = await attempt()
-  const [webhook, ...others] = await webhooks()
-  expect(others).toEqual([])
-  expect(webhook).toMatchObject({ url: wanted.url, events: wanted.events })
-  expect(result).toMatchObject({ kind: 'registered', webhookId: webhook!.webhook_id, madeSecret: null })
-  const { answer } = (await inbox.subscription())!
-  expect(JSON.parse(answer!)).toMatchObject({ success: true, data: webhook })
-  expect(answer).not.toContain(secret)
-})
-
 test.each([
   ['error-500', 0],
   ['error-503', 0],

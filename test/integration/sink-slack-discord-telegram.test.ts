@@ -1,16 +1,76 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import discordKind from '../../handlers/sinks/discord.ts'
+import slackKind from '../../handlers/sinks/slack.ts'
+import telegramKind from '../../handlers/sinks/telegram.ts'
+import type { Timing } from '../../handlers/sinks/common/chat.ts'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { SinkItem } from '../../src/dispatch/define-sink.ts'
+import type { SinkDefinition, SinkItem } from '../../src/dispatch/define-sink.ts'
 import { RetryableError, TerminalError } from '../../src/base/errors.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 import { createTestInbox } from '../../src/app/testing/test-inbox.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 import { counts } from '../counts.ts'
-import { chatKinds } from '../support/chat-kinds.ts'
+import { botToken, discordRules, slackRules, telegramRules, type Rules } from '../support/fake-chat-rules.ts'
 import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
 import { until } from '../support/until.ts'
+
+interface ChatKind {
+  readonly kind: string
+  readonly who: string
+  readonly rules: Rules
+  /** What must be seen nowhere. */
+  readonly secret: string
+  /** Milliseconds that it waits between messages, once so many have been sent at once. */
+  readonly gapMs: number
+  readonly atOnce: number
+  readonly create: (
+    fake: Pick<FakeChat, 'origin' | 'url'>,
+    templates?: object,
+    timing?: Timing,
+  ) => Readonly<SinkDefinition>
+}
+
+const chatKinds: readonly ChatKind[] = [
+  {
+    kind: 'slack',
+    who: 'Slack',
+    rules: slackRules,
+    secret: 'TokenOfSlackThatIsNone',
+    gapMs: 1_000,
+    atOnce: 1,
+    create: ({ url }, templates, timing) =>
+      slackKind.create({ name: 'chat', options: slackKind.options.parse({ url, templates }) }, undefined, timing),
+  },
+  {
+    kind: 'discord',
+    who: 'Discord',
+    rules: discordRules,
+    secret: 'TokenOfDiscordThatIsNone',
+    gapMs: 2_000,
+    atOnce: 5,
+    create: ({ url }, templates, timing) =>
+      discordKind.create({ name: 'chat', options: discordKind.options.parse({ url, templates }) }, undefined, timing),
+  },
+  {
+    kind: 'telegram',
+    who: 'Telegram',
+    rules: telegramRules,
+    secret: botToken,
+    gapMs: 1_000,
+    atOnce: 1,
+    create: ({ origin }, templates, timing) =>
+      telegramKind.create(
+        {
+          name: 'chat',
+          options: telegramKind.options.parse({ token: botToken, chatId: 42, baseUrl: `${origin}/`, templates }),
+        },
+        undefined,
+        timing,
+      ),
+  },
+]
 
 const text = (said: string) => ({ payload: { text: said } })
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => text(`message ${index + 1}.`))
@@ -253,4 +313,148 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     expect(fake.accepted.length).toBeLessThanOrEqual(20)
     expect(await inbox.deadLetters()).toEqual([])
   })
+})
+
+/** A sink of one kind, and texts that go to it from a handler. */
+async function start(
+  rules: Rules,
+  create: (fake: Pick<FakeChat, 'origin' | 'url'>, timing: Timing) => Readonly<SinkDefinition>,
+) {
+  const fake = await FakeChat.start(rules)
+  const to = sendingStage()
+  const sink = create(fake, to.timing)
+  return {
+    ...to,
+    fake,
+    send: (...texts: string[]) => to.send(sink, items(...texts.map((said) => text(said)))),
+    show: (data: Record<string, unknown>) => to.send(sink, items({ id: 'evt_1', type: 'x', created_at: '', data })),
+    [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
+  }
+}
+
+const toDiscord = (query = '') =>
+  start(discordRules, ({ url }, timing) =>
+    discordKind.create(
+      { name: 'chat', options: discordKind.options.parse({ url: `${url}${query}` }) },
+      undefined,
+      timing,
+    ),
+  )
+
+const toTelegram = (given: object = {}) =>
+  start(telegramRules, ({ origin }, timing) => {
+    const options = telegramKind.options.parse({ token: botToken, chatId: -42, baseUrl: origin, ...given })
+    return telegramKind.create({ name: 'chat', options }, undefined, timing)
+  })
+
+test('the sink slack puts each item into a block, previews nothing, and repeats all of it as text', async () => {
+  await using to = await start(slackRules, ({ url }, timing) =>
+    slackKind.create({ name: 'chat', options: slackKind.options.parse({ url }) }, undefined, timing),
+  )
+  await to.send('a & b', 'c\nd')
+  expect(to.fake.accepted.map(({ body }) => body)).toEqual([
+    {
+      text: 'a &amp; b\nc\nd',
+      blocks: [
+        { type: 'section', text: { type: 'mrkdwn', text: 'a &amp; b', verbatim: true } },
+        { type: 'section', text: { type: 'mrkdwn', text: 'c\nd', verbatim: true } },
+      ],
+      unfurl_links: false,
+      unfurl_media: false,
+    },
+  ])
+})
+
+test('the sink discord calls nobody, previews nothing, and asks whether the message was kept; a thread stays one', async () => {
+  await using to = await toDiscord('?thread_id=77')
+  await to.send('@everyone look')
+  expect(to.fake.accepted.map(({ body }) => body)).toEqual([
+    { content: '\\@everyone look', allowed_mentions: { parse: [] }, flags: 4 },
+  ])
+  expect(to.fake.server.requests[0]?.path).toBe(`${discordRules.path}?thread_id=77&wait=true`)
+})
+
+test('the sink discord waits for the fraction of a second that retry_after says', async () => {
+  await using to = await toDiscord()
+  to.fake.next.push({ tooMany: 0.35 })
+  expect(await to.send('a')).toMatchObject({ retryAfterMs: 350 })
+  expect(to.pauses).toEqual([350])
+})
+
+test('the sink discord waits when the headers say that the last message allowed was sent', async () => {
+  await using to = await toDiscord()
+  to.fake.headers = { 'X-RateLimit-Remaining': '1', 'X-RateLimit-Reset-After': '9' }
+  expect(await to.send('a')).toBeUndefined()
+  expect(to.pauses).toEqual([])
+  to.fake.headers = { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset-After': '1.5' }
+  expect(await to.send('b')).toBeUndefined()
+  expect(to.pauses).toEqual([1_500])
+})
+
+test('the sink discord takes Retry-After where Cloudflare answers in its stead', async () => {
+  await using to = await toDiscord()
+  to.fake.next.push({ status: 429, headers: { 'Retry-After': '12' }, body: '<html>error 1015</html>' })
+  expect(await to.send('a')).toMatchObject({ retryAfterMs: 12_000 })
+})
+
+test('the sink telegram writes to a chat and topic, without preview or sound', async () => {
+  await using to = await toTelegram({ threadId: 7, silent: true })
+  await to.send('a < b')
+  expect(to.fake.accepted.map(({ body }) => body)).toEqual([
+    {
+      chat_id: '-42',
+      text: 'a &lt; b',
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+      message_thread_id: 7,
+      disable_notification: true,
+    },
+  ])
+})
+
+test('the sink telegram sends a group 20 messages a minute at most, one a second', async () => {
+  await using to = await toTelegram()
+  for (let n = 1; n < 20; n++) {
+    expect(await to.send(`message ${n}`)).toBeUndefined()
+    to.pass(to.pauses.splice(0).at(-1) ?? 0)
+  }
+  await to.send('message 20')
+  expect(to.pauses).toEqual([41_000])
+  expect(to.fake.shown).toHaveLength(20)
+  // Not even if it is called too early; and it does not sleep for that long.
+  expect(await to.send('message 21')).toMatchObject({ retryAfterMs: 41_000 })
+  expect(to.sleeps).toEqual([])
+  expect(to.fake.shown).toHaveLength(20)
+})
+
+test('the sink telegram splits by what is shown, not by what is written, and counts links', async () => {
+  await using to = await toTelegram({ chatId: '@channel', templates: { '*': '{links}' } })
+  await to.send('&'.repeat(4_096))
+  expect(to.fake.shown).toEqual(['&'.repeat(4_096)])
+})
+
+test('R103 makes no link of what looks like a name of the web in an event, and calls nobody', async () => {
+  await using to = await toTelegram({ templates: { '*': '{data.name}' } })
+  for (const [name, shown] of [
+    ['CLAIM at evil.example', 'CLAIM at evil[.]example'],
+    ['https://t.me/x', 'https[:]//t[.]me/x'],
+    ['злой.рф', 'злой[.]рф'],
+    ['@admin /start 0.5 a/b me@x', '@\u2060admin /\u2060start 0.5 a/b me@x'],
+  ]) {
+    // The joiner is put in behind the event's own text was made safe.
+    await to.show({ name })
+    expect(to.fake.shown.at(-1)).toBe(shown)
+    to.pass(1_000)
+  }
+})
+
+test('the sink telegram follows a group that has become another, and says so', async () => {
+  await using to = await toTelegram()
+  const moved = { ok: false, error_code: 400, description: 'x', parameters: { migrate_to_chat_id: -100_42 } }
+  to.fake.next.push({ status: 400, body: JSON.stringify(moved) })
+  expect(await to.send('a')).toBeUndefined()
+  to.pass(1_000)
+  await to.send('b')
+  expect(to.fake.accepted.map(({ body }) => body.chat_id)).toEqual(['-10042', '-10042'])
+  expect(to.lines).toMatchObject([{ level: 'warn', fields: { chatId: '-10042' } }])
 })
