@@ -3,7 +3,7 @@ import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../base/errors.ts'
-import type { HandlerStats, ViewPort } from '../inbox/port.ts'
+import { leftBehind, type HandlerStats, type ViewPort } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
 import { components, count, time, toWire } from './wire.ts'
@@ -33,7 +33,8 @@ const handler = z
   .object({
     name: z.string(),
     kind: z.enum(['handler', 'sink']).nullable().describe('null: it is not loaded'),
-    loaded: z.boolean(),
+    loaded: z.boolean().describe('whether the process that answers has it'),
+    orphaned: z.boolean().describe('open runs wait, and no process has it'),
     paused: z.boolean(),
     settings: z
       .object({
@@ -167,17 +168,20 @@ async function noHandler(inbox: ViewPort, given: string): Promise<InboxError> {
 
 const noAttempts: HandlerPace = { perSecond: 0, failuresPerSecond: 0, p50Ms: null, p95Ms: null, p99Ms: null }
 
-/** All handlers that are loaded, and those that are gone but left runs behind. */
+/** All handlers that are loaded, and those that were once. */
 async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
   const stats = await inbox.stats()
   const rows = new Map(stats.handlers.map((row) => [row.handler, row]))
   const infos = new Map((handlers?.() ?? []).map((info) => [info.name, info]))
   const [shutNow, pacesNow] = [shutOf?.(), paces?.()]
+  // Without a dispatcher in this process, only a cluster knows which are orphaned.
+  const loaded = handlers?.() ?? [...rows.keys()].map((each) => ({ name: each }))
+  const orphans = new Set(leftBehind(stats.handlers, loaded).map((row) => row.handler))
   const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()
   const data = names.map((each) => {
     const info = infos.get(each)
     const pace = info && pacesNow && (pacesNow.get(each) ?? noAttempts)
-    const known = { info, stats: rows.get(each), shut: shutNow?.get(each), pace }
+    const known = { info, stats: rows.get(each), isOrphaned: orphans.has(each), shut: shutNow?.get(each), pace }
     return toHandlerJson(each, known, stats.lastSeq)
   })
   return { paused: stats.paused, data, next_cursor: null }
@@ -187,18 +191,21 @@ async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminConte
 interface KnownHandler {
   readonly info: HandlerInfo | undefined
   readonly stats: HandlerStats | undefined
+  readonly isOrphaned: boolean
   readonly shut: Shut | undefined
   readonly pace: HandlerPace | undefined
 }
 
 /** `lastSeq`: of the accept sequence, for the progress of a backfill. */
-function toHandlerJson(each: string, { info, stats, shut: closed, pace }: KnownHandler, lastSeq: number): HandlerJson {
+function toHandlerJson(each: string, known: KnownHandler, lastSeq: number): HandlerJson {
+  const { info, stats, isOrphaned, shut: closed, pace } = known
   const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
   const backfillSeq = stats?.backfillSeq ?? null
   return {
     name: each,
     kind: info?.kind ?? null,
     loaded: info !== undefined,
+    orphaned: isOrphaned,
     paused: stats?.paused ?? false,
     settings: info === undefined ? null : toSettingsJson(info, stats?.concurrency ?? info.concurrency),
     set_concurrency: stats?.concurrency ?? null,

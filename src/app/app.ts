@@ -119,6 +119,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const { inbox, workPort, cluster } = await openInbox({
     database: config.database,
     migrate: config.migrate,
+    orphanHours: config.orphanHours,
     clock,
     log,
   })

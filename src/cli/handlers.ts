@@ -24,6 +24,7 @@ Open runs are
   handed out  to a thread of handlers (\`running\` with --json): some of them at work, up to what may run at once, the
               others next in line; they come in portions
 \`at once\` is how many of them may run at once; \`set\`: somebody changed that with \`handlers set\`.
+An \`orphaned\` handler has open runs, and no running process has it: bring it back, or \`handlers drop\` it.
 Of dead letters, those that are held hold up their key. A handler with a backfill is being given what was stored before
 it (its \`from\`), some 1,000 runs ahead. A sink that fails (its breaker), or that asked for a pause,
 is left alone for a while: a line under the table says since when, and why.`
@@ -117,8 +118,8 @@ function renderPaused({ handler, paused }: PausedJson): string {
   return paused ? `paused: ${who}; what runs at the moment goes on` : `resumed: ${who}`
 }
 
-function renderState({ loaded, paused, backfill }: HandlerJson, isAllPaused: boolean): string {
-  const state = isAllPaused || paused ? 'paused' : loaded ? 'loaded' : 'not loaded'
+function renderState({ loaded, orphaned, paused, backfill }: HandlerJson, isAllPaused: boolean): string {
+  const state = isAllPaused || paused ? 'paused' : loaded ? 'loaded' : orphaned ? 'orphaned' : 'not loaded'
   return backfill === null ? state : `${state}, backfill ${Math.floor(backfill * 100)} %`
 }
 

@@ -74,13 +74,13 @@ function describeSecrets({ secretsSource: source }: Config): string {
   return source.kind === 'file' ? `${labels} from ${source.file}` : labels
 }
 
-function describeDatabaseSetting({ database, migrate }: Config): string {
+function describeDatabaseSetting({ database, migrate, orphanHours }: Config): string {
   switch (database.kind) {
     case 'sqlite':
       return `SQLite file ${database.file}`
     case 'postgres': {
       const older = migrate === 'auto' ? 'brought up to date at start' : 'refused'
-      return `PostgreSQL ${describeDatabase(database.url)} (an older schema is ${older})`
+      return `PostgreSQL ${describeDatabase(database.url)} (an older schema is ${older}; orphaned handlers get runs for ${orphanHours} h)`
     }
     case 'memory':
       return 'memory (lost when the process ends)'

@@ -145,6 +145,13 @@ export const settings = {
     'auto',
     'migrate',
   ),
+  INBOX_ORPHAN_HOURS: setting(
+    'database',
+    wholeNumber(0, 8_760).prefault(24),
+    'a whole number of hours, where 0 means no time at all',
+    '24',
+    'orphanHours',
+  ),
   INBOX_HANDLERS: setting('handlers', filePath.prefault('./handlers'), 'the path of a folder', './handlers'),
   INBOX_FORWARD_URL: secretSetting(
     'sinks',

@@ -33,6 +33,8 @@ export interface OpenInboxOptions {
   readonly database: DatabaseSetting
   /** Of PostgreSQL; default `refuse`. */
   readonly migrate?: MigrateSetting
+  /** Of PostgreSQL: hours that a handler which no replica holds gets runs. */
+  readonly orphanHours?: number
   readonly clock: Clock
   readonly log: Logger
 }
@@ -83,7 +85,10 @@ export async function openInbox(options: OpenInboxOptions): Promise<OpenedInbox>
   }
 }
 
-async function open({ database, migrate, clock, log }: OpenInboxOptions, onUpgrade: OnUpgrade): Promise<OpenedInbox> {
+async function open(
+  { database, migrate, orphanHours, clock, log }: OpenInboxOptions,
+  onUpgrade: OnUpgrade,
+): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
       // Loaded only where it is used, and Kysely with it.
@@ -100,6 +105,7 @@ async function open({ database, migrate, clock, log }: OpenInboxOptions, onUpgra
         clock,
         ...(migrate !== undefined && { migrate }),
         onUpgrade,
+        ...(orphanHours !== undefined && { orphanMs: orphanHours * 3_600_000 }),
         onWarning: (text) => log.warn(text),
       })
       log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')

@@ -71,8 +71,9 @@ export interface CrashedRun extends Pick<DeadLetter, 'handler' | 'eventId' | 'at
 /** What the dispatcher needs. */
 export interface WorkPort {
   /**
-   * Sets the routes by which `accept` creates runs from now on. Runs of handlers that are gone stay where they are. Gives how many
-   * runs of a handler may run at once, where somebody set that.
+   * Sets the routes by which `accept` creates runs from now on: in a cluster those of all replicas, and of handlers that no replica has
+   * for a while longer. Runs of handlers that are gone stay where they are. Gives how many runs of a handler may run at once, where
+   * somebody set that.
    */
   register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
   /**

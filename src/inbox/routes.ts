@@ -9,7 +9,7 @@ const maxCachedTypes = 1024
 const maxCachedTypeLength = 128
 
 /**
- * Builds the lookup from event type to routes. A pattern is a type, a prefix such as `wallet.*` (every type that begins
+ * Builds the lookup from event type to routes. Of several routes of a name, the last one that matches counts. A pattern is a type, a prefix such as `wallet.*` (every type that begins
  * with `wallet.`), or `*` (every type but those of this program's own events, which begin with `inbox.`).
  */
 export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
@@ -19,7 +19,8 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   return (type) => {
     const known = cache.get(type)
     if (known) return known
-    const found = compiled.filter(({ matches }) => matches(type)).map(({ route }) => route)
+    const matching = compiled.filter(({ matches }) => matches(type)).map(({ route }) => route)
+    const found = matching.filter(({ name }, index) => matching.findLastIndex((route) => route.name === name) === index)
     if (type.length <= maxCachedTypeLength) {
       if (cache.size >= maxCachedTypes) cache.clear()
       cache.set(type, found)
@@ -39,9 +40,9 @@ export function patternsOf(
   routes: readonly HandlerRoute[] | undefined,
 ): readonly string[] {
   if (handler === undefined || routes === undefined) return everyType
-  const route = routes.find(({ name }) => name === handler)
-  if (route !== undefined) return route.types
-  const names = routes.map(({ name }) => name).join(', ') || 'none, for none is loaded'
+  const named = routes.filter(({ name }) => name === handler)
+  if (named.length > 0) return named.flatMap(({ types }) => types)
+  const names = [...new Set(routes.map(({ name }) => name))].join(', ') || 'none, for none is loaded'
   throw new InboxError('not_found', `there is no handler ${JSON.stringify(handler)}: expected one of ${names}`)
 }
 

@@ -310,6 +310,8 @@ export interface HandlerStats extends RunCounts {
   readonly superseded: number
   /** The next event that it gets of those stored before it; null: none is left. */
   readonly backfillSeq: number | null
+  /** Whether any living replica has it; absent where the inbox is of one process. */
+  readonly isHeld?: boolean
 }
 
 export interface RunCounts {
@@ -321,22 +323,23 @@ export interface RunCounts {
   readonly dead: number
 }
 
-type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect'>
+type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect' | 'isHeld'>
 
 /** Pending runs of a handler. */
 export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
   return waiting + ready + suspect
 }
 
-/** Handlers with pending runs that are not loaded. */
+/** Handlers with pending runs that no process has loaded. `loaded`: the handlers of this process. */
 export function leftBehind(
   rows: readonly OpenCounts[],
   loaded: readonly { readonly name: string }[],
 ): { readonly handler: string; readonly openRuns: number }[] {
   const names = new Set(loaded.map(({ name }) => name))
   return rows
+    .filter(({ handler, isHeld }) => !(isHeld ?? names.has(handler)))
     .map((row) => ({ handler: row.handler, openRuns: openRunsOf(row) }))
-    .filter(({ handler, openRuns }) => openRuns > 0 && !names.has(handler))
+    .filter(({ openRuns }) => openRuns > 0)
 }
 
 export interface InboxStats {

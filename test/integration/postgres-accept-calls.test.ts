@@ -75,12 +75,30 @@ describe('accept', () => {
     await using stage = await stageOf()
     const { accept } = await stage.replica([ordered, loose])
     await stage.db.query(`UPDATE inbox.handler SET backfill_seq = 1 WHERE name = 'loose'`)
-    const { accept: early } = await stage.replica([])
-    await early.accept([anEvent('none')])
     await accept.accept([anEvent('a')])
     await stage.db.query(`DELETE FROM inbox.handler WHERE name = 'ordered'`)
     await accept.accept([anEvent('b')])
-    expect(await stage.runs()).toMatchObject([{ seq: 2, handler: 1 }])
+    expect(await stage.runs()).toMatchObject([{ seq: 1, handler: 1 }])
+  })
+
+  test('by definitions that have changed since stores nothing, and is planned anew: all replicas create runs for all handlers', async () => {
+    await using stage = await stageOf()
+    const old = await stage.replica([loose])
+    await old.accept.accept([anEvent('a')])
+    const young = await stage.replica([ordered])
+    const before = old.statements()
+    await old.accept.accept([anEvent('b')])
+    await old.accept.accept([anEvent('c')])
+    await young.accept.accept([anEvent('d')])
+    // The one that was in vain, a look, and one for each.
+    expect(old.statements() - before).toBe(4)
+    expect((await stage.runs()).map(({ seq, handler }) => [seq, handler])).toEqual([
+      [1, 1],
+      ...[2, 3, 4].flatMap((seq) => [
+        [seq, 1],
+        [seq, 2],
+      ]),
+    ])
   })
 
   test('supersedes no run that is just being claimed, but what waits behind it', async () => {
@@ -137,9 +155,10 @@ test('arrays go over to the database as they are', async () => {
 test('plans go by indexes, with 20,000 keys, with and without statistics', async () => {
   const url = await inboxes.createDatabase()
   await using stage = await openAcceptStage(url)
-  await stage.replica([ordered])
+  const { definitions } = await stage.replica([{ ...ordered, latestOnly: true }])
+  const known = await definitions.known(stage.db)
   const headerSets = { knownId: () => null, hasRoom: () => true }
-  const given = { now: 0, routesOf: () => [{ ...ordered, latestOnly: true }], headerSets }
+  const given = { now: 0, known, headerSets }
   const client = new Client({ connectionString: url })
   await client.connect()
   try {

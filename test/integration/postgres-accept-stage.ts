@@ -2,6 +2,7 @@ import { type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
 import { type Accept, createAccept } from '../../src/inbox/postgres/accept.ts'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
+import { createDefinitions, type Definitions } from '../../src/inbox/postgres/definitions.ts'
 
 export interface RunOfKey {
   readonly id: number
@@ -14,6 +15,7 @@ export interface RunOfKey {
 export interface Replica {
   readonly db: Database
   readonly accept: Accept
+  readonly definitions: Definitions
   /** How many statements it has sent so far. */
   readonly statements: () => number
 }
@@ -38,10 +40,8 @@ export async function openAcceptStage(url: string): Promise<AcceptStage> {
     db,
     async replica(routes) {
       const own = open()
-      await db.query(
-        `INSERT INTO inbox.handler (name, latest_only) SELECT * FROM unnest($1::text[], $2::boolean[]) ON CONFLICT (name) DO NOTHING`,
-        [routes.map(({ name }) => name), routes.map(({ latestOnly }) => latestOnly ?? false)],
-      )
+      const definitions = createDefinitions({ db: own, replicaId: 'replica', silentMs: 10_000, orphanMs: 86_400_000 })
+      await definitions.register(routes)
       let statements = 0
       const counted: Database = {
         ...own,
@@ -54,12 +54,12 @@ export async function openAcceptStage(url: string): Promise<AcceptStage> {
       const accept = createAccept({
         db: counted,
         clock,
-        routes: () => routes,
+        definitions,
         gaps,
         makeOffer: () => null,
         wake: () => {},
       })
-      return { db: own, accept, statements: () => statements }
+      return { db: own, accept, definitions, statements: () => statements }
     },
     runs: () =>
       db.query<RunOfKey>(`SELECT id, event_seq AS seq, handler_id AS handler, key, state FROM inbox.run ORDER BY id`),

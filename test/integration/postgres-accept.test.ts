@@ -109,7 +109,6 @@ describe('three replicas that accept the same and other events at once', () => {
     const works: ReturnType<typeof createWork>[] = []
     const working = replicas.map(async ({ db, accept }, replica) => {
       const work = createWork({ db, clock, replicaId: `r${replica}`, onWarning: () => {} })
-      await work.register([ordered])
       const accepting = async () => {
         for (let n = replica; n < total; n += 3 * 5) {
           const batch = Array.from({ length: 5 }, (_, k) => n + 3 * k).filter((id) => id < total)
@@ -140,7 +139,7 @@ describe('where a settle of the same key is not committed yet', () => {
     const url = await inboxes.createDatabase()
     const stack = new AsyncDisposableStack()
     const stage = stack.use(await openAcceptStage(url))
-    const { db, accept } = await stage.replica([ordered])
+    const { db, accept, definitions } = await stage.replica([ordered])
     const beside = stack.adopt(new Client({ connectionString: url }), (client) => client.end())
     await beside.connect()
     const event = (id: string) => anEvent(id, { key: 'k' })
@@ -149,6 +148,7 @@ describe('where a settle of the same key is not committed yet', () => {
       stage,
       db,
       accept,
+      definitions,
       beside,
       event,
       /** Until somebody waits for what the transaction has. */
@@ -180,12 +180,11 @@ describe('where a settle of the same key is not committed yet', () => {
   test('and where it comes second, it waits for the accept, and sees to the new run', async () => {
     await using it = await openKey()
     const work = createWork({ db: it.db, clock: it.stage.clock, replicaId: 'r', onWarning: () => {} })
-    await work.register([ordered])
     const leases = await work.claim({ handlers: ['ordered'], max: 1, owner: 'w', suspects: false })
     const headerSets = { knownId: () => null, hasRoom: () => true }
     const { values } = acceptValues([it.event('b')], {
       now: 0,
-      routesOf: () => [ordered],
+      known: await it.definitions.known(it.db),
       headerSets,
       makeOffer: () => null,
     })

@@ -4,7 +4,7 @@ import type { HandlerRoute, NewEvent } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import { createActs } from '../../src/inbox/postgres/acts.ts'
 import { type Database, type Rows, createDatabase } from '../../src/inbox/postgres/database.ts'
-import { createPeers } from '../../src/inbox/postgres/peers.ts'
+import { createDefinitions } from '../../src/inbox/postgres/definitions.ts'
 import { type Replays, createReplays } from '../../src/inbox/postgres/replays.ts'
 import { anEvent } from '../conformance/stage.ts'
 import type { PostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -45,19 +45,17 @@ export interface ActsStage extends AsyncDisposable {
 export async function openActsStage(server: PostgresInboxes): Promise<ActsStage> {
   const clock = createTestClock()
   const db = createDatabase({ url: await server.createDatabase(), now: () => clock.now() })
-  let routes: readonly HandlerRoute[] | undefined
+  const definitions = createDefinitions({ db, replicaId: 'replica', silentMs: 10_000, orphanMs: 0 })
   let woken = 0
   const wake = () => void (woken += 1)
   const gaps = { arrived: () => {} }
-  const accept = createAccept({ db, clock, routes: () => routes ?? none, gaps, makeOffer: () => null, wake })
-  const replaysOn = (on: Database, isLeader = () => true) =>
-    createReplays({ db: on, routes: () => routes, leads: isLeader, silentMs, wake })
+  const accept = createAccept({ db, clock, definitions, gaps, makeOffer: () => null, wake })
+  const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
   const replays = replaysOn(db)
   await db.query(
     `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ('replica', '0', now(), now() + interval '1 day', '{}')`,
   )
-  const peers = createPeers({ db, replicaId: 'replica', silentMs })
-  const actsOn = (on: Database) => createActs({ db: on, clock, accept, replays, wake })
+  const actsOn = (on: Database) => createActs({ db: on, clock, accept, definitions, wake })
 
   async function acceptAll(...events: readonly NewEvent[]): Promise<void> {
     const results = await accept.accept(events)
@@ -73,14 +71,7 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
     actsOn,
     replaysOn,
     async register(...given) {
-      for (const { name, from = 'now' } of given) {
-        const seq = from === 'now' ? null : 1
-        await db.query(
-          `INSERT INTO inbox.handler (name, backfill_seq, backfill_from) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`,
-          [name, seq, typeof from === 'number' ? from : 0],
-        )
-      }
-      await peers.register(given, async () => void (routes = given))
+      await definitions.register(given)
       await replays.refresh()
     },
     accept: acceptAll,
@@ -118,9 +109,6 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
     [Symbol.asyncDispose]: () => db.close(),
   }
 }
-
-const none: readonly HandlerRoute[] = []
-const silentMs = 10_000
 
 /** The database, with something done before each transaction that is alone. */
 export function before(db: Database, work: () => Promise<void>): Database {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { migrateSchema, migrations, type NumberedMigration, openSchema } from '../../src/inbox/postgres/migrate.ts'
-import { anEvent } from '../conformance/stage.ts'
+import { anEvent, loose } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { freePort } from '../support/stream-sinks.ts'
@@ -96,26 +96,56 @@ test('the functions of an older version are replaced once somebody says so, and 
   expect(await source()).toHaveLength(current.length + 1)
 })
 
-test('a backlog of the schema before the clock of the database keeps its runs, state and outbox, and old calls fail', async () => {
+test('a backlog of an older schema keeps its runs, state, outbox and backfills, and old calls fail', async () => {
   const url = await server.createBare()
-  await migrateSchema(url, migrations.slice(0, -1))
+  await migrateSchema(url, migrations.slice(0, 3))
   await ask(
     url,
     `INSERT INTO inbox.handler (name) VALUES ('ordered'), ('sink');
+     INSERT INTO inbox.handler (name, backfill_seq, backfill_from) VALUES ('late', 2, 0);
      INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label)
        SELECT n, 'e' || n, 't', '', 0, 'k', 'main' FROM generate_series(1, 3) n;
      INSERT INTO inbox.body SELECT n, n, 'x' FROM generate_series(1, 3) n;
      UPDATE inbox.counter SET last_seq = 3, body_bytes = 3;
      INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, attempt, token, owner, claim_id) VALUES
        (nextval('inbox.run_id'), 1, 1, 0, 'k', 3, 0, 1, 1, 'gone w', 1), (nextval('inbox.run_id'), 2, 1, 0, 'k', 0, 0, 0, 0, NULL, NULL),
-       (nextval('inbox.run_id'), 3, 2, 0, 'k', 1, 0, 0, 0, NULL, NULL);
+       (nextval('inbox.run_id'), 3, 2, 0, 'k', 1, 0, 0, 0, NULL, NULL), (nextval('inbox.run_id'), 3, 3, 0, 'k', 6, 0, 1, 1, NULL, NULL);
      INSERT INTO inbox.item VALUES (3, 'payload', 'once');
      INSERT INTO inbox.state (handler_id, key, value, version) VALUES (1, 's', '1', 1);
      INSERT INTO inbox.meta VALUES ('seen_at', 9000000000000)`,
   )
   await expect(openSchema(url, 'refuse')).rejects.toMatchObject({ code: 'database_older' })
   await migrateSchema(url)
-  for (const call of [`inbox.claim('[]', 1)`, `inbox.reap('gone w', 1)`]) {
+  const ofAccept = [
+    'text',
+    'text',
+    'text',
+    'bigint',
+    'bigint',
+    'text',
+    'text',
+    'integer',
+    'text',
+    'bytea',
+    'text',
+    'integer',
+    'text',
+    'text',
+  ] as const
+  const ofRuns = [
+    'text',
+    'boolean',
+    'integer',
+    'text',
+    'integer',
+    'integer',
+    'text',
+    'text',
+    'bigint',
+    'integer',
+  ] as const
+  const oldAccept = `inbox.accept(${[...ofAccept, ...ofRuns].map((type) => `NULL::${type}[]`).join(', ')})`
+  for (const call of [`inbox.claim('[]', 1)`, `inbox.reap('gone w', 1)`, oldAccept]) {
     await expect(ask(url, `SELECT * FROM ${call}`)).rejects.toThrow('does not exist')
   }
   const inbox = await createPostgresInbox({ url, clock: systemClock })
@@ -129,6 +159,10 @@ test('a backlog of the schema before the clock of the database keeps its runs, s
     const waiting = claim('ordered')
     await inbox.settle(suspects.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
     expect(await waiting).toMatchObject([{ event: { id: 'e2' } }])
+    await inbox.register([{ ...loose, name: 'late' }])
+    expect(await claim('late')).toMatchObject([{ event: { id: 'e2' } }])
+    await inbox.accept([anEvent('e4')])
+    expect(await claim('late')).toMatchObject([{ event: { id: 'e4' } }])
   } finally {
     await inbox.close()
   }

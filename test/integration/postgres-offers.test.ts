@@ -119,7 +119,7 @@ describe('what is accepted while a claim waits', () => {
         },
       },
       clock: stage.clock,
-      routes: () => [ordered],
+      definitions: stage.definitions,
       gaps: { arrived: () => {} },
       makeOffer: stage.work.offer,
       wake: () => stage.work.wake(),

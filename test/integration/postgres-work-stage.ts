@@ -2,6 +2,7 @@ import { type Clock, createTestClock, type TestClock } from '../../src/base/cloc
 import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
+import { createDefinitions, type Definitions } from '../../src/inbox/postgres/definitions.ts'
 import { createWork, type Work } from '../../src/inbox/postgres/claims.ts'
 
 export interface WorkRow {
@@ -19,6 +20,7 @@ export interface WorkStage<C extends Clock = TestClock> extends AsyncDisposable 
   readonly db: Database
   readonly clock: C
   readonly work: Work
+  readonly definitions: Definitions
   readonly warnings: readonly string[]
   accept(...events: readonly NewEvent[]): Promise<void>
   claim(given?: Partial<ClaimRequest>): Promise<readonly Lease[]>
@@ -33,7 +35,7 @@ export interface WorkStageOptions<C extends Clock> {
   readonly between?: (db: Database) => Database
 }
 
-/** A stage over a database; it closes what it opened. Handlers are registered by the caller, with `register`, or by `routes`. */
+/** A stage over a database; it closes what it opened. */
 export async function openWorkStage<C extends Clock>(
   url: string,
   routes: readonly HandlerRoute[],
@@ -42,20 +44,22 @@ export async function openWorkStage<C extends Clock>(
   const db = createDatabase({ url, now: () => clock.now() })
   const warnings: string[] = []
   const work = createWork({ db: between(db), clock, replicaId, onWarning: (text) => warnings.push(text) })
+  const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 86_400_000 })
   const accept = createAccept({
     db,
     clock,
-    routes: () => routes,
+    definitions,
     gaps: { arrived: () => {} },
     makeOffer: work.offer,
     wake: () => work.wake(),
   })
-  await work.register(routes)
+  await definitions.register(routes)
   return {
     url,
     db,
     clock,
     work,
+    definitions,
     warnings,
     async accept(...events) {
       await accept.accept(events)

@@ -82,7 +82,9 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     const user = `${prefix}_u${users.length}`
     await root.query(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${user}'`)
     users.push(user)
-    const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, now: () => clock.now() })
+    const now = () => clock.now()
+    // As on SQLite, a handler that is registered no more gets no more runs.
+    const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, now, orphanMs: 0 })
     const mine = { database, user }
     let closing: Promise<void> | undefined
     const watched: Inbox = {

@@ -49,6 +49,7 @@ describe('defaults and values', () => {
       admin: { host: '127.0.0.1', port: 8081, hosts: [] },
       database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
       migrate: 'refuse',
+      orphanHours: 24,
       handlersDir: join(cwd, 'handlers'),
       sinks: [],
       baseDir: cwd,
@@ -99,10 +100,12 @@ describe('defaults and values', () => {
     const config = await load({
       INBOX_DATABASE_URL: 'postgresql://inbox:pa55word@db.example:6432/events?sslmode=require&password=pa55word',
       INBOX_MIGRATE: 'auto',
+      INBOX_ORPHAN_HOURS: '72',
       INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
     })
-    expect(config).toMatchObject({ database: { kind: 'postgres' }, migrate: 'auto' })
-    const shown = 'PostgreSQL postgres://db.example:6432/events (an older schema is brought up to date at start)'
+    expect(config).toMatchObject({ database: { kind: 'postgres' }, migrate: 'auto', orphanHours: 72 })
+    const shown =
+      'PostgreSQL postgres://db.example:6432/events (an older schema is brought up to date at start; orphaned handlers get runs for 72 h)'
     expect(describeConfig(config)).toContainEqual(['database', shown])
     expect(JSON.stringify([describeConfig(config), config.warnings])).not.toContain('pa55word')
   })

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { AcceptResult, Arrival, HandlerRoute, NewEvent, Lease } from '../port.ts'
-import { createRouteTable, type RouteTable } from '../routes.ts'
+import type { AcceptResult, Arrival, NewEvent, Lease } from '../port.ts'
 import type { Database, Rows } from './database.ts'
+import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
 import { createRouteKeys } from '../route-key.ts'
-import { bigintArray, booleanArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
+import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 import type { KnownClaim } from './leases.ts'
 import { mostHeaderSets } from './functions/accept.ts'
@@ -13,8 +13,7 @@ import { mostHeaderSets } from './functions/accept.ts'
 export interface AcceptOptions {
   readonly db: Database
   readonly clock: Clock
-  /** The registered ones: the same array as long as nothing is registered anew. */
-  readonly routes: () => readonly HandlerRoute[]
+  readonly definitions: Pick<Definitions, 'known' | 'read'>
   readonly gaps: Pick<Gaps, 'arrived'>
   /** Who new runs can be given to at once. */
   readonly makeOffer: MakeOffer
@@ -27,6 +26,8 @@ export interface Accept {
   accept(batch: readonly Arrival[]): Promise<readonly AcceptResult[]>
   /** The same with one event, as a part of a transaction. What is told of it after its commit is left out. */
   acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult>
+  /** Resolves when no call is under way. */
+  ended(): Promise<void>
 }
 
 interface Call {
@@ -55,28 +56,29 @@ const bytesOf = (batch: readonly Arrival[]) => batch.reduce((sum, { raw }) => su
  * Group commit: what gathers while a statement is under way goes into the next one. So calls keep their order; and two statements of one
  * process would only wait for each other, at the counter.
  */
-export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: AcceptOptions): Accept {
+export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
-  let isUnderWay = false
-  let tableOf: readonly HandlerRoute[] | undefined
-  let table: RouteTable = () => []
-
-  function routesOf(type: string): readonly HandlerRoute[] {
-    if (tableOf !== routes()) {
-      tableOf = routes()
-      table = createRouteTable(tableOf)
-    }
-    return table(type)
-  }
+  let underWay: Promise<void> | undefined
 
   async function store(rows: Rows, batch: readonly Arrival[], toWhom: MakeOffer): Promise<AcceptResult[]> {
-    const { values, hasNewHeaders, runs, offer } = acceptValues(batch, {
-      now: clock.now(),
-      routesOf,
-      headerSets,
-      makeOffer: toWhom,
-    })
+    let known = await definitions.known(rows)
+    for (;;) {
+      const results = await storeBy(known, rows, batch, toWhom)
+      if (results !== null) return results
+      known = await definitions.read(rows)
+    }
+  }
+
+  /** Null: the definitions have changed, and nothing was stored. */
+  async function storeBy(
+    known: KnownDefinitions,
+    rows: Rows,
+    batch: readonly Arrival[],
+    toWhom: MakeOffer,
+  ): Promise<AcceptResult[] | null> {
+    const given = { now: clock.now(), known, headerSets, makeOffer: toWhom }
+    const { values, hasNewHeaders, runs, offer } = acceptValues(batch, given)
     let row: AcceptedRow | undefined
     try {
       ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
@@ -86,10 +88,13 @@ export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: Accep
       else offer?.end(new Map())
       throw error
     }
-    offer?.end(row === undefined ? new Map() : givenLeases(batch, runs, row))
-    if (row?.areReady === true) wake()
+    if (row === undefined) throw new InboxError('internal', 'accept gave no row')
+    const { results: letters } = row
+    offer?.end(letters === null ? new Map() : givenLeases(batch, runs, { ...row, results: letters }))
+    if (letters === null) return null
+    if (row.areReady === true) wake()
     if (hasNewHeaders) await headerSets.learn(rows)
-    return Array.from(row?.results ?? '', (letter, index) => {
+    return Array.from(letters, (letter, index) => {
       const result = results[letter]
       if (result === undefined)
         throw new InboxError('internal', `arrival ${index} became ${JSON.stringify(letter)}, which means nothing`)
@@ -130,9 +135,8 @@ export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: Accep
   }
 
   async function commitAll(): Promise<void> {
-    isUnderWay = true
     while (waiting.length > 0) await commitCalls(take())
-    isUnderWay = false
+    underWay = undefined
   }
 
   return {
@@ -140,7 +144,7 @@ export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: Accep
       if (batch.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         waiting.push({ batch, resolve, reject })
-        if (!isUnderWay) void commitAll()
+        underWay ??= commitAll()
       })
     },
     async acceptIn(trx, event) {
@@ -149,6 +153,7 @@ export function createAccept({ db, clock, routes, gaps, makeOffer, wake }: Accep
         throw new InboxError('internal', `nothing was said of the event ${JSON.stringify(event.id)}`)
       return result
     },
+    ended: async () => underWay,
   }
 }
 
@@ -157,12 +162,12 @@ export const acceptStatement = `SELECT results, last_before AS "lastBefore", are
     array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
-  $15::text[], $16::boolean[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
+  $15::bigint, $16::text[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
   $21::text[], $22::text[], $23::bigint[], $24::integer[])`
 
 export interface AcceptedRow {
-  /** A letter for each arrival. */
-  readonly results: string
+  /** A letter for each arrival; null: the definitions have another version, and nothing was stored. */
+  readonly results: string | null
   readonly lastBefore: number
   /** Whether there are new runs to claim; null where nothing is new. */
   readonly areReady: boolean | null
@@ -170,6 +175,8 @@ export interface AcceptedRow {
   readonly givenRuns: string | null
   readonly givenClaims: string | null
 }
+
+type StoredRow = AcceptedRow & { readonly results: string }
 
 /** A run of a new event. */
 export interface PlannedRun {
@@ -182,7 +189,7 @@ export interface PlannedRun {
 interface Given {
   /** By the clock that arrivals were received by, in milliseconds since 1970. */
   readonly now: number
-  readonly routesOf: RouteTable
+  readonly known: Pick<KnownDefinitions, 'version' | 'routesOf'>
   readonly headerSets: Pick<HeaderSets, 'knownId' | 'hasRoom'>
   readonly makeOffer: MakeOffer
 }
@@ -191,7 +198,7 @@ interface Given {
  * The parameters of `acceptStatement` for a batch, which has at least one arrival; whether headers are in it that are not known; its runs,
  * if all is new, and who they are offered to.
  */
-export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerSets, makeOffer }: Given) {
+export function acceptValues(batch: readonly Arrival[], { now, known, headerSets, makeOffer }: Given) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()
@@ -210,7 +217,7 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
     }
     seen.add(id)
     const keyFor = createRouteKeys({ id: arrival.id, key: arrival.key, raw: () => arrival.raw })
-    for (const route of routesOf(arrival.type)) runs.add(index + 1, route, keyFor(route))
+    for (const route of known.routesOf(arrival.type)) runs.add(index + 1, route.name, keyFor(route))
     return id
   })
   const hasNewHeaders = newHeaders.some((headers) => headers !== null)
@@ -232,6 +239,7 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
     integerArray(others.map(({ at }) => at)),
     textArray(others.map(({ id }) => id)),
     textArray(others.map(({ reason }) => reason)),
+    known.version,
     ...runs.values(),
   ]
   // Last: from here on nothing fails that would leave the claims with nobody.
@@ -249,17 +257,17 @@ export function acceptValues(batch: readonly Arrival[], { now, routesOf, headerS
 
 /** The runs of a batch. Runs of one handler and key share a slot; so do those of one handler that have none. */
 function createRunList() {
-  const handlers = new Map<HandlerRoute, { readonly place: number; readonly slots: Map<string | null, number> }>()
+  const handlers = new Map<string, { readonly place: number; readonly slots: Map<string | null, number> }>()
   const slotHandlers: number[] = []
   const slotKeys: (string | null)[] = []
   const planned: PlannedRun[] = []
   const runSlots: number[] = []
 
-  function slotOf(route: HandlerRoute, key: string | null): number {
-    let handler = handlers.get(route)
+  function slotOf(name: string, key: string | null): number {
+    let handler = handlers.get(name)
     if (handler === undefined) {
       handler = { place: handlers.size + 1, slots: new Map() }
-      handlers.set(route, handler)
+      handlers.set(name, handler)
     }
     const known = handler.slots.get(key)
     if (known !== undefined) return known
@@ -270,15 +278,14 @@ function createRunList() {
   }
 
   return {
-    add(at: number, route: HandlerRoute, key: string | null): void {
-      runSlots.push(slotOf(route, key))
-      planned.push({ at, handler: route.name, key })
+    add(at: number, handler: string, key: string | null): void {
+      runSlots.push(slotOf(handler, key))
+      planned.push({ at, handler, key })
     },
     planned: planned as readonly PlannedRun[],
-    handlers: () => [...handlers.keys()].map(({ name }) => name),
+    handlers: () => [...handlers.keys()],
     values: () => [
-      textArray([...handlers.keys()].map(({ name }) => toStored(name))),
-      booleanArray([...handlers.keys()].map(({ latestOnly }) => latestOnly ?? false)),
+      textArray([...handlers.keys()].map((name) => toStored(name))),
       integerArray(slotHandlers),
       textArray(slotKeys),
       integerArray(planned.map(({ at }) => at)),
@@ -307,7 +314,7 @@ export type MakeOffer = (handlers: readonly string[]) => Offer | null
 function givenLeases(
   batch: readonly Arrival[],
   runs: readonly PlannedRun[],
-  row: AcceptedRow,
+  row: StoredRow,
 ): ReadonlyMap<number, readonly Lease[]> {
   const leases = new Map<number, Lease[]>()
   const places = numbersIn(row.givenAt)
@@ -328,7 +335,7 @@ function givenLeases(
 }
 
 /** The numbers of what was accepted, by its place in the batch. */
-function seqsOf({ results, lastBefore }: AcceptedRow): (number | null)[] {
+function seqsOf({ results, lastBefore }: Pick<StoredRow, 'results' | 'lastBefore'>): (number | null)[] {
   let last = lastBefore
   return Array.from(results, (letter) => (letter === 'a' ? ++last : null))
 }

@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import { batchSize, mostNotedRuns, type Noting, type OperatorActs } from '../acts.ts'
 import type { AcceptResult, AuditRecord, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
+import type { Definitions } from './definitions.ts'
 import { createNotes } from './notes.ts'
 import { createPruning } from './prune.ts'
-import type { Replays } from './replays.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-acts.ts'
 import { createSteps } from './notes.ts'
 import { toStored } from './text.ts'
@@ -13,15 +13,15 @@ export interface ActsOptions {
   readonly db: Database
   readonly clock: Clock
   readonly accept: { acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> }
-  readonly replays: Pick<Replays, 'endBackfill' | 'firstBackfill'>
+  readonly definitions: Pick<Definitions, 'remove'>
   /** There may be something to claim. */
   readonly wake: () => void
 }
 
-export function createActs({ db, clock, accept, replays, wake }: ActsOptions): OperatorActs {
+export function createActs({ db, clock, accept, definitions, wake }: ActsOptions): OperatorActs {
   const notes = createNotes()
   const eachStep = createSteps(db, notes)
-  const pruning = createPruning({ db, clock, firstBackfill: (rows) => replays.firstBackfill(rows) })
+  const pruning = createPruning({ db, clock })
 
   /** One transaction, with a note if it changed anything. */
   async function act<T>(
@@ -71,7 +71,8 @@ export function createActs({ db, clock, accept, replays, wake }: ActsOptions): O
     if (known === undefined) return null
     const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
     const { total } = await eachStep(noting, async () => async (trx) => {
-      await replays.endBackfill(trx, known.id)
+      await definitions.remove(trx, handler)
+      await trx.query(`UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1`, [known.id])
       const dropped = await dropOpen(trx, known.id, batchSize, reason)
       return { done: dropped, after: dropped === batchSize ? 0 : null }
     })

@@ -2,7 +2,6 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Lease, ReapResult, RunError, WorkPort, ClaimRequest } from '../port.ts'
 import { bigintArray, textArray } from './database.ts'
 import type { Database, Rows } from './database.ts'
-import { registerHandlers } from './handlers.ts'
 import type { MakeOffer, Offer } from './accept.ts'
 import { readState } from './leases.ts'
 import { fromStored, toStored } from './text.ts'
@@ -19,7 +18,7 @@ export interface WorkOptions {
   readonly onWarning: (text: string) => void
 }
 
-export interface Work extends WorkPort {
+export interface Work extends Omit<WorkPort, 'register'> {
   /** Something may have become claimable: here, or at another replica. */
   wake(): void
   /** For what is accepted here. */
@@ -43,7 +42,6 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
   }
 
   return {
-    register: (routes) => registerHandlers(db, routes),
     claim: (request) => claims.claim(request),
     readState: (handler, query) => readState(db, handler, query),
     async settle(outcomes) {

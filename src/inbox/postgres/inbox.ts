@@ -2,19 +2,19 @@ import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
 import { Jobs } from '../jobs.ts'
-import { viewNames, type HandlerRoute, type Inbox } from '../port.ts'
+import { viewNames, type Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createActs } from './acts.ts'
 import { createDatabase, type Database, limited } from './database.ts'
+import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import { listen } from './listen.ts'
 import type { OnUpgrade } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
-import { createPeers } from './peers.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
@@ -32,14 +32,15 @@ export interface PostgresInboxOptions {
   readonly onUpgrade?: OnUpgrade
   /** Milliseconds: the runs of a replica that the others have not heard for so long are taken from it. Default 10,000. */
   readonly silentMs?: number
+  /** Milliseconds: a handler that no replica holds any more gets runs for so long. Default 24 hours. */
+  readonly orphanMs?: number
   /** As of `DatabaseOptions`. */
   readonly now?: () => number
 }
 
 export interface PostgresInbox extends Inbox, ClusterPort {}
 
-/** Always the same one: what is made of routes is made once. */
-const noRoutes: readonly HandlerRoute[] = []
+const defaultOrphanMs = 86_400_000
 
 /**
  * The inbox of a cluster: every process that opens the same database is a replica of it. Throws `database_newer`, `database_older`,
@@ -47,12 +48,12 @@ const noRoutes: readonly HandlerRoute[] = []
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
   const { url, clock, migrate = 'refuse', onWarning = () => {}, onUpgrade, silentMs = 10_000, now } = options
+  const { orphanMs = defaultOrphanMs } = options
   await openSchema(url, migrate, undefined, onUpgrade)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
   const db = createDatabase({ url, applicationName, ...(now && { now }) })
   await orClose(db, refuseMoving(db))
-  let routes: readonly HandlerRoute[] | undefined
   let closing: Promise<void> | undefined
 
   const cluster = await orClose(db, joinCluster({ db, id, silentMs, onWarning, onReaped: () => work.wake() }))
@@ -61,7 +62,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const work = createWork({ db, clock, replicaId: cluster.id, onWarning })
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
-  const accept = createAccept({ db, clock, routes: () => routes ?? noRoutes, gaps, makeOffer: work.offer, wake })
+  const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
+  const accept = createAccept({ db, clock, definitions, gaps, makeOffer: work.offer, wake })
   // However many people look, there are connections for deliveries and runs.
   const readDb = limited(db, 4)
   let loadedViews: Promise<Views> | undefined
@@ -72,8 +74,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     const view = (await loadViews())[name as keyof Views] as (...args: readonly unknown[]) => Promise<unknown>
     return view(...args)
   }, viewNames)
-  const peers = createPeers({ db, replicaId: cluster.id, silentMs })
-  const replays = createReplays({ db, routes: () => routes, leads: (of) => peers.leads(of), silentMs, wake })
+  const replays = createReplays({ db, definitions, isLeader: () => cluster.isLeader(), wake })
   const jobs = new Jobs(replays.jobs, clock, (job, error) => onWarning(`${job} does not go on: ${messageOf(error)}`))
   const listener = listen({
     url,
@@ -84,10 +85,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     onWarning,
   })
-  const acts = createActs({ db, clock, accept, replays, wake })
+  const acts = createActs({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
-  const accepting = createUnderWay()
   let state: ClusterState | null = null
   let wasSilent = false
   const failureListeners: ((error: Error) => void)[] = []
@@ -97,7 +97,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     const move = await findMove(db)
     if (move !== null) return fail(move)
     await gaps.beat()
-    await peers.beat()
+    await definitions.beat()
     await replays.refresh()
     jobs.poke()
     const before = state
@@ -126,9 +126,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     await work.close()
     await listener.close()
     await gaps.end().catch(() => {})
-    // Once it has left, nobody sees to what its handlers do not create runs of.
-    await accepting.ended()
-    await peers.beat().catch(() => {})
+    await accept.ended()
     await leaveAndClose()
   }
 
@@ -152,18 +150,13 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     onState: (listener) => void stateListeners.push(listener),
     isLeader: () => cluster.isLeader(),
     async accept(batch) {
-      await peers.counted()
       assertOpen()
-      return accepting.watch(accept.accept(batch))
+      return accept.accept(batch)
     },
     async register(given) {
       assertOpen()
-      const concurrencies = await work.register(given)
-      await peers.register(given, () => {
-        routes = given
-        return accepting.ended()
-      })
-      // What is not read now is read with the next heartbeat: the new ones are in their place.
+      const concurrencies = await definitions.register(given)
+      // What is not read now is read with the next heartbeat.
       await replays.refresh().catch(() => {})
       jobs.poke()
       return concurrencies
@@ -180,7 +173,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       return record
     },
     cancelReplay: (id, by) => replays.cancel(id, by),
-    countReplay: async (filter) => views.countReplay(filter, patternsOf(filter.handler, routes)),
+    countReplay: async (filter) =>
+      views.countReplay(filter, patternsOf(filter.handler, (await definitions.read(db)).routes)),
     async retryQuarantined(id, event, by) {
       const result = await acts.retryQuarantined(id, event, by)
       if (result === 'accepted') gaps.arrived(event.createdAt)
@@ -243,28 +237,5 @@ async function readClusterState(
       handlers.flatMap(({ name, concurrency }) => (concurrency === null ? [] : [[fromStored(name), concurrency]])),
     ),
     suspects: new Set(suspects.map(({ name }) => fromStored(name))),
-  }
-}
-
-/** What has begun and not ended. */
-export interface UnderWay {
-  /** Gives what `work` gives. */
-  watch<T>(work: Promise<T>): Promise<T>
-  /** Resolves when all that has begun by now has ended, well or not. */
-  ended(): Promise<void>
-}
-
-function createUnderWay(): UnderWay {
-  const going = new Set<Promise<unknown>>()
-  return {
-    async watch(work) {
-      going.add(work)
-      try {
-        return await work
-      } finally {
-        going.delete(work)
-      }
-    },
-    ended: async () => void (await Promise.allSettled(going)),
   }
 }

@@ -21,7 +21,6 @@ export interface PlanRequest {
   readonly lastSeq: number
   /** So many runs at the least, if there are as many: an event gets all of its runs or none. */
   readonly room: number
-  readonly isLive: boolean
 }
 
 /** What a step of a replay or a backfill is to do. */
@@ -36,7 +35,7 @@ export interface Plan {
 
 /** Looks for what the next step is to do; changes nothing. */
 export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> {
-  const { filter, routesFor, fromSeq, lastSeq, room, isLive } = request
+  const { filter, routesFor, fromSeq, lastSeq, room } = request
   const wanted: { readonly event: ScannedEvent; readonly routes: readonly HandlerRoute[] }[] = []
   let [next, events, count] = [fromSeq, 0, 0]
   let size = firstPortion
@@ -68,7 +67,7 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
       const { seq, id, key } = event
       const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => raws.get(seq) })
       for (const route of routes) {
-        runs.push({ seq, handler: route.name, key: keyFor(route), latest: isLive && route.latestOnly === true })
+        runs.push({ seq, handler: route.name, key: keyFor(route) })
       }
     }
   }

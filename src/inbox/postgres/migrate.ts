@@ -9,6 +9,7 @@ import { initial } from './migrations/0001-initial.ts'
 import { tallies } from './migrations/0003-tallies.ts'
 import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { databaseClock } from './migrations/0004-database-clock.ts'
+import { definitions } from './migrations/0005-definitions.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import type { OnUpgrade } from '../types.ts'
 
@@ -27,6 +28,7 @@ export const migrations: readonly NumberedMigration[] = [
   { name: '0002-stored-headers', oldest: 1, migration: storedHeaders },
   { name: '0003-tallies', oldest: 1, migration: tallies },
   { name: '0004-database-clock', oldest: 4, migration: databaseClock },
+  { name: '0005-definitions', oldest: 5, migration: definitions },
 ]
 
 /** What to do about a database that an older version made: refuse to open it, or bring it up to date. */

@@ -1,15 +1,13 @@
 import type { Rows } from './database.ts'
 import { wakeAll } from './run-acts.ts'
 import { state } from './progress.ts'
-import { toStoredOrNull } from './text.ts'
+import { toStored, toStoredOrNull } from './text.ts'
 
 /** A run to be created of an event that is stored already. */
 export interface NewRun {
   readonly seq: number
   readonly handler: string
   readonly key: string | null
-  /** Whether it supersedes those of its key that are not running, unless they are of newer events: then they supersede it. Only of live ones. */
-  readonly latest: boolean
 }
 
 export interface CreatedRuns {
@@ -20,62 +18,49 @@ export interface CreatedRuns {
 
 /**
  * Creates runs of a generation in the order in which they stand, each behind the open ones of its key; to be called in a transaction
- * that is alone in the database. `replayId` 0: live ones, of which an event has one of a handler at the most.
+ * that is alone in the database. `replayId` 0: live ones, of which an event has one of a handler at the most; where a handler wants the
+ * latest only, they supersede those of their key that are not running.
  */
 export async function createRuns(trx: Rows, replayId: number, runs: readonly NewRun[]): Promise<CreatedRuns> {
   const seqs = [...new Set(runs.map(({ seq }) => seq))]
   if (seqs.length === 0) return { created: 0, gone: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
   const kept = new Set(bodies.map(({ seq }) => seq))
-  const isThere = replayId === 0 ? await liveRunsOf(trx, seqs) : () => false
   const wanted = runs
-    .filter((run) => kept.has(run.seq) && !isThere(run))
-    .map((run) => ({ ...run, key: toStoredOrNull(run.key) }))
+    .filter(({ seq }) => kept.has(seq))
+    .map(({ seq, handler, key }) => ({ seq, handler: toStored(handler), key: toStoredOrNull(key) }))
   const gone = seqs.length - kept.size
   if (wanted.length === 0) return { created: 0, gone }
   const json = JSON.stringify(wanted)
-  if (wanted.some(({ latest }) => latest)) await trx.query(supersede, [json])
+  if (replayId === 0) await trx.query(supersede, [json])
   const [row] = await trx.query<{ count: number }>(insert, [json, replayId])
   await wakeAll(trx)
   return { created: row?.count ?? 0, gone }
 }
 
-/** A backfill may come by events that had their runs already. */
-async function liveRunsOf(trx: Rows, seqs: readonly number[]): Promise<(run: NewRun) => boolean> {
-  const rows = await trx.query<{ seq: number; handler: string }>(
-    `SELECT r.event_seq AS seq, h.name AS handler FROM inbox.run r JOIN inbox.handler h ON h.id = r.handler_id
-     WHERE r.event_seq = ANY ($1::bigint[]) AND r.replay_id = 0`,
-    [seqs],
-  )
-  const there = new Set(rows.map(({ seq, handler }) => `${seq} ${handler}`))
-  return ({ seq, handler }) => there.has(`${seq} ${handler}`)
-}
-
-const rowType = `(seq bigint, handler text, key text, latest boolean)`
-
-/** SQL: whether a live run of the key in `w` is open for a newer event: where a backfill looks back, newer ones may have theirs. Looked up for each, by the limit. */
-const isBehind = (handlerId: string) => `coalesce((
-  SELECT true FROM inbox.run n
-  WHERE n.handler_id = ${handlerId} AND n.replay_id = 0 AND n.key = w.key AND n.state < 5 AND n.event_seq > w.seq LIMIT 1
-), false)`
+const rowType = `(seq bigint, handler text, key text)`
 
 const supersede = `
   SELECT inbox.supersede(h.id, w.key, inbox.now_ms()) FROM (
-    SELECT r.handler, r.key, max(r.seq) AS seq FROM json_to_recordset($1::json) AS r${rowType}
-    WHERE r.latest AND r.key IS NOT NULL GROUP BY r.handler, r.key
-  ) w JOIN inbox.handler h ON h.name = w.handler WHERE NOT ${isBehind('h.id')}`
+    SELECT DISTINCT r.handler, r.key FROM json_to_recordset($1::json) AS r${rowType} WHERE r.key IS NOT NULL
+  ) w JOIN inbox.handler h ON h.name = w.handler WHERE h.latest_only`
 
 const insert = `
   WITH wanted AS MATERIALIZED (
-    SELECT h.id AS handler, g.seq, g.key, g.latest, g.place,
+    SELECT h.id AS handler, g.seq, g.key, h.latest_only AND $2 = 0 AS latest, g.place,
       row_number() OVER (PARTITION BY h.id, g.key ORDER BY g.place) AS nth,
       row_number() OVER (PARTITION BY h.id, g.key ORDER BY g.place DESC) AS from_end
     FROM (SELECT r.*, row_number() OVER () AS place FROM json_to_recordset($1::json) AS r${rowType}) g
     JOIN inbox.handler h ON h.name = g.handler
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM inbox.run l
+      WHERE $2 = 0 AND l.event_seq = g.seq AND l.handler_id = h.id AND l.replay_id = 0 LIMIT 1
+    ) live ON true
+    WHERE live.is_there IS NULL
   ), placed AS MATERIALIZED (
     SELECT w.*, CASE
         WHEN w.key IS NULL THEN ${state.ready}
-        WHEN w.latest AND (w.from_end > 1 OR ${isBehind('w.handler')}) THEN ${state.superseded}
+        WHEN w.latest AND w.from_end > 1 THEN ${state.superseded}
         WHEN o.open IS NULL AND (w.nth = 1 OR w.latest) THEN ${state.ready}
         ELSE ${state.waiting} END AS state
     FROM wanted w LEFT JOIN LATERAL (

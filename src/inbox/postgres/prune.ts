@@ -28,8 +28,6 @@ interface KeptBody {
 export interface PruningOptions {
   readonly db: Database
   readonly clock: Clock
-  /** From there on in the accept sequence a new handler is still to get what is stored. */
-  readonly firstBackfill: (rows: Rows) => Promise<number>
 }
 
 /** One time of pruning, in two acts of many steps. */
@@ -45,7 +43,7 @@ export interface Pruning {
  * space again once its autovacuum has been there; so what was pruned counts as gone at once.
  */
 export function createPruning(options: PruningOptions): (limits: PruneLimits) => Promise<Pruning> {
-  const { db, clock, firstBackfill } = options
+  const { db, clock } = options
   return async ({ receivedBefore, maxBytes }) => {
     /** Bytes of which the database is to get rid. */
     let surplus = maxBytes === null ? 0 : (await measureSize(db)).usedBytes - maxBytes
@@ -116,6 +114,18 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
       isTooLarge: () => surplus > 0,
     }
   }
+}
+
+/**
+ * From there on in the accept sequence a new handler is still to get what is stored; Infinity: none is. A handler without a definition
+ * gets nothing. Before any replica has registered nobody knows which have none.
+ */
+async function firstBackfill(rows: Rows): Promise<number> {
+  const [row] = await rows.query<{ seq: number | null }>(
+    `SELECT min(h.backfill_seq) AS seq FROM inbox.handler h
+     WHERE EXISTS (SELECT FROM inbox.definition d WHERE d.handler = h.name) OR NOT EXISTS (SELECT FROM inbox.definition)`,
+  )
+  return row?.seq ?? Infinity
 }
 
 const keptBodies = `

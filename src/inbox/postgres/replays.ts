@@ -8,10 +8,10 @@ import {
   type ReplayState,
 } from '../port.ts'
 import { checkReplayFilter } from '../replay-filter.ts'
-import { createRouteTable, patternsOf, type RouteTable } from '../routes.ts'
-import { createBackfills } from './backfills.ts'
+import { patternsOf } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
-import { aheadOf, planStep } from './job-plan.ts'
+import type { Definitions } from './definitions.ts'
+import { aheadOf, planStep, type Plan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
@@ -20,12 +20,9 @@ import { toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../r
 
 export interface ReplaysOptions {
   readonly db: Database
-  /** Of the handlers that are registered; undefined before any are. */
-  readonly routes: () => readonly HandlerRoute[] | undefined
-  /** Only one replica creates runs: as of `Peers`. */
-  readonly leads: (handler: string | null) => boolean
-  /** As of `Peers`. */
-  readonly silentMs: number
+  readonly definitions: Pick<Definitions, 'known' | 'read'>
+  /** Only the leader creates runs. Two may take themselves for it. */
+  readonly isLeader: () => boolean
   /** There may be something to claim. */
   readonly wake: () => void
 }
@@ -35,38 +32,31 @@ export interface Replays {
   /** Throws `bad_request` or `not_found` where the filter says nothing, or names a handler that is not there. */
   start(replay: NewReplay, by?: string): Promise<ReplayRecord>
   cancel(id: number, by?: string): Promise<boolean>
-  /** A handler gets no more of what was stored before it. */
-  endBackfill(trx: Rows, handlerId: number): Promise<void>
-  /** From there on in the accept sequence a new handler is still to get what is stored; Infinity: none is. */
-  firstBackfill(rows: Rows): Promise<number>
   /** Reads which replays run and which handlers get what was stored before them, for `jobs`. */
   refresh(): Promise<void>
   readonly jobs: JobSource
 }
 
-interface Running {
-  readonly id: number
-  readonly perSecond: number | null
-  /** The one that it is for; null: all that take its events. */
-  readonly handler: string | null
+/** Closer to the end than this, a backfill plans while nothing is accepted: else it would never reach the end. */
+const nearEnd = 250
+
+interface BackfillRow extends Ahead {
+  readonly name: string
+  readonly fromSeq: number | null
+  readonly receivedFrom: number | null
+  readonly lastSeq: number
 }
 
-export function createReplays({ db, routes, leads, silentMs, wake }: ReplaysOptions): Replays {
+export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
   const notes = createNotes()
-  const tableOf = createTables()
-  const backfills = createBackfills({
-    db,
-    routes,
-    leads,
-    silentMs,
-    wake,
-  })
   /** As they were read last, or have changed here since. */
-  const running = new Map<number, Running>()
+  const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
+  /** Ids of the handlers that get stored events first. */
+  const backfilling = new Set<number>()
 
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
-    patternsOf(filter.handler, routes())
+    patternsOf(filter.handler, (await definitions.read(db)).routes)
     const row = await db.alone(async (trx) => {
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
@@ -78,7 +68,7 @@ export function createReplays({ db, routes, leads, silentMs, wake }: ReplaysOpti
       await notes.note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
       return begun
     })
-    running.set(row.id, { id: row.id, perSecond, handler: filter.handler ?? null })
+    running.set(row.id, { id: row.id, perSecond })
     return toReplayRecord(row, 0)
   }
 
@@ -114,11 +104,11 @@ export function createReplays({ db, routes, leads, silentMs, wake }: ReplaysOpti
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const { filter } = toReplayRecord(row, open)
-    const registered = routes()
-    if (!has(registered, filter.handler)) return { created: 0, next: 'waits' }
-    const tableFor = tableOf(registered)
-    const routesFor = (type: string) => routesOf(tableFor(type), filter)
-    const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room, isLive: false })
+    const known = await definitions.known(db)
+    const isThere = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
+    if (!known.routes.some(isThere)) return { created: 0, next: 'waits' }
+    const routesFor = (type: string) => routesOf(known.routesOf(type), filter)
+    const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
     const move = async (rows: Rows, created: number, gone: number) => {
       const moved = await rows.query(
         `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
@@ -163,37 +153,110 @@ export function createReplays({ db, routes, leads, silentMs, wake }: ReplaysOpti
     return { created: 0, next: 'ended' }
   }
 
+  /** Creates up to `most` runs of a handler that is new, of what was stored before it came. Until all of it has runs, accept creates none. */
+  async function backfill(handlerId: number, most: number): Promise<StepResult> {
+    const { version, routesOf: tableFor } = await definitions.known(db)
+    const [row] = await db.query<BackfillRow>(
+      `SELECT h.name, h.backfill_seq AS "fromSeq", h.backfill_from AS "receivedFrom", c.last_seq AS "lastSeq", a.open, a.ready
+       FROM inbox.handler h CROSS JOIN inbox.counter c
+       CROSS JOIN (${aheadOf({ handlers: 'h.id = $1', replayId: '0' })}) a WHERE h.id = $1`,
+      [handlerId],
+    )
+    if (row === undefined || row.fromSeq === null) return backfilled(handlerId)
+    const { fromSeq } = row
+    const room = roomFor(most, row)
+    if (room <= 0) return { created: 0, next: 'waits' }
+
+    const filter = { from: row.receivedFrom ?? 0 }
+    const name = fromStored(row.name)
+    const routesFor = (type: string) => routesOf(tableFor(type), { handler: name })
+    const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
+      planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
+    const place = { handlerId, fromSeq, version }
+    const early = row.lastSeq - fromSeq < nearEnd ? undefined : await plan(db, row.lastSeq)
+    if (early !== undefined && early.runs.length === 0 && early.nextSeq <= row.lastSeq) {
+      if (!(await moveBackfill(db, place, early.nextSeq))) await definitions.read(db)
+      return { created: 0, next: 'more' }
+    }
+    const done = await db.alone(async (trx) => {
+      const lastSeq = await lastSeqAt(trx, place)
+      if (lastSeq === null) return null
+      const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
+      const { created } = await createRuns(trx, 0, runs)
+      const isEnded = nextSeq > lastSeq
+      // From the next event on accept creates its runs.
+      await moveBackfill(trx, place, isEnded ? null : nextSeq)
+      return { created, isEnded }
+    })
+    if (done === null) {
+      await definitions.read(db)
+      return { created: 0, next: 'more' }
+    }
+    wake()
+    return done.isEnded ? { ...backfilled(handlerId), created: done.created } : { created: done.created, next: 'more' }
+  }
+
+  function backfilled(handlerId: number): StepResult {
+    backfilling.delete(handlerId)
+    return { created: 0, next: 'ended' }
+  }
+
   async function refresh(): Promise<void> {
     const rows = await db.query<ReplayRow>(
       `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayCodes.running} ORDER BY p.id`,
     )
     running.clear()
     for (const row of rows) {
-      const { id, perSecond, filter } = toReplayRecord(row, 0)
-      running.set(id, { id, perSecond, handler: filter.handler ?? null })
+      const { id, perSecond } = toReplayRecord(row, 0)
+      running.set(id, { id, perSecond })
     }
-    await backfills.refresh()
+    const handlers = await db.query<{ id: number }>(
+      `SELECT h.id FROM inbox.handler h
+       WHERE h.backfill_seq IS NOT NULL AND EXISTS (SELECT FROM inbox.definition d WHERE d.handler = h.name) ORDER BY h.id`,
+    )
+    backfilling.clear()
+    for (const { id } of handlers) backfilling.add(id)
   }
 
-  const isAtWork = () => routes() !== undefined
   return {
     start,
     cancel,
-    endBackfill: (trx, handlerId) => backfills.end(trx, handlerId),
-    firstBackfill: (rows) => backfills.first(rows),
     refresh,
     jobs: {
-      backfilling: () => (isAtWork() ? backfills.going() : []),
-      running: () => (isAtWork() ? [...running.values()].filter(({ handler }) => leads(handler)) : []),
-      backfill: backfills.step,
+      backfilling: () => (isLeader() ? [...backfilling] : []),
+      running: () => (isLeader() ? [...running.values()] : []),
+      backfill,
       step,
     },
   }
 }
 
-/** Whether there is a handler that the replay is for: where others have it, it waits for them. */
-function has(routes: readonly HandlerRoute[] | undefined, handler: string | undefined): boolean {
-  return routes !== undefined && (handler === undefined || routes.some(({ name }) => name === handler))
+interface BackfillPlace {
+  readonly handlerId: number
+  readonly fromSeq: number
+  /** Of the definitions by which it is planned. */
+  readonly version: number
+}
+
+/** SQL: the handler `h` and the counter `c`, if the backfill is at this place and the definitions are those that it was planned by. */
+const atPlace = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
+
+/** False: another one has gone on with it, or the definitions have changed. */
+async function moveBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | null): Promise<boolean> {
+  const moved = await rows.query(
+    `UPDATE inbox.handler h SET backfill_seq = $4 FROM inbox.counter c WHERE ${atPlace} RETURNING h.id`,
+    [place.handlerId, place.fromSeq, place.version, nextSeq],
+  )
+  return moved.length === 1
+}
+
+/** The last number of the accept sequence; null as of `moveBackfill`. */
+async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPlace): Promise<number | null> {
+  const [row] = await trx.query<{ lastSeq: number }>(
+    `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE ${atPlace}`,
+    [handlerId, fromSeq, version],
+  )
+  return row?.lastSeq ?? null
 }
 
 /** Of the handlers that take an event, those that are to handle it; null where it is not one of the handler that was asked for. */
@@ -201,18 +264,6 @@ function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): read
   if (handler === undefined) return all
   const found = all.filter(({ name }) => name === handler)
   return found.length === 0 ? null : found
-}
-
-/** The routes by type, made anew where others were registered. */
-function createTables(): (routes: readonly HandlerRoute[] | undefined) => RouteTable {
-  let of: readonly HandlerRoute[] | undefined
-  let table: RouteTable = () => []
-  return (routes) => {
-    if (routes === of) return table
-    of = routes
-    table = createRouteTable(routes ?? [])
-    return table
-  }
 }
 
 /** The numbers that `replay.state` holds. */

@@ -80,6 +80,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<ViewPor
         .select(['id', 'name as handler', 'paused', 'concurrency', 'superseded', 'backfill_seq as backfillSeq'])
         .orderBy('name')
         .execute()
+      const held = await store.heldHandlers?.()
       const counts = await runCounts()
       const oldestRun = Math.min(...[...counts.values()].map((own) => own.oldestRun))
       return {
@@ -89,7 +90,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<ViewPor
         paused: metaOf('paused') === 1,
         handlers: handlers.map(({ id, paused, ...handler }) => {
           const { oldestRun: _, ...own } = counts.get(id) ?? noCounts
-          return { ...handler, paused: Boolean(paused), ...own }
+          return { ...handler, paused: Boolean(paused), ...own, ...(held && { isHeld: held.has(handler.handler) }) }
         }),
         oldestOpenAt: oldestRun === Infinity ? null : await receivedAtOf(oldestRun),
         sizeBytes: await store.sizeBytes(),

@@ -84,6 +84,7 @@ export function handlerOf(name: string, change: Partial<HandlerJson> = {}): Hand
     name,
     kind: 'handler',
     loaded: true,
+    orphaned: false,
     paused: false,
     settings: {
       types: ['wallet.*'],

@@ -13,12 +13,13 @@ export const mostHeaderSets = 1_000
  *
  * `ids`, null where the arrival is not an event, or its id stands here before. `new_headers`: null, or the headers of those that have
  * no known set. `other_…`: of those that are null in `ids`, the place, the id, and the reason why it is no event (null: it is one).
- * The rest is for `create_runs`.
+ * `known_definitions`: the version of the definitions by which the runs were planned; if it is another one by now, `results` is null
+ * and nothing is stored. The rest is for `create_runs`.
  */
 const acceptFunction = `
 CREATE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], stored_after bigint[], keys text[], labels text[],
   header_sets integer[], traces text[], bodies bytea[], new_headers text[], other_at integer[], other_ids text[], other_reasons text[],
-  handlers text[], latest boolean[], slot_handler integer[], slot_key text[], run_at integer[], run_slot integer[],
+  known_definitions bigint, handlers text[], slot_handler integer[], slot_key text[], run_at integer[], run_slot integer[],
   offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[],
   OUT results text, OUT last_before bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
 LANGUAGE plpgsql
@@ -27,12 +28,16 @@ DECLARE
   now_ms bigint := inbox.now_ms();
   size integer := cardinality(bodies);
   total bigint;
+  version bigint;
   seqs bigint[];
   fresh integer;
   again record;
 BEGIN
   PERFORM ${workLock};
-  SELECT c.last_seq, c.body_bytes INTO last_before, total FROM inbox.counter c FOR UPDATE;
+  SELECT c.last_seq, c.body_bytes, c.definitions INTO last_before, total, version FROM inbox.counter c FOR UPDATE;
+  IF version <> known_definitions THEN
+    RETURN;
+  END IF;
 
   -- A statement of its own after the lock: it sees what others have committed. Null: not new.
   SELECT array_agg(CASE WHEN f.is_new THEN last_before + f.nth END ORDER BY f.n), count(*) FILTER (WHERE f.is_new) INTO seqs, fresh FROM (
@@ -56,7 +61,7 @@ BEGIN
     UPDATE inbox.counter SET last_seq = last_before + fresh, body_bytes = total + (
       SELECT sum(length(bodies[n])) FROM generate_series(1, size) n WHERE seqs[n] IS NOT NULL);
     SELECT r.* INTO are_ready, given_at, given_runs, given_claims
-    FROM inbox.create_runs(seqs, handlers, latest, slot_handler, slot_key, run_at, run_slot, offer_handlers, offer_owners, offer_claims,
+    FROM inbox.create_runs(seqs, handlers, slot_handler, slot_key, run_at, run_slot, offer_handlers, offer_owners, offer_claims,
       offer_room, now_ms) r;
     IF are_ready THEN
       PERFORM pg_notify('inbox_wake', '');
@@ -144,16 +149,17 @@ const mostSuperseded = 500
  * tried again.
  */
 const createRunsFunction = `
-CREATE FUNCTION inbox.create_runs(seqs bigint[], handlers text[], latest boolean[], slot_handler integer[], slot_key text[],
+CREATE FUNCTION inbox.create_runs(seqs bigint[], handlers text[], slot_handler integer[], slot_key text[],
   run_at integer[], run_slot integer[], offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_room integer[],
   now_ms bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
 LANGUAGE plpgsql ${hotSettings} AS $$
 DECLARE
   handler_ids integer[];
+  latest boolean[];
   busy boolean[];
   is_any_busy boolean;
 BEGIN
-  SELECT array_agg(h.id ORDER BY u.n) INTO handler_ids
+  SELECT array_agg(h.id ORDER BY u.n), array_agg(h.latest_only ORDER BY u.n) INTO handler_ids, latest
   FROM unnest(handlers) WITH ORDINALITY u(name, n) LEFT JOIN inbox.handler h ON h.name = u.name AND h.backfill_seq IS NULL;
 
   SELECT array_agg(o.is_open ORDER BY s), bool_or(o.is_open) INTO busy, is_any_busy FROM generate_series(1, cardinality(slot_key)) s

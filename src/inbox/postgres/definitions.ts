@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto'
+import type { HandlerRoute } from '../port.ts'
+import { createRouteTable, type RouteTable } from '../routes.ts'
+import type { Database, Rows } from './database.ts'
+import { fromStored, toStored } from './text.ts'
+
+export interface DefinitionsOptions {
+  readonly db: Database
+  /** Of this process. */
+  readonly replicaId: string
+  /** A replica that has not beaten for so many milliseconds holds nothing. */
+  readonly silentMs: number
+  /** A handler that no replica holds gets runs for so many milliseconds. */
+  readonly orphanMs: number
+}
+
+/** The table `definition`, as it was at some time. */
+export interface KnownDefinitions {
+  /** `counter.definitions`, which every change of the table raises. */
+  readonly version: number
+  /** A handler has several while replicas differ: the newest is the last. */
+  readonly routes: readonly HandlerRoute[]
+  readonly routesOf: RouteTable
+}
+
+/**
+ * Which events the handlers of all replicas take. Accept creates runs by this table, whichever replica accepts and whichever handlers it
+ * has loaded. A definition is the types, the order and the key paths of a handler, named by a digest; a replica holds the definitions that
+ * its row in `replica` names, while it beats. One that no replica holds stays until another one of its handler is held, until nobody
+ * has held it for `orphanMs`, or until its handler is removed.
+ */
+export interface Definitions {
+  /** As of the last read; reads the table if there was none. Throws `store_unavailable`. */
+  known(rows: Rows): Promise<KnownDefinitions>
+  /** Not for a transaction that has changed the table: it may be undone. */
+  read(rows: Rows): Promise<KnownDefinitions>
+  /**
+   * Replaces the definitions that this replica holds. Every accept that commits after this creates runs by them. Gives the concurrency
+   * of handlers for which an operator set one. Throws `store_unavailable`; then the replica holds what it held.
+   */
+  register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
+  /** To be called after each heartbeat. Throws `store_unavailable`. */
+  beat(): Promise<void>
+  /** Removes the definitions of a handler that no replica holds; to be called in a transaction that is alone. */
+  remove(trx: Rows, handler: string): Promise<void>
+}
+
+interface Held {
+  readonly name: string
+  readonly digest: string
+  readonly route: string
+}
+
+interface Holding {
+  readonly held: readonly Held[]
+  /** When they were registered, by the database's clock; null: not yet. */
+  since: number | null
+}
+
+/** SQL: whether a living replica holds the definition `d`. */
+const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
+  WHERE r.handlers ->> d.handler = d.digest AND r.beat_at > clock_timestamp() - make_interval(secs => ${silentMs}::float8 / 1000))`
+
+export function createDefinitions({ db, replicaId, silentMs, orphanMs }: DefinitionsOptions): Definitions {
+  let last: KnownDefinitions | undefined
+  let own: Holding | undefined
+
+  async function read(rows: Rows): Promise<KnownDefinitions> {
+    const found = await rows.query<{ version: number; name: string | null; route: string }>(
+      `SELECT c.definitions AS version, d.handler AS name, d.route FROM inbox.counter c
+       LEFT JOIN (inbox.definition d JOIN inbox.handler h ON h.name = d.handler) ON true ORDER BY d.since, h.id`,
+    )
+    const routes = found.flatMap(({ name, route }) => (name === null ? [] : [routeIn(fromStored(name), route)]))
+    last = { version: found[0]?.version ?? 0, routes, routesOf: createRouteTable(routes) }
+    return last
+  }
+
+  /** In one act, so that each accept comes before it or after it. */
+  async function hold(trx: Rows, { held, since }: Holding): Promise<void> {
+    await trx.query(`UPDATE inbox.replica SET handlers = $2, beat_at = clock_timestamp() WHERE id = $1`, [
+      replicaId,
+      digestsOf(held),
+    ])
+    const added = await trx.query(
+      `INSERT INTO inbox.definition (handler, digest, route, since)
+       SELECT n.name, n.digest, n.route, $2 FROM json_to_recordset($1::json) AS n(name text, digest text, route text)
+       ON CONFLICT DO NOTHING RETURNING handler`,
+      [JSON.stringify(held), since],
+    )
+    await sweep(trx, added.length > 0)
+  }
+
+  /** Notes which definitions nobody holds, and removes those whose time is over. */
+  async function sweep(trx: Rows, isChanged = false): Promise<void> {
+    await trx.query(
+      `UPDATE inbox.definition d SET unheld_at = CASE WHEN d.unheld_at IS NULL THEN inbox.now_ms() END
+       WHERE ${isHeld('$1')} = (d.unheld_at IS NOT NULL)`,
+      [silentMs],
+    )
+    const removed = await trx.query(
+      `DELETE FROM inbox.definition d WHERE d.unheld_at <= inbox.now_ms() - $1::bigint OR (d.unheld_at IS NOT NULL AND EXISTS (
+         SELECT FROM inbox.definition o WHERE o.handler = d.handler AND o.unheld_at IS NULL)) RETURNING handler`,
+      [orphanMs],
+    )
+    if (isChanged || removed.length > 0) await raiseVersion(trx)
+  }
+
+  return {
+    known: async (rows) => last ?? read(rows),
+    read,
+    async register(routes) {
+      const before = own
+      const next: Holding = { held: routes.map(heldOf), since: null }
+      own = next
+      try {
+        const concurrencies = await db.alone(async (trx) => {
+          const [row] = await trx.query<{ now: number }>(`SELECT inbox.now_ms() AS now`)
+          next.since = row?.now ?? 0
+          await setHandlers(trx, routes)
+          await hold(trx, next)
+          return trx.query<{ name: string; concurrency: number }>(
+            `SELECT name, concurrency FROM inbox.handler WHERE concurrency IS NOT NULL`,
+          )
+        })
+        // What is not read now is read with the next accept or heartbeat.
+        await read(db).catch(() => {})
+        return Object.fromEntries(concurrencies.map(({ name, concurrency }) => [fromStored(name), concurrency]))
+      } catch (error) {
+        own = before
+        throw error
+      }
+    },
+    async beat() {
+      const mine = own?.since === null ? undefined : own
+      const [row] = await db.query<{ version: number; isHolding: boolean; isDue: boolean }>(
+        `SELECT c.definitions AS version,
+           EXISTS (SELECT FROM inbox.replica r WHERE r.id = $1 AND r.handlers = $2::jsonb) AND NOT EXISTS (
+             SELECT FROM jsonb_each_text($2::jsonb) o
+             WHERE NOT EXISTS (SELECT FROM inbox.definition d WHERE d.handler = o.key AND d.digest = o.value)) AS "isHolding",
+           EXISTS (SELECT FROM inbox.definition d
+             WHERE ${isHeld('$3')} = (d.unheld_at IS NOT NULL) OR d.unheld_at <= inbox.now_ms() - $4::bigint) AS "isDue"
+         FROM inbox.counter c`,
+        [replicaId, digestsOf(mine?.held ?? []), silentMs, orphanMs],
+      )
+      // The others took it for dead, and have removed what it held.
+      if (mine !== undefined && row?.isHolding === false)
+        await db.alone(async (trx) => {
+          if (own !== undefined && own.since !== null) await hold(trx, own)
+        })
+      // Commands open the inbox as well; they don't know how long definitions are kept.
+      else if (mine !== undefined && row?.isDue === true) await db.alone((trx) => sweep(trx))
+      if (row?.version !== last?.version) await read(db)
+    },
+    async remove(trx, handler) {
+      const removed = await trx.query(
+        `DELETE FROM inbox.definition d WHERE d.handler = $1 AND NOT ${isHeld('$2')} RETURNING handler`,
+        [toStored(handler), silentMs],
+      )
+      if (removed.length > 0) await raiseVersion(trx)
+    },
+  }
+}
+
+async function raiseVersion(trx: Rows): Promise<void> {
+  await trx.query(`UPDATE inbox.counter SET definitions = definitions + 1`)
+}
+
+function heldOf({ name, types, order, keyPaths }: HandlerRoute): Held {
+  const route = toStored(JSON.stringify({ types: types.toSorted(), order, ...(keyPaths && { keyPaths }) }))
+  return { name: toStored(name), digest: createHash('sha256').update(route).digest('hex'), route }
+}
+
+function routeIn(name: string, route: string): HandlerRoute {
+  return { ...(JSON.parse(fromStored(route)) as Omit<HandlerRoute, 'name'>), name }
+}
+
+/** As `replica.handlers` has them. */
+function digestsOf(held: readonly Held[]): string {
+  return JSON.stringify(Object.fromEntries(held.map(({ name, digest }) => [name, digest])))
+}
+
+/** Keeps what the database needs to know of each handler, as the last replica that started says it. `from` is for new ones only. */
+async function setHandlers(trx: Rows, routes: readonly HandlerRoute[]): Promise<void> {
+  const rows = routes.map(({ name, onDead = 'skip', latestOnly = false, from = 'now' }, place) => ({
+    place,
+    name: toStored(name),
+    holds: onDead === 'hold',
+    latest: latestOnly,
+    from: from === 'beginning' ? 0 : from === 'now' ? null : from,
+  }))
+  const given = `json_to_recordset($1::json) AS n(place integer, name text, holds boolean, latest boolean, "from" bigint)`
+  await trx.query(
+    `UPDATE inbox.handler h SET holds = n.holds, latest_only = n.latest FROM ${given}
+     WHERE h.name = n.name AND (h.holds <> n.holds OR h.latest_only <> n.latest)`,
+    [JSON.stringify(rows)],
+  )
+  await trx.query(
+    `INSERT INTO inbox.handler (name, holds, latest_only, backfill_seq, backfill_from)
+     SELECT n.name, n.holds, n.latest, CASE WHEN n."from" IS NOT NULL THEN 1 END, n."from" FROM ${given}
+     WHERE NOT EXISTS (SELECT FROM inbox.handler h WHERE h.name = n.name) ORDER BY n.place`,
+    [JSON.stringify(rows)],
+  )
+}
