@@ -46,12 +46,12 @@ export default defineHandler({
 })
 `
 
-describe.each([['memory:'], [sqliteUrl]])('over %s', (database) => {
+describe('a receiver', () => {
   let app: TestApp
   const seen = async () => (await readFile(join(app.dir, 'seen.txt'), 'utf8')).split('\n').filter(Boolean)
   const isDone = async (id: string) => (await app.inbox.event(id))?.status === 'done'
   beforeAll(async () => {
-    app = await startTestApp({ settings: { INBOX_DATABASE_URL: database }, handlers: { 'recorder.ts': recorder } })
+    app = await startTestApp({ settings: { INBOX_DATABASE_URL: sqliteUrl }, handlers: { 'recorder.ts': recorder } })
   })
   afterAll(() => app[Symbol.asyncDispose]())
 

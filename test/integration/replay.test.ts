@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { forPeople } from '../support/cli.ts'
+import { forPeople, runCli } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
-import { Sidecar, serveCommand, testToken } from '../support/sidecar.ts'
+import { Sidecar, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
@@ -50,13 +48,13 @@ async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs'
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line) as Record<string, unknown>),
-    /** Runs a command against the sidecar. */
+    /** Runs a command against the sidecar. Gives what it printed; rejects with all of it when it fails. */
     command: async (...args: string[]) => {
-      const [node = '', cli = ''] = serveCommand
-      const env = { PATH: process.env['PATH'], INBOX_ADMIN_TOKEN: testToken }
       const words = args.includes('--raw') ? args : forPeople(args)
-      const { stdout } = await promisify(execFile)(node, [cli, ...words, '--admin-url', sidecar.adminUrl], { env })
-      return stdout
+      const env = { INBOX_ADMIN_TOKEN: testToken }
+      const result = await runCli([...words, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env })
+      if (result.code !== 0) throw Object.assign(new Error('it failed'), result)
+      return result.out
     },
     async [Symbol.asyncDispose]() {
       client[Symbol.dispose]()
@@ -134,7 +132,7 @@ describe('a replay in the product', () => {
     )
     await expect(command('replay', 'a', 'nope')).rejects.toMatchObject({
       code: 1,
-      stderr: 'not_found: there is no event with the id nope; nothing was started\n',
+      errors: 'not_found: there is no event with the id nope; nothing was started\n',
     })
     expect(await command('replays', 'list')).toMatch(/^replay +started[^]*\n2 +[^]*cancelled[^]*\n1 +[^]*done/)
     expect(await command('replays', 'show', '1')).toMatch(/events found +2\n/)
@@ -199,7 +197,7 @@ describe('an operator', () => {
     expect(await command('quarantine', 'show', second!, '--raw')).toBe('{"id":"x"}')
     await expect(command('quarantine', 'retry', second!)).rejects.toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/1 no usable event still[^]*not_an_envelope/),
+      out: expect.stringMatching(/1 no usable event still[^]*not_an_envelope/),
     })
     await json('handlers/noting/pause', {})
     await client.deliver(anEvent('a'))
