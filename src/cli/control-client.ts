@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import type { ReplayRequest, ShownDelivery, ShownReport } from '../emulator/control/delivery-routes.ts'
+import type { ReplayRequest, ShownDelivery } from '../emulator/control/delivery-routes.ts'
 import type { ShownClock } from '../emulator/control/shown.ts'
 import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger-routes.ts'
 import type { Counts } from '../emulator/deliveries/port.ts'
@@ -13,18 +13,6 @@ import { isLoopbackUrl } from '../base/loopback.ts'
 import { host } from './host.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
-
-// What the control routes of an emulator give, under the names that commands have for it. Times are ISO strings of world time.
-
-export type ClockJson = ShownClock
-export type CountsJson = Counts
-export type DeliveryJson = ShownDelivery
-export type TriggeredJson = ShownTriggered
-export type AttemptJson = ShownReport
-export type TriggerBody = TriggerOrder
-export type FaultJson = StoredRule
-export type ReplayBody = ReplayRequest
-export type EventJson = WorldEvent
 
 /** Which deliveries are listed. */
 export interface DeliveriesQuery {
@@ -45,35 +33,7 @@ export interface ControlAccess {
   readonly onWait?: () => void
 }
 
-/**
- * A running emulator, by its control routes. All throw the error it answers, as an InboxError that says what to do, and
- * `emulator_unreachable` where nothing answers.
- */
-export interface ControlClient {
-  readonly origin: string
-  clock(): Promise<ClockJson>
-  /** Resolves when everything that fell due is done. */
-  advance(ms: number): Promise<ClockJson>
-  counts(): Promise<CountsJson>
-  /** The rules of what goes wrong. */
-  faults(): Promise<readonly FaultJson[]>
-  trigger(body: TriggerBody): Promise<TriggeredJson>
-  /** Newest first. */
-  events(type: string, limit: number): Promise<readonly EventJson[]>
-  /** All deliveries of an event, newest first. */
-  deliveriesOf(eventId: string): Promise<readonly DeliveryJson[]>
-  /** Newest first. */
-  deliveries(query: DeliveriesQuery): Promise<readonly DeliveryJson[]>
-  delivery(deliveryId: string): Promise<DeliveryJson>
-  replay(deliveryId: string): Promise<DeliveryJson>
-  /** Replays at most 10,000 of those that match: more take another call. */
-  replayAll(body: ReplayBody): Promise<{ readonly matched: number; readonly replayed: number }>
-  setWebhookSecret(webhookId: string, secret: string): Promise<{ readonly webhookId: string; readonly url: string }>
-  /** Draws another one for the alerts of an account, by default the first. */
-  drawAlertSecret(account?: string): Promise<{ readonly alertSecret: string }>
-  /** What happens, as it happens: an open answer of Server-Sent Events. */
-  stream(types: readonly string[], signal: AbortSignal): Promise<Response>
-}
+export type ControlClient = ReturnType<typeof createControlClient>
 
 const timeoutMs = 10_000
 /** What makes something happen may take its time. */
@@ -81,8 +41,13 @@ const actTimeoutMs = 280_000
 const readyWithinMs = 30_000
 const notReadyLookMs = 500
 
-/** Throws `usage` for a URL that is none. */
-export function createControlClient({ url, token, ...waiting }: ControlAccess): ControlClient {
+/**
+ * A running emulator, by its control routes. All calls throw the error it answers, as an InboxError that says what to do, and
+ * `emulator_unreachable` where nothing answers. Times are ISO strings of world time.
+ *
+ * @throws InboxError `usage` for a URL that is none
+ */
+export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   const base = new URL(emulatorOrigin(url))
   let hasWaited = false
   const authorization = { Authorization: `Bearer ${token}` }
@@ -150,20 +115,30 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess): 
 
   return {
     origin: base.origin,
-    clock: () => call('clock'),
-    advance: (ms) => call('clock/advance', 'POST', { ms }),
-    counts: () => call('deliveries/counts'),
-    faults: () => call('faults'),
-    trigger: (body) => call('trigger', 'POST', body),
-    events: (type, limit) => call(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
-    deliveriesOf: (event) => call(`deliveries?${search({ event, limit: '1000' })}`),
-    deliveries: ({ limit, ...filter }) => call(`deliveries?${search({ ...filter, limit: String(limit) })}`),
-    delivery: async (id) => call(`deliveries/${segment(id)}`),
-    replay: async (id) => call(`deliveries/${segment(id)}/replay`, 'POST'),
-    replayAll: (body) => call('deliveries/replay', 'POST', body),
-    setWebhookSecret: async (id, secret) => call(`webhooks/${segment(id)}`, 'PATCH', { secret }),
-    drawAlertSecret: (account) => call('alert-secret', 'POST', account === undefined ? {} : { account }),
-    async stream(types, signal) {
+    clock: () => call<ShownClock>('clock'),
+    /** Resolves when everything that fell due is done. */
+    advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
+    counts: () => call<Counts>('deliveries/counts'),
+    faults: () => call<readonly StoredRule[]>('faults'),
+    trigger: (order: TriggerOrder) => call<ShownTriggered>('trigger', 'POST', order),
+    /** Newest first, as all lists. */
+    events: (type: string, limit: number) =>
+      call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
+    deliveriesOf: (event: string) => call<readonly ShownDelivery[]>(`deliveries?${search({ event, limit: '1000' })}`),
+    deliveries: ({ limit, ...filter }: DeliveriesQuery) =>
+      call<readonly ShownDelivery[]>(`deliveries?${search({ ...filter, limit: String(limit) })}`),
+    delivery: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}`),
+    replay: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}/replay`, 'POST'),
+    /** Replays at most 10,000 of those that match: more take another call. */
+    replayAll: (request: ReplayRequest) =>
+      call<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', 'POST', request),
+    setWebhookSecret: async (id: string, secret: string) =>
+      call<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, 'PATCH', { secret }),
+    /** Draws another one for the alerts of an account, by default the first. */
+    drawAlertSecret: (account?: string) =>
+      call<{ readonly alertSecret: string }>('alert-secret', 'POST', account === undefined ? {} : { account }),
+    /** What happens, as it happens: an open answer of Server-Sent Events. */
+    async stream(types: readonly string[], signal: AbortSignal): Promise<Response> {
       const path = `_emulator/stream?types=${types.join(',')}`
       const headers = { ...authorization, Accept: 'text/event-stream' }
       const response = await askWhenReady(path, () => ({ headers, signal }), signal)

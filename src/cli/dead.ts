@@ -3,12 +3,12 @@ import type { DeadLetterJson, DroppedJson, RequeuedJson } from '../admin/dead-le
 import type { AdminCalls } from '../admin/routes.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { parseCount } from './arguments.ts'
 import {
   asEventCommand,
   asListCommand,
   definedOf,
   onlyWay,
-  parseCount,
   withEvents,
   type EventCommandOptions,
 } from './event-command.ts'

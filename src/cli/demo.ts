@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { basename, relative, sep } from 'node:path'
@@ -24,6 +24,7 @@ import {
   type Screen,
   type Tally,
 } from './demo-screen.ts'
+import { numberFrom } from './arguments.ts'
 import { host, untilSignal } from './host.ts'
 import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
@@ -40,7 +41,7 @@ export function addDemoCommand(program: Command): void {
   program
     .command('demo')
     .description('watch it work: a sender, the receiver, and the ten bundled handlers, in one process')
-    .option('--seconds <number>', 'end by itself after so many seconds', parseSeconds)
+    .option('--seconds <number>', 'end by itself after so many seconds', numberFrom(0.001, 1_000_000))
     .option('--json', 'print one JSON object per line')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
     .action(async (options: DemoOptions) => {
@@ -153,12 +154,6 @@ const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
 
 function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): number {
   return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text)
-  if (seconds > 0 && seconds <= 1_000_000) return seconds
-  throw new InvalidArgumentError('Expected a number of seconds above 0.')
 }
 
 /** Its database is its own, so whoever holds it is a demo too. */

@@ -1,12 +1,8 @@
-import { InvalidArgumentError, type Command } from 'commander'
-import { durationForm, formatDuration, longestDurationMs, parseDuration } from '../emulator/duration.ts'
-import {
-  asControlCommand,
-  withControl,
-  type ControlOptions,
-  type ControlClient,
-  type CountsJson,
-} from './control-client.ts'
+import type { Command } from 'commander'
+import { durationForm, formatDuration } from '../emulator/duration.ts'
+import { duration } from './arguments.ts'
+import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
+import type { Counts } from '../emulator/deliveries/port.ts'
 import { printResult } from './output.ts'
 import { createProgress } from './screen.ts'
 
@@ -55,7 +51,7 @@ async function advanceBy(client: ControlClient, ms: number) {
 }
 
 /** What has been done since, and what is still to be done. */
-function difference(before: CountsJson, after: CountsJson) {
+function difference(before: Counts, after: Counts) {
   const attempts = after.attempts - before.attempts
   const acknowledged = after.acknowledged - before.acknowledged
   return {
@@ -66,11 +62,4 @@ function difference(before: CountsJson, after: CountsJson) {
     cancelled: after.cancelled - before.cancelled,
     pending: after.pending,
   }
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text)
-  if (ms === undefined || ms > longestDurationMs)
-    throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
-  return ms
 }

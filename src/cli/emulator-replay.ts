@@ -2,15 +2,10 @@ import type { Command } from 'commander'
 import { createInterface } from 'node:readline/promises'
 import { parseDuration } from '../emulator/duration.ts'
 import { InboxError } from '../base/errors.ts'
-import {
-  asControlCommand,
-  withControl,
-  type ControlOptions,
-  type ControlClient,
-  type DeliveryJson,
-  type ReplayBody,
-} from './control-client.ts'
-import { parseSeconds, followDeliveries, lookAtEach, printDelivery, type Standing } from './follow-deliveries.ts'
+import { parseSeconds } from './arguments.ts'
+import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
+import type { ReplayRequest, ShownDelivery } from '../emulator/control/delivery-routes.ts'
+import { followDeliveries, lookAtEach, printDelivery, type Standing } from './follow-deliveries.ts'
 import { host } from './host.ts'
 import { printResult } from './output.ts'
 
@@ -78,7 +73,7 @@ async function replayOne(client: ControlClient, id: string, options: ReplayOptio
 /** Exit code 0 = counted, or all are acknowledged. */
 async function replaySince(client: ControlClient, since: string, options: ReplayOptions): Promise<0 | 1> {
   const { endpoint, type, dryRun = false, yes = false } = options
-  const filter: ReplayBody = {
+  const filter: ReplayRequest = {
     since: await toMoment(client, since),
     ...(endpoint !== undefined && { endpoint }),
     ...(type !== undefined && { type }),
@@ -106,7 +101,7 @@ async function replaySince(client: ControlClient, since: string, options: Replay
 
 /** Whether all were acknowledged in time. */
 async function followAll(
-  replays: readonly DeliveryJson[],
+  replays: readonly ShownDelivery[],
   look: ReplayedAll['look'],
   options: ReplayOptions,
 ): Promise<boolean> {
@@ -163,15 +158,15 @@ function several(count: number): string {
 
 /** Replays in their order. */
 interface ReplayedAll {
-  readonly replays: readonly DeliveryJson[]
+  readonly replays: readonly ShownDelivery[]
   /** How they stand now: those asked for, by a few requests. One that is no longer known has no delivery. */
-  readonly look: (replays: readonly DeliveryJson[]) => Promise<readonly Standing<DeliveryJson>[]>
+  readonly look: (replays: readonly ShownDelivery[]) => Promise<readonly Standing<ShownDelivery>[]>
 }
 
 const perPage = 1_000
 
 /** Replays all that match (A46), by as many requests as that takes. */
-export async function replayAll(client: ControlClient, filter: ReplayBody): Promise<ReplayedAll> {
+export async function replayAll(client: ControlClient, filter: ReplayRequest): Promise<ReplayedAll> {
   const { type, endpoint } = filter
   const narrowed = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
   const [newest] = await client.deliveries({ limit: 1 })
@@ -182,8 +177,8 @@ export async function replayAll(client: ControlClient, filter: ReplayBody): Prom
   }
 
   /** Newest first. Ids are of one length, and grow. */
-  async function newerThan(id: string): Promise<readonly DeliveryJson[]> {
-    const found: DeliveryJson[] = []
+  async function newerThan(id: string): Promise<readonly ShownDelivery[]> {
+    const found: ShownDelivery[] = []
     for (;;) {
       const oldest = found.at(-1)
       const after = oldest === undefined ? {} : { after: oldest.deliveryId }

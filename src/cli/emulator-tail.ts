@@ -2,15 +2,10 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AttemptReport } from '../emulator/emulator.ts'
 import { InboxError } from '../base/errors.ts'
-import {
-  asControlCommand,
-  withControl,
-  type ControlOptions,
-  type ControlClient,
-  type AttemptJson,
-  type ClockJson,
-  type EventJson,
-} from './control-client.ts'
+import type { ShownReport } from '../emulator/control/delivery-routes.ts'
+import type { ShownClock } from '../emulator/control/shown.ts'
+import type { WorldEvent } from '../emulator/world/port.ts'
+import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptLine, eventLine } from './follow-deliveries.ts'
 import { host, untilSignal } from './host.ts'
 import { printResult } from './output.ts'
@@ -88,7 +83,7 @@ function createSilence() {
 function createPrinter(options: TailOptions): (message: StreamMessage) => void {
   const isAllOfClock = options.json === true || options.types.every((kind) => kind === 'clock')
   let day: string | undefined
-  let last: ClockJson | undefined
+  let last: ShownClock | undefined
   const dated = (at: string, line: string) => {
     const isSame = at.slice(0, 10) === day
     day = at.slice(0, 10)
@@ -97,18 +92,18 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
   // The other side is the same program: what it gives is not checked again.
   return ({ name, data }) => {
     if (name === 'event') {
-      const { event } = JSON.parse(data) as EventJson
+      const { event } = JSON.parse(data) as WorldEvent
       const { id, type, created_at } = event
       printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () =>
         dated(created_at, eventLine(event)),
       )
     } else if (name === 'attempt') {
-      const attempt = JSON.parse(data) as AttemptJson
+      const attempt = JSON.parse(data) as ShownReport
       printResult({ msg: 'attempt', ...attempt }, options, () =>
         dated(attempt.at, attemptLine(toReport(attempt), true)),
       )
     } else if (name === 'clock') {
-      const clock = JSON.parse(data) as ClockJson
+      const clock = JSON.parse(data) as ShownClock
       const isOther = last?.mode !== clock.mode || last.speed !== clock.speed || clock.now < last.now
       last = clock
       if (isOther || isAllOfClock) {
@@ -118,13 +113,13 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
   }
 }
 
-function toReport(attempt: AttemptJson): AttemptReport {
+function toReport(attempt: ShownReport): AttemptReport {
   const { at, nextAttemptAt } = attempt
   const times = { at: Date.parse(at), nextAttemptAt: nextAttemptAt === null ? null : Date.parse(nextAttemptAt) }
   return { ...attempt, ...times }
 }
 
-function clockLine({ mode, speed, now }: ClockJson): string {
+function clockLine({ mode, speed, now }: ShownClock): string {
   const pace = mode === 'manual' ? 'it stands still until it is advanced' : `${speed} times as fast as the wall`
   return `${now.slice(11, 19)}  clock: ${mode}, ${pace}`
 }

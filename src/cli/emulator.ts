@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../base/clock.ts'
-import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
+import { durationForm } from '../emulator/duration.ts'
 import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/parse-seed.ts'
 import { readSeedFile } from '../emulator/seed/parse-seed-file.ts'
@@ -11,6 +11,7 @@ import { ownCertificate, passingCertificate, readCertificate, type TlsPair } fro
 import { InboxError } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { isLoopback, isLoopbackUrl } from '../base/loopback.ts'
+import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
 import { addEmulatorAdvanceCommand } from './emulator-advance.ts'
 import { attemptJson, attemptLine, eventLine } from './follow-deliveries.ts'
 import { printListening } from './emulator-listening.ts'
@@ -189,29 +190,6 @@ const longestSeedName = 200
 function seedName(text: string): string {
   if (text.length >= 1 && text.length <= longestSeedName) return text
   throw new InvalidArgumentError(`Expected text of 1 to ${longestSeedName} characters.`)
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text)
-  if (ms === undefined || ms > longestDurationMs)
-    throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
-  return ms
-}
-
-function numberFrom(low: number, high: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && value >= low && value <= high) return value
-    throw new InvalidArgumentError(`Expected a number from ${low} to ${high}.`)
-  }
-}
-
-function wholeNumberFrom(low: number, high = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= low && value <= high) return value
-    throw new InvalidArgumentError(`Expected a whole number from ${low}${high < 100_000 ? ` to ${high}` : ''}.`)
-  }
 }
 
 const shortestSecret = 16

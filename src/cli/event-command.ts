@@ -1,7 +1,8 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
 import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
+import { parseCount } from './arguments.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printNote, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
@@ -36,12 +37,6 @@ export async function withEvents(
   } finally {
     await events.close()
   }
-}
-
-/** Reads a whole number from 1, as an argument or option of a command. */
-export function parseCount(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Expected a whole number from 1.')
 }
 
 /** Collects `limit` items, page by page. A page may come short, or empty, with more behind it. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
 import { toPlainNumbers } from '../admin/exact-json.ts'
@@ -7,6 +7,7 @@ import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { wholeNumberFrom } from './arguments.ts'
 import { asEventCommand, collect, withEvents, type EventCommandOptions, noteUnknownNames } from './event-command.ts'
 import { host, untilSignal } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
@@ -29,7 +30,7 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
       'print the newest events in the order that they came in and, with --follow, the next ones as they come',
     )
     .option('-f, --follow', 'go on with those that come, until Ctrl-C')
-    .option('-n, --limit <number>', 'how many to begin with; 0 = none', parseLimit, 20)
+    .option('-n, --limit <number>', 'how many to begin with; 0 = none', wholeNumberFrom(0, 999_999), 20)
     .option('--type <type>', 'of this type')
     .option('--network <network>', 'on this network')
     .option('--address <address>', 'about this token, wallet or contract')
@@ -120,11 +121,6 @@ function renderLine(event: EventSummaryJson, envelope: unknown): string {
   const color = hasColors(host().stdout)
   const line = formatEvent((toPlainNumbers(envelope) ?? { ...event, data: {} }) as AnyEvent, { color })
   return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
-}
-
-function parseLimit(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Expected a whole number from 0.')
 }
 
 /** What a followed event must be. */

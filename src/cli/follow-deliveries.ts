@@ -1,15 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
-import type { DeliveryJson } from './control-client.ts'
+import type { ShownDelivery } from '../emulator/control/delivery-routes.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
-import { InvalidArgumentError } from 'commander'
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 
 /** An item, and how its deliveries stand. */
 export interface Standing<T> {
   readonly item: T
-  readonly deliveries: readonly DeliveryJson[]
+  readonly deliveries: readonly ShownDelivery[]
 }
 
 export interface FollowOptions<T> {
@@ -18,9 +17,9 @@ export interface FollowOptions<T> {
   readonly look: (items: readonly T[]) => Promise<readonly Standing<T>[]>
   readonly timeoutMs: number
   /** Whether a delivery needs no more looks. Default: nothing of it is pending. */
-  readonly isSettled?: (delivery: DeliveryJson) => boolean
+  readonly isSettled?: (delivery: ShownDelivery) => boolean
   /** Called for each item once: when all its deliveries are settled, or with what is known when time is over. */
-  readonly onEnd: (item: T, deliveries: readonly DeliveryJson[]) => void
+  readonly onEnd: (item: T, deliveries: readonly ShownDelivery[]) => void
 }
 
 const lookMs = 200
@@ -29,7 +28,7 @@ const mostAtOnce = 8
 /** Looks at deliveries until all are settled, or for so long. Those of nobody are settled at once. */
 export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
   const { items, look, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
-  const areSettled = (deliveries: readonly DeliveryJson[]) => deliveries.every(isSettled)
+  const areSettled = (deliveries: readonly ShownDelivery[]) => deliveries.every(isSettled)
   const deadline = performance.now() + timeoutMs
   const progress = createProgress()
   try {
@@ -50,7 +49,7 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
 }
 
 /** Asks for the deliveries of each item, for a few at once. */
-export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly DeliveryJson[]>): FollowOptions<T>['look'] {
+export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>): FollowOptions<T>['look'] {
   return async (items) => {
     const found: Standing<T>[] = []
     for (let at = 0; at < items.length; at += mostAtOnce) {
@@ -62,11 +61,11 @@ export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly Delive
 }
 
 /** Prints what has become of a delivery. */
-export function printDelivery(delivery: DeliveryJson, options: OutputOptions): void {
+export function printDelivery(delivery: ShownDelivery, options: OutputOptions): void {
   printResult({ msg: 'delivery', ...delivery }, options, deliveryLine)
 }
 
-function deliveryLine(delivery: DeliveryJson): string {
+function deliveryLine(delivery: ShownDelivery): string {
   const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, createdAt, nextAttemptAt } = delivery
   const notes = [
     ...(attempts > 1 ? [`${attempts} attempts`] : []),
@@ -75,15 +74,6 @@ function deliveryLine(delivery: DeliveryJson): string {
   ]
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
   return [...columns, notes.join(', ')].join('  ').trimEnd()
-}
-
-const longest = 86_400
-
-/** Reads how many seconds something may take, as an option of a command. */
-export function parseSeconds(text: string): number {
-  const seconds = Number(text)
-  if (text.trim() !== '' && seconds >= 0 && seconds <= longest) return seconds
-  throw new InvalidArgumentError(`Expected a number of seconds from 0 to ${longest}.`)
 }
 
 /** An event that nobody gets, in a line for people. */

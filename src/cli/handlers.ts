@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
-import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { parseCount } from './arguments.ts'
+import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { counted, printResult, renderTable } from './output.ts'
 
 interface SetOptions extends EventCommandOptions {

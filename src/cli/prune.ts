@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { byteSize } from '../config/values.ts'
 import { InboxError } from '../base/errors.ts'
-import { asEventCommand, parseCount, withEvents, type EventCommandOptions } from './event-command.ts'
+import { parseCount } from './arguments.ts'
+import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { printResult } from './output.ts'
 
 interface PruneOptions extends EventCommandOptions {

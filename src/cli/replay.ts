@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { parseCount } from './arguments.ts'
 import {
   asEventCommand,
   asListCommand,
   definedOf,
   noteUnknownNames,
-  parseCount,
   withEvents,
   type EventCommandOptions,
 } from './event-command.ts'

@@ -9,9 +9,14 @@ import { subscribedEvents, subscribedUrl, unknownTypes } from '../config/subscri
 import { InboxError } from '../base/errors.ts'
 import type { Subscription, SubscriptionPort } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
-import { parseKept, webhookIdOf } from '../client/registration/answer.ts'
 import { describeRegistration, describeWanted } from '../client/registration/describe.ts'
-import { confirmRegistered, register, type Registration, type Wanted } from '../client/registration/register.ts'
+import {
+  confirmRegistered,
+  register,
+  webhookIdOf,
+  type Registration,
+  type Wanted,
+} from '../client/registration/register.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { host } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
@@ -137,7 +142,7 @@ function toJson(result: Registration, wanted: Wanted): ResultJson {
 function webhookIdIn(result: Registration): string | null | undefined {
   if ('webhookId' in result) return result.webhookId
   if (result.kind !== 'unchanged' && result.kind !== 'changed') return undefined
-  return webhookIdOf(parseKept(result.subscription.answer))
+  return webhookIdOf(result.subscription.answer)
 }
 
 function renderResult({ summary, todo, secret }: ResultJson): string {

@@ -2,20 +2,21 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventSchemas, eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock } from '../base/clock.ts'
-import { editDistance } from '../base/edit-distance.ts'
+import { nearest } from '../base/edit-distance.ts'
 import { pathProblem, valueProblem, type Overrides } from '../emulator/overriding.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
+import { numberFrom, parseSeconds, wholeNumberFrom } from './arguments.ts'
 import {
   createControlClient,
   type ControlClient,
-  type DeliveryJson,
   openControl,
   withControlOptions,
   type ControlOptions,
 } from './control-client.ts'
-import { followDeliveries, lookAtEach, parseSeconds, printDelivery } from './follow-deliveries.ts'
+import type { ShownDelivery } from '../emulator/control/delivery-routes.ts'
+import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { host } from './host.ts'
@@ -33,8 +34,7 @@ interface TriggerOptions extends ControlOptions {
 
 /** Of the world of an emulator of its own. */
 const historyMs = 3_600_000
-const mostEvents = 10_000
-const fastest = 100_000
+const maxEvents = 10_000
 
 const examples = `
 Types: ${eventTypes.join(', ')}
@@ -56,8 +56,12 @@ export function addTriggerCommand(program: Command): void {
     .description('make an event of a type arise, by the shortest story that leads to it, and say who acknowledged it')
     .argument('<type>', 'the type of the event')
     .option('--set <path=value>', 'a member of the event, such as data.amount_usd=250000; can be repeated', collectSet)
-    .option('-n, --count <number>', 'how many events', parseCount, 1)
-    .option('--rate <number>', 'events per second, in time of the world (default: all at once)', parseRate)
+    .option('-n, --count <number>', 'how many events', wholeNumberFrom(1, maxEvents), 1)
+    .option(
+      '--rate <number>',
+      'events per second, in time of the world (default: all at once)',
+      numberFrom(0.001, 100_000),
+    )
   withOutputOptions(withControlOptions(trigger), 'print one JSON object per line')
     .option('--timeout <seconds>', 'how long deliveries of the emulator are followed; 0 = not', parseSeconds, 10)
     .addOption(
@@ -178,7 +182,7 @@ function triggeredLine(type: EventType, eventId: string | null, { set }: Trigger
   return `${type.padEnd(27)}  ${id}  triggered${set === undefined ? '' : ', raw: the world does not know of it'}`
 }
 
-function verdictOf(deliveries: readonly DeliveryJson[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {
+function verdictOf(deliveries: readonly ShownDelivery[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {
   if (deliveries.length === 0) return 'nobody'
   return deliveries.every(({ state }) => state === 'acknowledged') ? 'acknowledged' : 'notAcknowledged'
 }
@@ -201,12 +205,9 @@ async function findListings(client: ControlClient, type: EventType, events: read
 function parseType(text: string): EventType {
   const known = eventTypes.find((type) => type === text)
   if (known !== undefined) return known
-  const [nearest] = eventTypes.toSorted(
-    (a, b) => editDistance(a, text.slice(0, 100)) - editDistance(b, text.slice(0, 100)),
-  )
   throw new InboxError(
     'usage',
-    `no event of the type ${safeText(text, 100)} can be triggered; did you mean ${nearest}? There are ${eventTypes.join(', ')}`,
+    `no event of the type ${safeText(text, 100)} can be triggered${nearest(text, eventTypes)}: expected one of ${eventTypes.join(', ')}`,
   )
 }
 
@@ -217,10 +218,9 @@ function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
     const names = path.split('.')
     const member = names.slice(0, names[0] === 'data' ? 2 : 1).join('.')
     if (known.includes(member)) continue
-    const distance = (other: string) =>
-      Math.min(editDistance(member, other), editDistance(member, other.slice(other.indexOf('.') + 1)))
-    const [nearest] = known.toSorted((a, b) => distance(a) - distance(b))
-    printNote(`warning: ${safeText(member)} is no member of ${type}: added; did you mean ${nearest}?`)
+    printNote(
+      `warning: ${safeText(member)} is no member of ${type}: added${nearest(member.startsWith('data.') ? member : `data.${member}`, known)}`,
+    )
   }
 }
 
@@ -242,16 +242,4 @@ function parseValue(text: string): unknown {
   } catch {
     return text
   }
-}
-
-function parseCount(text: string): number {
-  const count = Number(text)
-  if (/^\d{1,6}$/.test(text) && count >= 1 && count <= mostEvents) return count
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${mostEvents}.`)
-}
-
-function parseRate(text: string): number {
-  const rate = Number(text)
-  if (text.trim() !== '' && rate >= 0.001 && rate <= fastest) return rate
-  throw new InvalidArgumentError(`Expected a number from 0.001 to ${fastest}.`)
 }

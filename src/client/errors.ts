@@ -55,3 +55,37 @@ export class ApiTimeoutError extends ApiError {
 export class ApiProtocolError extends ApiError {
   override readonly name = 'ApiProtocolError'
 }
+
+/** Codes of requests that never left: no connection was made, or the call gave up its wait for the rate limit. */
+const neverSent: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'certificate_untrusted',
+  'rate_limited',
+])
+
+export function wasNeverSent(error: Error): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (neverSent.has((at as { readonly code?: unknown }).code)) return true
+  return false
+}
+
+/**
+ * True if the request may have been carried out, though nothing says so: after a 5xx but 501, a redirect, no answer, or an answer
+ * that can't be read.
+ */
+export function isInDoubt(error: ApiError): boolean {
+  const { status, body } = error
+  if (status === null) return !wasNeverSent(error)
+  if (status >= 400) return status >= 500 && status !== 501
+  return !(status < 300 && successIn(body) === false)
+}
+
+/** The member `success` of an envelope; undefined for anything else. */
+export function successIn(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'success' in body ? body.success : undefined
+}

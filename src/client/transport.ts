@@ -4,7 +4,7 @@ import { safeText, type Logger } from '../base/log.ts'
 import { version } from '../base/version.ts'
 import { toAnswer, type Received } from './answer.ts'
 import type { ApiAnswer, CallOptions } from './api.ts'
-import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError } from './errors.ts'
+import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError, isInDoubt, wasNeverSent } from './errors.ts'
 import { parseTimeout, type TransportOptions } from './options.ts'
 import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
@@ -179,28 +179,13 @@ async function readText(response: Response, label: string): Promise<string> {
   return text + decoder.decode()
 }
 
-/** Codes of failures to connect: nothing was sent. */
-const neverSent: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
-
 /**
  * Reads and deletes may be done twice. POST and PATCH are repeated only where the first can't have been carried out: refused for the
  * rate limit (R107), or never connected. The service has no key that marks a repeat (A27).
  */
 function mayRepeat(error: ApiError, method: ApiRequest['method']): boolean {
   if (!error.isRetryable) return false
-  return method === 'get' || method === 'delete' || error.status === 429 || neverSent.includes(codeOf(error))
-}
-
-/** True if the request may have been carried out, though nothing says so. */
-function isInDoubt(error: ApiError): boolean {
-  if (error.status === null) return error.isRetryable && !neverSent.includes(codeOf(error))
-  return error.status >= 500 || (error.status >= 200 && error.status <= 299)
-}
-
-/** The system's code of a failed `fetch`, which wraps its cause. */
-function codeOf({ cause }: Error): unknown {
-  const reason: unknown = cause instanceof Error ? (cause.cause ?? cause) : undefined
-  return (reason as { readonly code?: unknown } | undefined)?.code
+  return method === 'get' || method === 'delete' || error.status === 429 || wasNeverSent(error)
 }
 
 const untrusted: readonly unknown[] = [

@@ -4,6 +4,7 @@ import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createReceiverRegistration } from '../../src/client/registration/at-start.ts'
+import { ApiError } from '../../src/client/index.ts'
 import type { WebhookClient } from '../../src/client/registration/register.ts'
 
 const secret = 'the-secret-of-the-test'
@@ -55,7 +56,7 @@ async function setUp(answers: (() => unknown)[] = []) {
 
 function failure(fields: object): () => never {
   return () => {
-    throw Object.assign(new Error('it failed'), { status: null, requestId: 'req_7', ...fields })
+    throw new ApiError('it failed', { code: 'of_the_service', requestId: 'req_7', isRetryable: false, ...fields })
   }
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
+import { ApiError } from '../../src/client/index.ts'
 import { describeRegistration } from '../../src/client/registration/describe.ts'
 import {
   confirmRegistered,
@@ -47,12 +48,13 @@ function failure(fields: {
   retryAfterMs?: number
 }): () => never {
   return () => {
-    const { code, ownCode, ...rest } = fields
+    const { code, ownCode = 'of_the_service', ...rest } = fields
     const cause = code === undefined ? undefined : Object.assign(new Error(`connect ${code}`), { code })
-    throw Object.assign(new Error(`it failed with ${secret}`, { cause }), {
-      status: null,
+    throw new ApiError(`it failed with ${secret}`, {
       requestId: 'req_7',
+      isRetryable: false,
       code: ownCode,
+      cause,
       ...rest,
     })
   }
@@ -199,7 +201,7 @@ test('what is still under way is not confirmed: it may be refused yet', async ()
     kind: 'under_way',
     subscription: { id: 1 },
   })
-  answer.reject(Object.assign(new Error('no'), { status: 403 }))
+  answer.reject(new ApiError('no', { code: 'forbidden', status: 403, isRetryable: false }))
   expect(kindOf(await first)).toBe('refused')
   expect([kindOf(await attempt()), calls.length]).toEqual(['registered', 1])
 })

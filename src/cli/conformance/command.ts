@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { open, writeFile } from 'node:fs/promises'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { isLoopbackUrl } from '../../base/loopback.ts'
+import { numberFrom, wholeNumberFrom } from '../arguments.ts'
 import { fromCwd, host, untilSignal } from '../host.ts'
 import { printResult, type OutputOptions } from '../output.ts'
 import { createProgress } from '../screen.ts'
@@ -26,6 +27,8 @@ interface ConformanceCommandOptions extends OutputOptions {
   readonly junit?: string
 }
 
+const seconds = numberFrom(0.001, 3_600)
+
 const examples = `
 Scenarios: ${Object.keys(scenarios).join(', ')}
 
@@ -48,7 +51,11 @@ export function addConformanceCommand(program: Command): void {
     .option('--restart <command>', 'shell command that restarts it')
     .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
     .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
-    .option('--many <number>', 'events in a burst, and before a late duplicate (default: 1000)', wholeNumber(100_000))
+    .option(
+      '--many <number>',
+      'events in a burst, and before a late duplicate (default: 1000)',
+      wholeNumberFrom(1, 100_000),
+    )
     .option('--timeout <seconds>', 'longest time for an answer (default: 5)', seconds)
     .option('--settle <seconds>', 'longest time until its work is done (default: 30)', seconds)
     .option('--signature-header <name>', 'header of the signature (default: X-Service-Signature)', headerName)
@@ -135,18 +142,4 @@ function names(text: string): readonly string[] {
 function headerName(text: string): string {
   if (/^[\w!#$%&'*+.^`|~-]+$/.test(text)) return text
   throw new InvalidArgumentError('Expected the name of an HTTP header.')
-}
-
-function seconds(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value > 0 && value <= 3_600) return value
-  throw new InvalidArgumentError('Expected a number of seconds above 0, at most 3600.')
-}
-
-function wholeNumber(high: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 1 && value <= high) return value
-    throw new InvalidArgumentError(`Expected a whole number from 1 to ${high}.`)
-  }
 }

@@ -1,6 +1,5 @@
 import type { Subscription } from '../../inbox/port.ts'
-import { parseKept, webhookIdOf } from './answer.ts'
-import type { Registration, Wanted } from './register.ts'
+import { webhookIdOf, type Registration, type Wanted } from './register.ts'
 
 /** What became of a registration, in words for people. `todo`: what there is left to do for somebody. */
 export interface Described {
@@ -57,7 +56,7 @@ const confirm =
 
 /** In this order nothing is lost in between. */
 function replaceOld({ answer }: Subscription): string {
-  const id = webhookIdOf(parseKept(answer)) ?? '<webhook_id>'
+  const id = webhookIdOf(answer) ?? '<webhook_id>'
   return (
     'run `onchain-inbox subscribe --force`, which registers what is wanted now, beside the old one. Then remove that, or each event ' +
     `comes twice: by \`onchain-inbox webhooks delete ${id}\` where the service can do that, else by hand in its dashboard`

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { CallOptions } from '../index.ts'
+import { ApiError, type CallOptions } from '../index.ts'
+import { isInDoubt, successIn } from '../errors.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { Subscription, SubscriptionPort } from '../../inbox/port.ts'
-import { keepAnswer, webhookIdOf } from './answer.ts'
 
 /** What of the client is needed. It repeats no POST that may have been done. Types may be new ones, which it does not know. */
 export interface WebhookClient {
@@ -123,7 +123,7 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     if (body === undefined) {
       const verdict = verdictOf(error, secret)
       if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
-      const answer = keepAnswer((error as { readonly body?: unknown }).body, secret).text
+      const answer = keepAnswer(error instanceof ApiError ? error.body : undefined, secret).text
       const result = { state: 'failed', answer } as const
       await inbox.endSubscription(begun.id, result)
       return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
@@ -131,7 +131,7 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
   }
   const { text, secret: madeSecret } = keepAnswer(body, secret)
   const result = { state: 'registered', answer: text } as const
-  const registered = { subscription: { ...begun, ...result }, webhookId: webhookIdOf(body), madeSecret }
+  const registered = { subscription: { ...begun, ...result }, webhookId: webhookIdOf(text), madeSecret }
   try {
     await inbox.endSubscription(begun.id, result)
   } catch (error) {
@@ -168,82 +168,59 @@ export interface Verdict {
   readonly reason: string
 }
 
-/** The client's own. */
 const untrusted = 'certificate_untrusted'
 
-/** With these no connection came about, so nothing was sent. */
-const neverSent: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  untrusted,
-  // Waited for its turn until it gave up.
-  'rate_limited',
-])
-
-const mostCauses = 10
-
-/**
- * Reads an error of the client. Refused is what the service answered with a status of 4xx, with 501, or with a failure in its
- * envelope, and what was never sent. All else may have been done: a 5xx, no answer, an answer that is none. `secret` is kept out of
- * the reason.
- */
+/** Reads an error of the client. `secret` is kept out of the reason. */
 function verdictOf(thrown: unknown, secret: string): Verdict {
   const reason = messageOf(thrown).replaceAll(secret, '(the secret)')
-  // Arguments or a key that cannot be sent.
-  if (thrown instanceof InboxError) return { ...nothingCame, isRefused: true, canRetry: false, reason }
-  const { status = null, requestId = null, retryAfterMs = null, body, code } = fieldsOf(thrown)
-  const wasSent = !causesOf(thrown).some((cause) => neverSent.has(cause.code))
-  const isRefused = status === null ? !wasSent : status < 300 ? saysFailure(body) : saysNo(status)
+  if (!(thrown instanceof ApiError)) {
+    // Arguments or a key that can't be sent are refused here.
+    const isRefused = thrown instanceof InboxError
+    return { isRefused, canRetry: false, retryAfterMs: null, status: null, requestId: null, reason }
+  }
+  const { status, requestId, retryAfterMs, code } = thrown
+  const isRefused = !isInDoubt(thrown)
   const canRetry = isRefused && code !== untrusted && (status === null || status === 429)
   return { isRefused, canRetry, retryAfterMs, status, requestId, reason }
 }
 
-const nothingCame = { retryAfterMs: null, status: null, requestId: null } as const
-
-interface ErrorFields {
-  readonly status?: number | null
-  readonly requestId?: string | null
-  readonly retryAfterMs?: number | null
-  readonly body?: unknown
-  readonly code?: unknown
-}
-
-function fieldsOf(thrown: unknown): ErrorFields {
-  return typeof thrown === 'object' && thrown !== null ? thrown : {}
-}
-
-/** The error, what caused it, and so on. */
-function causesOf(thrown: unknown): readonly ErrorFields[] {
-  const causes: ErrorFields[] = []
-  for (let at = thrown; at instanceof Error && causes.length < mostCauses; at = at.cause) {
-    causes.push(fieldsOf(at))
-    if (at instanceof AggregateError) causes.push(...at.errors.map(fieldsOf))
-  }
-  return causes
-}
-
-/** Redirects aside: where they lead to, something may have been done. */
-function saysNo(status: number): boolean {
-  return (status >= 400 && status < 500) || status === 501
-}
-
-function saysFailure(body: unknown): boolean {
-  return successIn(body) === false
-}
-
-function successIn(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'success' in body ? body.success : undefined
-}
-
 /**
- * The JSON of an answer of success that has not the form that the client knows: the service shows no answer to this POST, so its
- * `data` may be anything (R8, A8). Undefined for all else.
+ * The JSON of a success in a form that the client doesn't know: the service documents no answer to this POST, so its `data` may be
+ * anything (R8, A8). Undefined for everything else.
  */
 function acceptanceIn(thrown: unknown): unknown {
-  const { status = null, body } = fieldsOf(thrown)
-  return status !== null && status >= 200 && status < 300 && successIn(body) === true ? body : undefined
+  if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
+  const { status, body } = thrown
+  return status >= 200 && status < 300 && successIn(body) === true ? body : undefined
+}
+
+const maxKeptLength = 65_536
+const hidden = '(not kept)'
+const secretName = /secret|token|password|api_?key/i
+
+/**
+ * What to keep of an answer: JSON without anything secret, at most 64 KiB, or null without a body. Members whose names say that they
+ * are secret are hidden, and so is `given` wherever it stands. `secret`: one that the service made.
+ */
+function keepAnswer(body: unknown, given: string): { readonly text: string | null; readonly secret: string | null } {
+  let secret: string | null = null
+  const text = JSON.stringify(body, (name, value: unknown) => {
+    if (value === null || typeof value === 'boolean') return value
+    if (!secretName.test(name)) return typeof value === 'string' ? value.replaceAll(given, hidden) : value
+    if (name === 'secret' && typeof value === 'string' && value !== '' && value !== given) secret ??= value
+    return hidden
+  }) as string | undefined
+  return { text: text === undefined ? null : text.slice(0, maxKeptLength), secret }
+}
+
+/** The id that the service gave to the webhook, where it stands where ours does (A8). `answer`: as it was kept. */
+export function webhookIdOf(answer: string | null): string | null {
+  try {
+    const { data } = JSON.parse(answer ?? '') as { readonly data: Readonly<Record<string, unknown>> }
+    const id = data['webhook_id'] ?? data['id']
+    return typeof id === 'string' ? id : null
+  } catch {
+    // There is none, it has another form, or it was too long to be kept whole.
+    return null
+  }
 }

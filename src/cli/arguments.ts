@@ -1,0 +1,35 @@
+import { InvalidArgumentError } from 'commander'
+import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
+
+// Readers of arguments and options. Each throws for invalid text, with what was expected.
+
+export function numberFrom(low: number, high: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= low && value <= high) return value
+    throw new InvalidArgumentError(`Expected a number from ${low} to ${high}.`)
+  }
+}
+
+export function wholeNumberFrom(low: number, high = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d{1,16}$/.test(text) && value >= low && value <= high) return value
+    throw new InvalidArgumentError(
+      `Expected a whole number from ${low}${high === Number.MAX_SAFE_INTEGER ? '' : ` to ${high}`}.`,
+    )
+  }
+}
+
+/** From 1. */
+export const parseCount = wholeNumberFrom(1)
+
+/** How many seconds deliveries are followed; 0: not at all. */
+export const parseSeconds = numberFrom(0, 86_400)
+
+/** A duration in milliseconds. */
+export function duration(text: string): number {
+  const ms = parseDuration(text)
+  if (ms !== undefined && ms <= longestDurationMs) return ms
+  throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
+}
