@@ -14,16 +14,7 @@ import { InboxError } from '../base/errors.ts'
 import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import {
-  createScreen,
-  createTally,
-  logRemark,
-  parseLogEntry,
-  parseObject,
-  remark,
-  type Screen,
-  type Tally,
-} from './demo-screen.ts'
+import { logRemark, parseLogEntry, parseObject, remark } from './demo-remarks.ts'
 import { numberFrom } from './arguments.ts'
 import { host, untilSignal } from './host.ts'
 import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
@@ -45,34 +36,26 @@ export function addDemoCommand(program: Command): void {
     .option('--json', 'print one JSON object per line')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
     .action(async (options: DemoOptions) => {
-      const tally = createTally()
-      const screen = createScreen(host().stdout, () => tally.text())
       try {
-        await demo(options, { tally, screen })
+        await demo(options)
       } catch (error) {
-        screen.end()
         host().exitCode = printError(explainInUse(error), options)
       }
     })
 }
 
-interface Shown {
-  readonly tally: Tally
-  readonly screen: Screen
-}
-
-async function demo(options: DemoOptions, shown: Shown): Promise<void> {
-  const { tally, screen } = shown
+async function demo(options: DemoOptions): Promise<void> {
   process.umask(0o077)
   const isJson = options.json === true
-  const tell = (value: object, line: string) => (isJson ? printResult(value, options, () => line) : screen.line(line))
+  const tell = (value: object, line: string) =>
+    isJson ? printResult(value, options, () => line) : printBytes(`${line}\n`)
   const config = await demoConfig()
   const app = await startApp({
     config,
     log: isJson
       ? createLogger({ level: config.logLevel, pretty: false })
       : // What the receiver refuses, a warning, is told as a failure of its delivery.
-        createLogger({ level: 'error', pretty: false, output: { write: (line) => show(line.trimEnd(), shown) } }),
+        createLogger({ level: 'error', pretty: false, output: { write: (line) => show(line.trimEnd()) } }),
     clock: systemClock,
     prettyLog: false,
     watch: true,
@@ -84,7 +67,7 @@ async function demo(options: DemoOptions, shown: Shown): Promise<void> {
       tell({ msg: 'handlers reloaded', changed, handlers: names }, line)
     },
     onOutput(output) {
-      const print = isJson ? printAsJson : (line: string) => show(line, shown)
+      const print = isJson ? printAsJson : show
       createInterface({ input: output }).on('line', print)
     },
     onFailure: (error) => {
@@ -94,17 +77,14 @@ async function demo(options: DemoOptions, shown: Shown): Promise<void> {
   })
   const before = await app.inbox.stats()
   const emulator = await startEmulator(app, (report) => {
-    tally.attempted(report)
     const line = remark(report)
     if (line !== null) tell({ msg: 'attempt', ...report }, line)
-    else if (!isJson) screen.refresh()
   })
   tellListening()
   emulator.tour()
   emulator.world.acts.apply({ kind: 'activity', factor: activity })
 
   await untilSignal(options.seconds)
-  screen.end()
   const { acknowledged } = emulator.deliveries.counts()
   await emulator.stop()
   const after = await app.inbox.stats()
@@ -165,10 +145,9 @@ function explainInUse(error: unknown): unknown {
 }
 
 /** What a handler printed, or an entry of the log. */
-function show(line: string, { tally, screen }: Shown): void {
+function show(line: string): void {
   const entry = parseLogEntry(line)
-  if (entry !== null) tally.logged(entry)
-  screen.line(entry === null ? line : logRemark(entry))
+  printBytes(`${entry === null ? line : logRemark(entry)}\n`)
 }
 
 /** The same, as a JSON object. */

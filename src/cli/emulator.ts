@@ -1,8 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../base/clock.ts'
-import { durationForm } from '../emulator/duration.ts'
+import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/parse-seed.ts'
 import { readSeedFile } from '../emulator/seed/parse-seed-file.ts'
@@ -10,18 +11,20 @@ import type { Seed } from '../emulator/seed/schema.ts'
 import { ownCertificate, passingCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
-import { isLoopback, isLoopbackUrl } from '../base/loopback.ts'
+import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
-import { addEmulatorAdvanceCommand } from './emulator-advance.ts'
+import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptJson, attemptLine, eventLine } from './follow-deliveries.ts'
 import { printListening } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
-import { addEmulatorSecretCommand } from './emulator-secret.ts'
+import type { Counts } from '../emulator/deliveries/port.ts'
+import { drawSecret } from '../emulator/random.ts'
+import { safeText } from '../base/log.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
-import { readSecretArgument } from './secret-argument.ts'
+import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
 
 interface EmulatorCommandOptions extends OutputOptions {
@@ -92,7 +95,8 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   setFlagsFromString('--semi-space-growth-factor=1')
   using cleanup = new DisposableStack()
   const seed = toSeed(options)
-  const endpoints = await readEndpoints(options)
+  const { webhook, secret } = options
+  const endpoints = (webhook ?? secret) === undefined ? [] : [await readEndpoint('--webhook', webhook, secret)]
   const tls = await readTls(options, cleanup)
   const { host, port, rate, count, duplicates } = options
   warn(warningsBefore({ seed, endpoints, options }))
@@ -157,18 +161,6 @@ function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCom
       ...(manualClock && { mode: 'manual' }),
     },
   }
-}
-
-async function readEndpoints({ webhook, secret }: EmulatorCommandOptions) {
-  if (webhook === undefined && secret === undefined) return []
-  if (webhook === undefined || secret === undefined) {
-    throw new InboxError('usage', '--webhook and --secret go together: where events go, and what signs them')
-  }
-  // The service delivers by http to its own machine only (A25).
-  if (URL.parse(webhook)?.protocol === 'http:' && !isLoopbackUrl(webhook)) {
-    throw new InboxError('usage', '--webhook: http goes to this machine only; expected https for any other')
-  }
-  return [{ url: webhook, secret: await readSecretArgument(secret, { url: webhook }) }]
 }
 
 /** Null = plain HTTP. `certFile` is what clients are to trust, of a certificate that was made here. */
@@ -239,4 +231,120 @@ function warningsAfter({ emulator: { accounts, world }, seed, count }: After): r
       ? ['--count without a webhook: it ends after this many events, delivered to nobody']
       : []),
   ]
+}
+
+/** One request moves the clock by so much, so that none takes too long. */
+const stepMs = 3_600_000
+
+/** `onchain-inbox emulator advance`: moves a manual clock on; whatever falls due happens and is delivered. */
+function addEmulatorAdvanceCommand(emulator: Command): void {
+  const advance = emulator
+    .command('advance')
+    .description('move the manual clock of a running emulator on; whatever falls due happens, and is delivered')
+    .argument('<duration>', durationForm, duration)
+  asControlCommand(advance, ['emulator advance 60s', 'emulator advance 8h']).action(
+    async (ms: number, options: ControlOptions) => {
+      await withControl(options, async (client) => {
+        const before = await client.counts()
+        const clock = await advanceBy(client, ms)
+        const after = await client.counts()
+        // An extra attempt is no failure, but nobody counts them.
+        const isRepeating = (await client.faults()).some(({ rule }) => rule.fault.kind.startsWith('duplicate'))
+        printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
+          const { attempts, acknowledged, failed, undelivered, pending } = result
+          return (
+            `${formatDuration(ms)} on, it is ${clock.now}\n` +
+            `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${acknowledged} acknowledged, ` +
+            `${failed} failed${isRepeating ? ' or made again' : ''}; ${undelivered} undelivered, ${pending} pending now`
+          )
+        })
+      })
+    },
+  )
+}
+
+async function advanceBy(client: ControlClient, ms: number) {
+  const progress = createProgress()
+  try {
+    let clock = await client.advance(Math.min(ms, stepMs))
+    for (let done = stepMs; done < ms; done += stepMs) {
+      progress.show(done / ms, `it is ${clock.now}`)
+      clock = await client.advance(Math.min(ms - done, stepMs))
+    }
+    return clock
+  } finally {
+    progress.end()
+  }
+}
+
+/** What has been done since, and what is still to be done. */
+function difference(before: Counts, after: Counts) {
+  const attempts = after.attempts - before.attempts
+  const acknowledged = after.acknowledged - before.acknowledged
+  return {
+    attempts,
+    acknowledged,
+    failed: Math.max(0, attempts - acknowledged),
+    undelivered: after.undelivered - before.undelivered,
+    cancelled: after.cancelled - before.cancelled,
+    pending: after.pending,
+  }
+}
+
+interface SecretOptions extends ControlOptions {
+  readonly alerts?: boolean
+  readonly account?: string
+  readonly set?: string
+}
+
+/** `onchain-inbox emulator secret`: another secret for what an emulator signs, from the next attempt on (R76, A32). */
+function addEmulatorSecretCommand(emulator: Command): void {
+  const secret = emulator
+    .command('secret')
+    .description('give a webhook, or the alerts of an account, another secret: the next attempts are signed with it')
+    .argument('[webhook]', 'the id of a webhook, as `wh_…`')
+    .option('--alerts', 'what alerts are signed with')
+    .option('--account <name>', 'whose alerts: its id or name (default: the first)')
+    .addOption(
+      new Option(
+        '--set <secret>',
+        'this one in place of a drawn one: @file, - for standard input, or env:NAME',
+      ).conflicts(['alerts']),
+    )
+  asControlCommand(secret, [
+    'emulator secret wh_3k9x',
+    'emulator secret wh_3k9x --set @secret.txt',
+    'emulator secret --alerts',
+  ])
+    .addHelpText('after', '\nA drawn secret is printed once, and never shown again.')
+    .action(async (webhook: string | undefined, options: SecretOptions) => {
+      await withControl(options, async (client) => {
+        const { alerts = false, account, set } = options
+        if (alerts === (webhook !== undefined)) {
+          throw new InboxError('usage', 'expected either the id of a webhook, or --alerts')
+        }
+        if (account !== undefined && !alerts) throw new InboxError('usage', '--account goes with --alerts')
+        if (webhook === undefined) {
+          const { alertSecret } = await client.drawAlertSecret(account)
+          printResult({ msg: 'secret', alertSecret }, options, () => `${alertSecret}  (of the alerts; shown once)`)
+          return
+        }
+        const value = set === undefined ? drawSecret('whsec', randomBytes) : await readGiven(set, options)
+        const { webhookId, url } = await client.setWebhookSecret(webhook, value)
+        const shown = set === undefined ? { secret: value } : {}
+        printResult({ msg: 'secret', webhookId, url, ...shown }, options, () =>
+          set === undefined
+            ? `${value}  (of ${webhookId}, ${safeText(url)}; shown once)`
+            : `${webhookId}, ${safeText(url)}: the secret is set`,
+        )
+      })
+    })
+}
+
+/** The control token may come from standard input as well, but not both. */
+function readGiven(argument: string, { emulator, token }: SecretOptions): Promise<string> {
+  if (argument === '-' && token === '-') {
+    throw new InboxError('usage', 'only one of --set and --token can come from standard input')
+  }
+  return readSecretArgument(argument, { url: emulator ?? 'http://127.0.0.1' })
 }

@@ -24,6 +24,19 @@ export async function readSecretArgument(argument: string, options: SecretArgume
 }
 
 /**
+ * A receiver and its secret, from a URL option of this name and --secret.
+ *
+ * @throws InboxError `usage` unless both are given; plain HTTP goes to this machine only, as the service delivers (A25)
+ */
+export async function readEndpoint(name: string, url: string | undefined, secret: string | undefined) {
+  if (url === undefined || secret === undefined)
+    throw new InboxError('usage', `${name} and --secret go together: where events go, and what signs them`)
+  if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url))
+    throw new InboxError('usage', `${name}: http goes to this machine only; expected https for any other`)
+  return { url, secret: await readSecretArgument(secret, { url }) }
+}
+
+/**
  * The same for a signature. A literal passes, with a warning: it vouches for one body, and whoever sends that again under its
  * signature does nothing.
  */

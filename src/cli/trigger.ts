@@ -6,7 +6,6 @@ import { nearest } from '../base/edit-distance.ts'
 import { pathProblem, valueProblem, type Overrides } from '../emulator/overriding.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { isLoopbackUrl } from '../base/loopback.ts'
 import { numberFrom, parseSeconds, wholeNumberFrom } from './arguments.ts'
 import {
   createControlClient,
@@ -18,7 +17,7 @@ import {
 import type { ShownDelivery } from '../emulator/control/delivery-routes.ts'
 import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
-import { readSecretArgument } from './secret-argument.ts'
+import { readEndpoint } from './secret-argument.ts'
 import { host } from './host.ts'
 
 interface TriggerOptions extends ControlOptions {
@@ -96,12 +95,7 @@ async function triggerRunning(type: string, options: TriggerOptions): Promise<bo
 async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
   const known = parseType(type)
   const { url, seed = 'demo', secret: argument, set = {} } = options
-  if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url)) {
-    throw new InboxError('usage', '--url: http goes to this machine only; expected https for any other')
-  }
-  if (argument === undefined)
-    throw new InboxError('usage', '--url and --secret go together: where events go, and what signs them')
-  const secret = await readSecretArgument(argument, { url })
+  const endpoint = await readEndpoint('--url', url, argument)
   warnOfMembers(known, options)
   // It loads slowly, and a running emulator doesn't need it.
   const { createEmulator } = await import('../emulator/emulator.ts')
@@ -110,7 +104,7 @@ async function triggerAlone(type: string, options: TriggerOptions & { readonly u
       world: { seed, startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
       clock: { mode: 'manual' },
     },
-    endpoints: [{ url, secret }],
+    endpoints: [endpoint],
     listen: { host: '127.0.0.1', port: 0 },
   })
   await emulator.start()

@@ -1,25 +1,20 @@
 import Sqlite from 'better-sqlite3'
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { cliFile, forPeople, runCli, startCli, type CliOptions } from '../support/cli.ts'
+import { forPeople, runCli, startCli, type CliOptions } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { has } from '../support/tools.ts'
 
-const hasTerminals = process.platform === 'linux' && has('script')
 const escape = '\u001b['
 
 /** The demo in a process of its own: its log goes to the real standard output. */
 function runDemo(args: readonly string[], options: CliOptions) {
   return startCli(['demo', ...args], options).ended
 }
-
-/** Runs a shell command in its own terminal. */
-const inTerminal = (command: string) => ['script', '-qefc', command, '/dev/null'] as const
 
 /** What a process prints. `see` waits for something in it, and gives the match. */
 function watchOutput(child: ChildProcessByStdio<Writable | null, Readable, Readable | null>) {
@@ -94,38 +89,6 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
 function disposable(db: Sqlite.Database): Sqlite.Database & Disposable {
   return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
 }
-
-test.skipIf(!hasTerminals)('on a terminal a line at the bottom counts what has happened (needs script)', async () => {
-  await using dir = await createTempDir()
-  const [program, ...args] = inTerminal(`stty cols 100; exec ${process.execPath} ${cliFile} demo`)
-  const child = spawn(program, args, {
-    cwd: dir.path,
-    env: { PATH: process.env['PATH'], TERM: 'xterm' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  using leftover = new DisposableStack()
-  // The terminal goes with it, and so what runs in it.
-  leftover.defer(() => void child.kill('SIGKILL'))
-  const output = watchOutput(child)
-  await output.see(/ · [1-9]\d* duplicates? · [1-9]\d* retr\w+ · 1 dead letter · /)
-  child.stdin.write('\u0003')
-  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
-  const text = output.text().replace('^C', '')
-  const [beginning = '', ...drawn] = text.slice(text.indexOf('\r\nonchain-inbox demo')).split(`\r${escape}2K`)
-  expect(beginning).toMatch(/\n0 events · 0 duplicates · 0 retries · 0 dead letters$/)
-  const last = drawn.at(-1) ?? ''
-  // What was drawn last is wiped out; handlers may print until they have stopped.
-  expect(last).toMatch(/^\r\nStopped: \d+ events acknowledged/m)
-  expect(last).not.toMatch(/duplicates? · /)
-  const counts = drawn.map((piece) => piece.split('\r\n').at(-1)).slice(0, -1)
-  // A handler may be done before the sender has read the first answer.
-  const form =
-    /^\d+ events? · \d+ duplicates? · \d+ retr(?:y|ies) · \d+ dead letters?(?: · acknowledged within \d+ ms \(p99\))?$/
-  expect(counts.filter((line) => !form.test(line ?? ''))).toEqual([])
-  expect(counts.at(-1)).toMatch(/ · acknowledged within \d+ ms \(p99\)$/)
-  const texts = drawn.map((piece) => piece.split('\r\n').slice(0, -1).join('\n'))
-  expect(texts.filter((line) => line.includes(' UTC  ')).length).toBeGreaterThanOrEqual(eventTypes.length)
-})
 
 test('with --json each line is an object, those of handlers and of the log as well', async () => {
   await using dir = await createTempDir()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTally, remark } from '../../src/cli/demo-screen.ts'
+import { remark } from '../../src/cli/demo-remarks.ts'
 import type { AttemptReport } from '../../src/emulator/emulator.ts'
 
 const attempt: AttemptReport = {
@@ -64,19 +64,4 @@ test.each<[string, Partial<AttemptReport>, string]>([
 ])('a line is said of %s', (_what, changes, text) => {
   const line = remark({ ...attempt, ...changes }) ?? ''
   expect(line.replace(/^ {10}↳ wallet\.large_trade evt_1:? /, '')).toBe(text)
-})
-
-const entry = { level: 'warn', time: '2026-01-31T12:00:00.000Z', msg: 'an attempt failed; it will be tried again' }
-const failure = { ...entry, handler: 'mine', eventId: 'evt_1', attempt: 1 }
-
-test('the counts tell events from duplicates, and the 99th percentile leaves out the slowest in a hundred', () => {
-  const tally = createTally()
-  expect(tally.text()).toBe('0 events · 0 duplicates · 0 retries · 0 dead letters')
-  for (let latencyMs = 1; latencyMs <= 199; latencyMs++) tally.attempted({ ...attempt, latencyMs })
-  tally.attempted({ ...attempt, ...duplicate, latencyMs: 5_000 })
-  tally.attempted({ ...attempt, ...refused, latencyMs: 60_000 })
-  tally.logged({ ...failure, error: 'x', nextAt: '2026-01-31T12:00:01.000Z' })
-  tally.logged({ ...failure, error: 'x' })
-  tally.logged({ ...entry, handler: 'mine' })
-  expect(tally.text()).toBe('199 events · 1 duplicate · 2 retries · 1 dead letter · acknowledged within 198 ms (p99)')
 })
