@@ -11,7 +11,7 @@ import { parseExactJson } from './exact-json.ts'
 import { eventFilter, page, words } from './parse.ts'
 import { bodyGone, noEvent } from './replays.ts'
 import { describeRoute, route, type AdminContext } from './route.ts'
-import { components, count, isoTime, isoTimeOrNull, listOf, runError, time, toBuffer, toPage, toWire } from './wire.ts'
+import { components, count, isoTimeOrNull, listOf, runError, time, toBuffer, toPage, toWire } from './wire.ts'
 
 const summaryFields = {
   seq: z.int().min(1).describe('accept sequence: 1, 2, 3 … without gaps'),
@@ -92,7 +92,6 @@ export type RunJson = z.output<typeof run>
 export type AttemptJson = z.output<typeof attempt>
 
 const eventId = { name: 'id', description: "The sender's id of the event." }
-const { type, network, address, status, from, to } = eventFilter
 
 export const eventRoutes = {
   listEvents: route({
@@ -101,13 +100,8 @@ export const eventRoutes = {
     path: '/events',
     summary: 'List stored events, newest first',
     query: z.strictObject({
-      type,
-      network,
-      address,
-      status,
+      ...eventFilter,
       q: z.exactOptional(words.regex(/\S/)).describe('words that all stand in the body, of 1 to 255 characters'),
-      from,
-      to,
       ...page,
     }),
     gives: eventList,
@@ -150,21 +144,12 @@ async function findEvent({ inbox }: AdminContext, id: string): Promise<EventDeta
 }
 
 export function toEventSummaryJson(event: EventSummary): EventSummaryJson {
-  const { seq, id, type: of, createdAt, receivedAt, network: on, address: about, status: now } = event
-  return {
-    seq,
-    id,
-    type: of,
-    created_at: createdAt,
-    received_at: isoTime(receivedAt),
-    network: on,
-    address: about,
-    status: now,
-  }
+  const { seq, id, type, createdAt, receivedAt, network, address, status } = event
+  return toWire({ seq, id, type, createdAt, receivedAt, network, address, status })
 }
 
 function toEventDetailJson(event: EventDetail): EventDetailJson {
-  const { raw, runs, headers } = event
+  const { raw, runs, headers, receivedAt, storedAt, secretLabel, duplicates, conflicts } = event
   const timeline = runs
     .flatMap((one) => one.attempts.map((record) => ({ one, record })))
     .toSorted((a, b) => a.record.startedAt - b.record.startedAt || a.record.endedAt - b.record.endedAt)
@@ -174,12 +159,8 @@ function toEventDetailJson(event: EventDetail): EventDetailJson {
     pruned: event.pruned,
     envelope: raw.length === 0 ? null : parseExactJson(toBuffer(raw).toString()),
     receipt: {
-      received_at: isoTime(event.receivedAt),
-      stored_at: isoTimeOrNull(event.storedAt),
-      secret_label: event.secretLabel,
+      ...toWire({ receivedAt, storedAt, secretLabel, duplicates, conflicts }),
       size_bytes: raw.length,
-      duplicates: event.duplicates,
-      conflicts: event.conflicts,
       headers: headers === null ? null : (JSON.parse(headers) as Record<string, string>),
       traceparent: event.trace,
     },

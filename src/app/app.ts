@@ -18,10 +18,7 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { startRetention } from '../health/retention.ts'
 import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
-import { createGroupCommit } from '../receiver/group-commit.ts'
-import { createIngest, readAsEvent } from '../receiver/ingest.ts'
-import { createHeaderReader } from '../receiver/kept-headers.ts'
-import { createPressure } from '../receiver/pressure.ts'
+import { readAsEvent } from '../receiver/ingest.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
 import { createSecretsSource, type SecretsSource } from '../config/secrets.ts'
@@ -32,7 +29,7 @@ import { describeSettings } from '../config/described.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
-import type { ReceiverObserver } from '../receiver/receive.ts'
+import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 
 export interface AppOptions {
@@ -157,7 +154,6 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     shut: () => runner.shut,
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
-  const observer = observeWith(metrics, meter, drift)
   const paces = createPaces(clock)
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
@@ -191,18 +187,6 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
 
-  const commits = createGroupCommit({
-    async accept(batch) {
-      disk.check()
-      return inbox.accept(batch)
-    },
-    clock,
-    ackTimeoutMs: config.ackTimeoutMs,
-    onBatch: (size) => metrics.committed(size),
-  })
-  const pressure = createPressure(commits.pending, config.bodyLimitBytes)
-  opened.defer(() => pressure.close())
-
   const watch = createHealthWatch({
     inbox,
     meter,
@@ -229,6 +213,20 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => reconciler.close())
 
   const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
+  const receiving = createReceiving(config, {
+    async accept(batch) {
+      disk.check()
+      return inbox.accept(batch)
+    },
+    secrets: () => secrets.current(),
+    clock,
+    log,
+    observer: observeWith(metrics, meter, drift),
+    logReject: createRejectLog({ ...config, log, clock, rejects }),
+    state,
+    tracer: createTracer(),
+  })
+  opened.defer(() => receiving.pressure.close())
   const adminToken = await startAdmin(opened, adminServer, config, {
     inbox,
     metrics,
@@ -255,28 +253,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = earlyReceiver ?? (await listenForDeliveries())
-  receiver.handle(
-    createReceiverApp({
-      path: config.path,
-      signatureHeader: config.signatureHeader,
-      readHeaders: createHeaderReader(config),
-      bodyLimitBytes: config.bodyLimitBytes,
-      ingest: createIngest({
-        commits,
-        secrets: () => secrets.current(),
-        clock,
-        log,
-        observer,
-        unusableStatus: config.unusableStatus,
-      }),
-      pressure,
-      observer,
-      log,
-      logReject: createRejectLog({ ...config, log, clock, rejects }),
-      state,
-      tracer: createTracer(),
-    }),
-  )
+  receiver.handle(createReceiverApp({ ...receiving, path: config.path }))
   isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()

@@ -25,21 +25,8 @@ export interface DeliveryResponse {
   readonly body: string
 }
 
-export type ReceiveBytesOptions = Pick<
-  ReceiveOptions,
-  | 'signatureHeader'
-  | 'bodyLimitBytes'
-  | 'ingest'
-  | 'pressure'
-  | 'observer'
-  | 'logReject'
-  | 'state'
-  | 'readHeaders'
-  | 'tracer'
->
-
 /** The same algorithm as `receive` (R73, R75, R79, R90), for a body that somebody else has read. It never rejects. */
-export async function receiveBytes(options: ReceiveBytesOptions, request: DeliveryRequest): Promise<DeliveryResponse> {
+export async function receiveBytes(options: ReceiveOptions, request: DeliveryRequest): Promise<DeliveryResponse> {
   const startedAt = performance.now()
   const headers = toObject(request.headers)
   const refuse = (code: AnswerCode): DeliveryResponse => {

@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parseTraceparent, type Tracer } from '../base/tracing.ts'
 import { answerFor, type Answer, type AnswerCode, send } from './answer.ts'
-import type { Ingest, IngestObserver } from './ingest.ts'
-import type { HeaderReader } from './kept-headers.ts'
-import type { Pressure } from './pressure.ts'
+import type { AcceptPort } from '../inbox/port.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { createIngest, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
+import { createHeaderReader, type HeaderReader, type StoredHeaders } from './kept-headers.ts'
+import { createPressure, type Pressure } from './pressure.ts'
 import type { RejectLog } from './rejects.ts'
 import getRawBody from 'raw-body'
 
@@ -36,6 +38,38 @@ export interface ReceiverState {
   readonly stopping: boolean
   /** Whether a commit can succeed as far as is known. `full`: for want of space. */
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly full?: boolean }
+}
+
+/** Settings of the receiver. */
+export interface ReceiverSettings extends StoredHeaders {
+  readonly bodyLimitBytes: number
+  readonly ackTimeoutMs: number
+  /** Status for authentic bytes that are no usable event: 200 or 422. */
+  readonly unusableStatus: number
+}
+
+interface ReceivingOptions
+  extends
+    Pick<ReceiveOptions, 'observer' | 'logReject' | 'state' | 'tracer'>,
+    Omit<IngestOptions, 'commits' | 'unusableStatus'> {
+  readonly observer: ReceiverObserver
+  readonly accept: AcceptPort['accept']
+}
+
+/** The path of a delivery from its bytes to the store. `pressure` must be closed. */
+export function createReceiving(settings: ReceiverSettings, options: ReceivingOptions) {
+  const { signatureHeader, bodyLimitBytes, ackTimeoutMs, unusableStatus } = settings
+  const { accept, clock, observer } = options
+  const commits = createGroupCommit({ accept, clock, ackTimeoutMs, onBatch: (size) => observer.committed(size) })
+  return {
+    ...options,
+    signatureHeader,
+    bodyLimitBytes,
+    commits,
+    readHeaders: createHeaderReader(settings),
+    ingest: createIngest({ ...options, commits, unusableStatus }),
+    pressure: createPressure(commits.pending, bodyLimitBytes),
+  }
 }
 
 /** Takes a request as a delivery and answers it. Bodies are read as raw bytes, whatever their Content-Type says. */

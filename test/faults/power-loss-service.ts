@@ -4,9 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/base/clock.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createLogger, silentLogger } from '../../src/base/log.ts'
-import { createGroupCommit } from '../../src/receiver/group-commit.ts'
-import { createIngest } from '../../src/receiver/ingest.ts'
-import { createPressure } from '../../src/receiver/pressure.ts'
+import { createReceiving } from '../../src/receiver/receive.ts'
 import { createReceiverApp } from '../../src/receiver/server.ts'
 import { testSecret } from '../support/app.ts'
 
@@ -19,31 +17,23 @@ const synchronous = env('SYNCHRONOUS') === 'normal' ? 'normal' : 'full'
 const inbox = await createSqliteInbox({ file: env('INBOX_DATABASE_URL').replace('sqlite:', ''), synchronous })
 
 const observer = { stored() {}, rejected() {}, refused() {}, committed() {}, acknowledged() {} }
-const commits = createGroupCommit({
-  accept: (batch) => inbox.accept(batch),
-  clock: systemClock,
-  ackTimeoutMs: 4_000,
-  onBatch: () => {},
-})
-const app = createReceiverApp({
-  path: '/webhooks',
+const settings = {
   signatureHeader: 'x-service-signature',
-  readHeaders: () => null,
+  storedHeaders: [],
   bodyLimitBytes: 1_000_000,
-  ingest: createIngest({
-    commits,
-    secrets: () => [{ label: 'main', key: createSecretKey(Buffer.from(testSecret)) }],
-    clock: systemClock,
-    log: silentLogger,
-    observer,
-    unusableStatus: 200,
-  }),
-  pressure: createPressure(commits.pending, 1_000_000),
-  observer,
+  ackTimeoutMs: 4_000,
+  unusableStatus: 200,
+}
+const receiving = createReceiving(settings, {
+  accept: (batch) => inbox.accept(batch),
+  secrets: () => [{ label: 'main', key: createSecretKey(Buffer.from(testSecret)) }],
+  clock: systemClock,
   log: silentLogger,
+  observer,
   logReject() {},
   state: { stopping: false, health: () => inbox.health() },
 })
+const app = createReceiverApp({ ...receiving, path: '/webhooks' })
 const server = http.createServer(app).listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/webhooks`

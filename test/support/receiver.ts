@@ -3,11 +3,8 @@ import { startHttpServer, type HttpServer } from '../../src/base/http/server.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { AcceptPort, Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
-import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
-import { createGroupCommit, type GroupCommit } from '../../src/receiver/group-commit.ts'
-import { createIngest } from '../../src/receiver/ingest.ts'
-import { createPressure } from '../../src/receiver/pressure.ts'
-import type { ReceiverObserver } from '../../src/receiver/receive.ts'
+import type { GroupCommit } from '../../src/receiver/group-commit.ts'
+import { createReceiving, type ReceiverObserver } from '../../src/receiver/receive.ts'
 import { createReceiverApp } from '../../src/receiver/server.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { testSecret } from './app.ts'
@@ -41,41 +38,29 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
   const inbox = await createMemoryInbox({ clock })
   const secrets = parseSecrets(testSecret)
   const state = { stopping: false, health: () => inbox.health() }
-  const commits = createGroupCommit({
-    accept: options.accept?.(inbox) ?? ((batch) => inbox.accept(batch)),
-    clock,
+  const settings = {
+    signatureHeader: 'x-service-signature',
+    storedHeaders: ['content-type', 'host', 'user-agent', 'via'],
+    bodyLimitBytes: 1024 * 1024,
     ackTimeoutMs: options.ackTimeoutMs ?? 4_000,
-    onBatch() {},
+    unusableStatus: 200,
+  }
+  const { commits, ...receiving } = createReceiving(settings, {
+    accept: options.accept?.(inbox) ?? ((batch) => inbox.accept(batch)),
+    secrets: () => secrets,
+    clock,
+    log: silentLogger,
+    observer: nothing,
+    logReject() {},
+    state,
   })
-  const pressure = createPressure(commits.pending, 1024 * 1024)
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     portSetting: 'INBOX_PORT',
     maxConnections: options.maxConnections ?? 1000,
     keepAliveMs: 15_000,
-    handler: createReceiverApp({
-      path: '/webhooks',
-      signatureHeader: 'x-service-signature',
-      readHeaders: createHeaderReader({
-        storedHeaders: ['content-type', 'host', 'user-agent', 'via'],
-        signatureHeader: 'x-service-signature',
-      }),
-      bodyLimitBytes: 1024 * 1024,
-      ingest: createIngest({
-        commits,
-        secrets: () => secrets,
-        clock,
-        log: silentLogger,
-        observer: nothing,
-        unusableStatus: 200,
-      }),
-      pressure,
-      observer: nothing,
-      log: silentLogger,
-      logReject() {},
-      state,
-    }),
+    handler: createReceiverApp({ ...receiving, path: '/webhooks' }),
   })
   return {
     inbox,
@@ -84,7 +69,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     state,
     async [Symbol.asyncDispose]() {
       await server.close(0)
-      pressure.close()
+      receiving.pressure.close()
       await inbox.close()
     },
   }

@@ -9,12 +9,8 @@ import type { Inbox, WorkPort } from '../../inbox/port.ts'
 import { createLogLimit } from '../../base/log-limit.ts'
 import type { Logger } from '../../base/log.ts'
 import { reportWaiting, startServing } from '../../inbox/open.ts'
-import { createGroupCommit } from '../../receiver/group-commit.ts'
-import { createIngest } from '../../receiver/ingest.ts'
-import { createHeaderReader } from '../../receiver/kept-headers.ts'
-import { createPressure } from '../../receiver/pressure.ts'
 import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
-import { receive, type ReceiverObserver } from '../../receiver/receive.ts'
+import { createReceiving, receive, type ReceiverObserver } from '../../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../../receiver/rejects.ts'
 import { startRetention } from '../../health/retention.ts'
 import { createSecretsSource } from '../../config/secrets.ts'
@@ -88,38 +84,22 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, settings.handlers, log).catch(() => {})
 
-  const commits = createGroupCommit({
+  const receiving = createReceiving(settings, {
     async accept(batch) {
       disk.check()
       const results = await inbox.accept(batch)
       batch.forEach((arrival, index) => tellStored(telling, arrival, results[index]))
       return results
     },
+    secrets: () => secrets.current(),
     clock,
-    ackTimeoutMs: settings.ackTimeoutMs,
-    onBatch() {},
-  })
-  const pressure = createPressure(commits.pending, settings.bodyLimitBytes)
-  opened.defer(() => pressure.close())
-  const observer = observeRequests(telling)
-  const receiveOptions = {
-    signatureHeader: settings.signatureHeader,
-    readHeaders: createHeaderReader(settings),
-    bodyLimitBytes: settings.bodyLimitBytes,
-    ingest: createIngest({
-      commits,
-      secrets: () => secrets.current(),
-      clock,
-      log,
-      observer,
-      unusableStatus: settings.unusableStatus,
-    }),
-    pressure,
-    observer,
+    log,
+    observer: observeRequests(telling),
     logReject: explainRejects(createRejectLog(settings), log, clock),
     state,
     tracer: createTracer(),
-  }
+  })
+  opened.defer(() => receiving.pressure.close())
   opened.defer(async () => {
     state.stopping = true
     const late = Promise.withResolvers<void>()
@@ -144,8 +124,8 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const parts = opened.move()
   return {
     health: state.health,
-    deliver: (request, response) => underWay(receive(receiveOptions, request, response)),
-    receive: (request) => underWay(receiveBytes(receiveOptions, request)),
+    deliver: (request, response) => underWay(receive(receiving, request, response)),
+    receive: (request) => underWay(receiveBytes(receiving, request)),
     stop: () => parts.disposeAsync(),
   }
 }
