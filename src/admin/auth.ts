@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback, withoutBrackets } from '../base/loopback.ts'
-import { readCookies } from '../base/http/session/cookie.ts'
+import { readCookies } from '../base/http/sign-in.ts'
 import type { Role, RoleOf, Session, Sessions } from './sessions.ts'
 
 export interface GuardOptions {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import getRawBody from 'raw-body'
 import { InboxError } from '../base/errors.ts'
-import { sendContinue } from '../base/http/expect-continue.ts'
+import { sendContinue } from '../base/http/bare-express.ts'
 
 const bodyLimitBytes = 1024 * 1024
 const retryAfterSeconds = '5'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { readCookies, toCookie } from '../../src/base/http/session/cookie.ts'
+import { readCookies, toCookie } from '../../src/base/http/sign-in.ts'
 import { createSessions, type Sessions } from '../../src/emulator/session/sessions.ts'
 import { silentLogger } from '../../src/base/log.ts'
 

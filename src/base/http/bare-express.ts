@@ -1,4 +1,5 @@
 import express, { type Express } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Express without what it adds by default: no x-powered-by, no etag, exact paths, no proxy trust. */
 export function bareExpress(): Express {
@@ -9,4 +10,11 @@ export function bareExpress(): Express {
   app.enable('strict routing')
   app.enable('case sensitive routing')
   return app
+}
+
+/** Tells a client that waits for it (`Expect: 100-continue`) that its body is going to be read. */
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+  const { expect } = request.headers
+  if (expect === undefined || request.httpVersion !== '1.1') return
+  if (expect.toLowerCase() === '100-continue') response.writeContinue()
 }

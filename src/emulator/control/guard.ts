@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readCookies, toCookie } from '../../base/http/session/cookie.ts'
+import { readCookies, toCookie } from '../../base/http/sign-in.ts'
 import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
 import { ControlError } from './answers.ts'
 import { readBearer } from '../rest/bearer.ts'

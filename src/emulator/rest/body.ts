@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
-import { sendContinue } from '../../base/http/expect-continue.ts'
+import { sendContinue } from '../../base/http/bare-express.ts'
 import { safeText } from '../../base/log.ts'
 import { RestError } from './error.ts'
 

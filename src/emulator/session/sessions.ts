@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { createFailureLimit } from '../../base/http/session/failure-limit.ts'
+import { createFailureLimit } from '../../base/http/sign-in.ts'
 import type { Logger } from '../../base/log.ts'
 import type { RandomBytes } from '../random.ts'
 

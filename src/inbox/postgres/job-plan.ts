@@ -3,7 +3,7 @@ import { enoughReady, mostAhead, mostBehind } from '../jobs.ts'
 import { createRouteKeys } from '../route-key.ts'
 import type { Rows } from './database.ts'
 import type { NewRun } from './new-runs.ts'
-import { matchesFilter, partsOfKey } from '../replay-filter.ts'
+import { matchesFilter, partsOfKey } from '../replays.ts'
 import { progressOf } from './progress.ts'
 import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 

@@ -7,7 +7,7 @@ import {
   replayStates,
   type ReplayState,
 } from '../port.ts'
-import { checkReplayFilter } from '../replay-filter.ts'
+import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
 import { patternsOf } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
@@ -16,7 +16,6 @@ import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
 import { dropWaiting } from './run-acts.ts'
 import { toStored, fromStored } from './text.ts'
-import { toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replay-row.ts'
 
 export interface ReplaysOptions {
   readonly db: Database

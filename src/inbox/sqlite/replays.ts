@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
-import { matchesFilter, partsOfKey } from '../replay-filter.ts'
+import { matchesFilter, partsOfKey } from '../replays.ts'
 import {
   replayStates,
   type HandlerRoute,

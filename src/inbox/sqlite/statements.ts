@@ -3,7 +3,7 @@ import { enoughReady } from '../jobs.ts'
 import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
 import type { ProgressRow } from '../status.ts'
-import type { ReplayRow as StoredReplay } from '../replay-row.ts'
+import type { ReplayRow as StoredReplay } from '../replays.ts'
 
 type Parameter = string | number | null | Uint8Array
 

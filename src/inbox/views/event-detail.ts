@@ -2,7 +2,7 @@ import { sql, type ExpressionBuilder } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { unknownError } from '../error-group.ts'
 import { runStates, versionOf, type AttemptRecord, type RunError, type RunRecord, type ViewPort } from '../port.ts'
-import { partsOfKey } from '../replay-filter.ts'
+import { partsOfKey } from '../replays.ts'
 import { statusOf, toProgress } from '../status.ts'
 import { rowsOf, type Tables, type ViewStore } from './tables.ts'
 

@@ -8,7 +8,7 @@ import {
   type EventSummary,
   type ViewPort,
 } from '../port.ts'
-import { partsOfKey } from '../replay-filter.ts'
+import { partsOfKey } from '../replays.ts'
 import { statusOf, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { InboxError } from '../../base/errors.ts'
 import { maxWallets, ownLabel, type KnownWallet, type ViewPort } from '../port.ts'
-import { partsOfKey } from '../replay-filter.ts'
+import { partsOfKey } from '../replays.ts'
 import { minuteMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
 

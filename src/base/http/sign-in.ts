@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../clock.ts'
+import type { IncomingMessage } from 'node:http'
 
 /** How many sign-ins of one address may be wrong within a minute. */
 const mostFailures = 10
@@ -49,4 +50,25 @@ export function createFailureLimit(wall: Pick<Clock, 'now'>): FailureLimit {
       if (byAddress.size > mostAddresses && oldest !== undefined) byAddress.delete(oldest)
     },
   }
+}
+
+/** The values of all cookies of a name that a request carries: a browser may send several, of several paths. */
+export function readCookies(request: IncomingMessage, name: string): readonly string[] {
+  return (request.headers.cookie ?? '').split(';').flatMap((pair) => {
+    const equals = pair.indexOf('=')
+    return equals >= 0 && pair.slice(0, equals).trim() === name ? [pair.slice(equals + 1).trim()] : []
+  })
+}
+
+export interface CookieOptions {
+  /** In seconds; 0 takes the cookie away. */
+  readonly maxAgeS: number
+  /** Whether it goes by TLS only. */
+  readonly isSecure: boolean
+}
+
+/** The value of a `Set-Cookie` header: a cookie that no script reads and no page of another site sends. */
+export function toCookie(name: string, value: string, { maxAgeS, isSecure }: CookieOptions): string {
+  const attributes = [`${name}=${value}`, 'HttpOnly', 'SameSite=Strict', 'Path=/', `Max-Age=${maxAgeS}`]
+  return [...attributes, ...(isSecure ? ['Secure'] : [])].join('; ')
 }
