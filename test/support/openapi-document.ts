@@ -113,6 +113,20 @@ export function readAsyncApi() {
   }
 }
 
+/** The members of a value that its schema does not name, as paths. */
+export function* membersBeside(document: Pick<ApiDocument, 'resolve'>, ref: Json, value: unknown, at = ''): Iterable<string> {
+  const schema = document.resolve(ref)
+  if (Array.isArray(value)) {
+    for (const item of value) yield* membersBeside(document, schema['items'] ?? {}, item, `${at}[]`)
+  } else if (typeof value === 'object' && value !== null && schema['properties'] !== undefined) {
+    for (const [name, member] of Object.entries(value)) {
+      const known = Object.hasOwn(schema['properties'], name)
+      if (known) yield* membersBeside(document, schema['properties'][name], member, `${at}.${name}`)
+      else yield `${at}.${name}`
+    }
+  }
+}
+
 function readDocument(name: string): Json {
   return JSON.parse(readFileSync(`schema/${name}.json`, 'utf8'))
 }
