@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
-import type { ShownDelivery } from '../emulator/control/delivery-routes.ts'
+import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'

@@ -14,7 +14,7 @@ import {
   withControlOptions,
   type ControlOptions,
 } from './control-client.ts'
-import type { ShownDelivery } from '../emulator/control/delivery-routes.ts'
+import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'

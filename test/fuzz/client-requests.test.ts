@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseApiUrl } from '../../src/base/api-url.ts'
 import { createClient } from '../../src/client/index.ts'
-import { parseQuery } from '../../src/emulator/rest/query.ts'
+import { parseQuery } from '../../src/emulator/rest/input.ts'
 import { counts } from '../counts.ts'
 
 const runs = counts.clientRequestRuns

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCurve, quoteCurveBuy, quoteCurveSell } from '../../src/emulator/world/curve.ts'
-import { quoteBuy, quoteSell, withdraw, type Pool } from '../../src/emulator/world/pool.ts'
+import {
+  createCurve,
+  quoteBuy,
+  quoteCurveBuy,
+  quoteCurveSell,
+  quoteSell,
+  withdraw,
+} from '../../src/emulator/world/exchange.ts'
+import type { Pool } from '../../src/emulator/world/state.ts'
 import { worldCounts } from '../counts.ts'
 
 const fees = fc.constantFrom(0, 25, 30, 100)

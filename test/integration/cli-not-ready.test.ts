@@ -5,7 +5,7 @@ import { runCli } from '../support/cli.ts'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createControlClient } from '../../src/cli/control-client.ts'
-import { createEarlyRefusal } from '../../src/emulator/serving.ts'
+import { createEarlyRefusal } from '../../src/emulator/server.ts'
 
 /** What an emulator answers while it makes its world, so many times, and then to any request the same. */
 async function startLate(refusals: number, data: unknown) {

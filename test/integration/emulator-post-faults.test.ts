@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
 import { createPoster } from '../../src/emulator/post.ts'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'

@@ -1,6 +1,6 @@
 import { sampleAnswers } from './dashboard-samples.ts'
 import { startFakeApiServer, type FakeAnswer, type FakeApiServer } from './fake-api-server.ts'
-import { createPages } from '../../src/emulator/serving.ts'
+import { createPages } from '../../src/emulator/server.ts'
 
 /** A success. */
 export const ok = (data: unknown, status = 200): FakeAnswer => ({ status, body: { success: true, data } })

@@ -1,9 +1,4 @@
-import {
-  membersBeside,
-  readOpenApi,
-  type DocumentedAnswer,
-  type DocumentedOperation,
-} from './openapi-document.ts'
+import { membersBeside, readOpenApi, type DocumentedAnswer, type DocumentedOperation } from './openapi-document.ts'
 import type { Json } from './api-document.ts'
 
 export interface Sent {
@@ -32,7 +27,9 @@ const prefix = '/v1'
 /** Holds exchanges against the document, and remembers which of its answers were not seen yet. */
 export function createContract() {
   const document = readOpenApi()
-  const unseen = new Set(document.operations.flatMap(({ id, answers }) => [...answers.keys()].map((code) => `${id} ${code}`)))
+  const unseen = new Set(
+    document.operations.flatMap(({ id, answers }) => [...answers.keys()].map((code) => `${id} ${code}`)),
+  )
 
   /** Which operation a request is one of: paths without parameters come first. */
   function find(method: string, target: string): Place {

@@ -114,7 +114,12 @@ export function readAsyncApi() {
 }
 
 /** The members of a value that its schema does not name, as paths. */
-export function* membersBeside(document: Pick<ApiDocument, 'resolve'>, ref: Json, value: unknown, at = ''): Iterable<string> {
+export function* membersBeside(
+  document: Pick<ApiDocument, 'resolve'>,
+  ref: Json,
+  value: unknown,
+  at = '',
+): Iterable<string> {
   const schema = document.resolve(ref)
   if (Array.isArray(value)) {
     for (const item of value) yield* membersBeside(document, schema['items'] ?? {}, item, `${at}[]`)

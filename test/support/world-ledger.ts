@@ -1,5 +1,5 @@
 import { networkIds } from '../../schema/index.ts'
-import { migrationTokens } from '../../src/emulator/world/curve.ts'
+import { migrationTokens } from '../../src/emulator/world/exchange.ts'
 import type { TokenState, WorldState } from '../../src/emulator/world/state.ts'
 import type { World } from '../../src/emulator/world/port.ts'
 import { readLedger } from './world.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
 import { serialize, serializerProfiles } from '../../src/emulator/serialize.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import type { Faults } from '../../src/emulator/faults/port.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
 
 const now = Date.UTC(2026, 0, 1, 0, 0, 7)
 const ids = Array.from({ length: 1_000 }, (_, index) => `evt_${index}`)

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { listFaultKinds } from '../../src/emulator/faults/catalogue.ts'
+import { faultRuleSchema, listFaultKinds } from '../../src/emulator/faults/kinds.ts'
 import { packs } from '../../src/emulator/faults/packs.ts'
-import { faultRuleSchema } from '../../src/emulator/faults/schema.ts'
-import { problemsOf } from '../../src/emulator/rest/problems.ts'
+import { problemsOf } from '../../src/emulator/rest/error.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
 /** Of the issue, and of requirements 2.8. */

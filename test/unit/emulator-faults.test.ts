@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import type { Faults, FaultTarget } from '../../src/emulator/faults/port.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/schema.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createJournal } from '../../src/emulator/journal.ts'
-import type { RestExchange } from '../../src/emulator/rest/journal-entry.ts'
+import { type RestExchange, createJournal } from '../../src/emulator/rest/journal.ts'
 
 const at = Date.UTC(2026, 0, 1)
 

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../src/emulator/data/open-database.ts'
+import { openDatabase } from '../../src/emulator/data/data-file.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const modeOf = async (file: string) => (await stat(file)).mode & 0o777

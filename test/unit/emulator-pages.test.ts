@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createTempDir } from '../support/temp-dir.ts'
 import { expect, test } from 'vitest'
-import { builtDashboard, createPages } from '../../src/emulator/serving.ts'
+import { builtDashboard, createPages } from '../../src/emulator/server.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { createTempDir } from '../support/temp-dir.ts'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { parseSeedFile, readSeedFile } from '../../src/emulator/seed/parse-seed-file.ts'
-import { builtInSeed } from '../../src/emulator/seed/parse-seed.ts'
+import { builtInSeed, parseSeedFile, readSeedFile } from '../../src/emulator/seed/parse-seed.ts'
 
 const whole = `
 world:

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createWorldClock } from '../../src/emulator/world-clock.ts'
-import { createWorldDriver } from '../../src/emulator/world-driver.ts'
+import { createWorldDriver } from '../../src/emulator/logged-world.ts'
 
 const startAt = Date.UTC(2026, 0, 1)
 

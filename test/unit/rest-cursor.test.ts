@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createCursors } from '../../src/emulator/rest/cursor.ts'
+import { createCursors } from '../../src/emulator/rest/pages.ts'
 
 const cursors = createCursors('the secret of this world')
 const position = { after: 42, asOf: { at: Date.UTC(2026, 0, 1), seq: 7 } }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { excerptOf, excerptOfText, splitTarget } from '../../src/emulator/rest/journal-entry.ts'
+import { excerptOf, excerptOfText, splitTarget } from '../../src/emulator/rest/journal.ts'
 
 const key = 'our+"value\\of-the-desk'
 const address = '0x6982508145454Ce325dDbE47a25d4ec3d2311933'

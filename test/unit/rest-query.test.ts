@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseQuery } from '../../src/emulator/rest/query.ts'
+import { parseQuery } from '../../src/emulator/rest/input.ts'
 
 test('R49 parameters in the query string come back as they were encoded', () => {
   const pairs = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { noNullPrototype: false })

@@ -5,10 +5,10 @@ import {
   curveSupply,
   migrationFee,
   migrationTokens,
+  quoteBuy,
   quoteCurveBuy,
-  type Curve,
-} from '../../src/emulator/world/curve.ts'
-import { quoteBuy } from '../../src/emulator/world/pool.ts'
+} from '../../src/emulator/world/exchange.ts'
+import type { Curve } from '../../src/emulator/world/state.ts'
 import { collectEvents, dataOf, openWorld } from '../support/world.ts'
 
 const sol = 1_000_000_000n

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
-import { messageOf } from '../../base/errors.ts'
-import { safeText, type Logger } from '../../base/log.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
+import { type Logger, safeText } from '../../base/log.ts'
 import { readJsonBody } from '../rest/body.ts'
-import { splitTarget } from '../rest/journal-entry.ts'
-import { toInvalidRequest, type Place } from '../rest/problems.ts'
-import { parseQuery } from '../rest/query.ts'
-import { ControlError, sendData, sendError, toControlError } from './answers.ts'
-import { createGuard } from './guard.ts'
-import { taken, type Controlled, type Route } from './route.ts'
+import { splitTarget } from '../rest/journal.ts'
+import { HttpError, type Place, toInvalidRequest } from '../rest/error.ts'
+import { parseQuery } from '../rest/input.ts'
+import { KeyTaken, LimitReached } from '../accounts/port.ts'
+import { FaultRefused } from '../faults/port.ts'
+import { WorldRefusal } from '../world/port.ts'
+import { createGuard } from './session.ts'
+import { type Controlled, type Route, taken } from './route.ts'
 import { routes } from './routes.ts'
 
 export interface ControlAppOptions extends Controlled {
@@ -46,9 +48,9 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
         log.info({ path: safeText(splitTarget(request.url ?? '', null).path) }, 'the emulator was steered')
       if (data !== taken) sendData(response, route.status, data, meta())
     } catch (thrown) {
-      const error = toControlError(thrown)
+      const error = toHttpError(thrown)
       if (error === null) log.error({ error: messageOf(thrown) }, 'a control request failed')
-      sendError(response, error ?? new ControlError(500, 'internal', 'the request failed; the log says why'), meta())
+      sendError(response, error ?? new HttpError(500, 'internal', 'the request failed; the log says why'), meta())
     }
   }
 
@@ -84,9 +86,9 @@ function matchOf(request: IncomingMessage, found: readonly Match[]): Match {
   const match = found.find(({ route }) => route.method === request.method)
   if (match !== undefined) return match
   if (found.length === 0)
-    throw new ControlError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all there is`)
+    throw new HttpError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all there is`)
   const allowed = [...new Set(found.map(({ route }) => route.method))].join(', ')
-  throw new ControlError(405, 'method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
+  throw new HttpError(405, 'method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
 }
 
 /** What stands for `:id` in a path, empty if the pattern has none; undefined if the path is another. */
@@ -102,11 +104,11 @@ function fits(part: string, expected: string | undefined): boolean {
 
 function readQuery(route: Route, target: string): unknown {
   const query = parseQuery(target)
-  if (!query.ok) throw new ControlError(400, 'invalid_request', `${query.parameter}: ${query.problem}`)
+  if (!query.ok) throw new HttpError(400, 'invalid_request', `${query.parameter}: ${query.problem}`)
   if (route.query !== null) return parse(route.query, { ...query.values }, 'query')
   const [name] = Object.keys(query.values)
   if (name !== undefined)
-    throw new ControlError(400, 'invalid_request', `this path takes no parameter ${safeText(name, 80)}`)
+    throw new HttpError(400, 'invalid_request', `this path takes no parameter ${safeText(name, 80)}`)
   return null
 }
 
@@ -114,4 +116,52 @@ function parse(schema: NonNullable<Route['body']>, given: unknown, place: Place)
   const result = schema.safeParse(given)
   if (result.success) return result.data
   throw toInvalidRequest(result.error, given, place)
+}
+
+/** What is answered for anything that was thrown; null for what must not be shown. */
+function toHttpError(thrown: unknown): HttpError | null {
+  if (thrown instanceof HttpError) return thrown
+  if (thrown instanceof WorldRefusal) return new HttpError(409, 'refused_by_world', thrown.message, { cause: thrown })
+  if (thrown instanceof LimitReached || thrown instanceof FaultRefused)
+    return new HttpError(409, 'limit_reached', thrown.message, { cause: thrown })
+  if (thrown instanceof KeyTaken) return new HttpError(409, 'conflict', thrown.message, { cause: thrown })
+  if (thrown instanceof InboxError && thrown.code === 'bad_request') {
+    return new HttpError(409, 'conflict', thrown.message, { cause: thrown })
+  }
+  return null
+}
+
+/** About an answer. */
+interface AnswerMeta {
+  readonly timestamp: string
+  readonly latency_ms: number
+}
+
+function sendData(response: ServerResponse, status: number, data: unknown, meta: AnswerMeta): void {
+  send(response, status, { success: true, data, meta }, {})
+}
+
+function sendError(response: ServerResponse, error: HttpError, meta: AnswerMeta): void {
+  const { status, code, message, details, headers } = error
+  // What is left of a body is not read.
+  const connection = status === 413 ? { Connection: 'close' } : {}
+  send(response, status, { success: false, error: { code, message, details }, meta }, { ...headers, ...connection })
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  value: object,
+  headers: Readonly<Record<string, string>>,
+): void {
+  if (response.headersSent || response.destroyed) return
+  const body = JSON.stringify(value)
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  })
+  response.end(body)
 }

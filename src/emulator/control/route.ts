@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Stream as StreamOf } from '../../base/http/sse.ts'
 import type { Deliveries } from '../deliveries/port.ts'
 import type { Faults } from '../faults/port.ts'
-import type { Journal } from '../journal.ts'
+import type { Journal } from '../rest/journal.ts'
 import type { Keeper } from '../keeper.ts'
 import type { RandomBytes } from '../random.ts'
 import type { Sessions } from '../session/sessions.ts'
@@ -78,3 +78,8 @@ export const streamKinds = ['event', 'attempt', 'clock'] as const
 export type StreamKind = (typeof streamKinds)[number]
 
 type Stream = StreamOf<StreamKind>
+
+/** A moment as it is shown. */
+export function toTime(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,38 +1,59 @@
-import type { z } from 'zod'
-import type { Keeper } from '../keeper.ts'
-import type { WorldAct } from '../world/port.ts'
-import { accountRoutes } from './account-routes.ts'
-import { actBodies, journalQuery, worldQuery } from './bodies.ts'
-import { browseRoutes, listRoutes } from './browse.ts'
-import { clockRoutes } from './clock-routes.ts'
-import { deliveryRoutes } from './delivery-routes.ts'
-import { endpointRoutes } from './endpoint-routes.ts'
-import { explorerRoutes } from './explorer-routes.ts'
-import { faultRoutes } from './fault-routes.ts'
-import { route, type Route } from './route.ts'
-import { sessionRoutes } from './session-routes.ts'
-import { present, toTime } from './shown.ts'
-import { streamRoutes } from './stream-routes.ts'
-import { triggerRoutes } from './trigger-routes.ts'
+import { z } from 'zod'
+import { accountRoutes } from './accounts.ts'
+import { clockRoutes } from './clock.ts'
+import { deliveryRoutes } from './deliveries.ts'
+import { faultRoutes } from './faults.ts'
+import { route, streamKinds, taken, toTime, type Route, type StreamKind } from './route.ts'
+import { sessionRoutes, sessionTokens } from './session.ts'
+import { triggerRoutes } from './trigger.ts'
+import { limit, wholeNumber } from './values.ts'
+import { worldRoutes } from './world.ts'
+import { HttpError } from '../rest/error.ts'
 
-const acts = Object.entries(actBodies).map(([kind, body]) =>
-  route('POST', `/world/${kind}`, {
-    body: body as z.ZodType<object>,
-    answer: ({ keeper }, call) => keeper.world.acts.apply({ kind, ...call.body } as WorldAct),
+const expected = `expected some of ${streamKinds.join(',')}`
+const isKind = (name: string): name is StreamKind => streamKinds.some((kind) => kind === name)
+
+const streamQuery = z.strictObject({
+  types: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((names) => names.every(isKind), expected)
+    .transform((names) => new Set(names.filter(isKind)))
+    .prefault(streamKinds.join()),
+})
+
+/** What happens, as it happens, as Server-Sent Events. */
+const streamRoutes: readonly Route[] = [
+  route('GET', '/stream', {
+    query: streamQuery,
+    answer({ stream, sessions }, { query: { types: kinds }, request, response }) {
+      const tokens = sessionTokens(request)
+      const isOfSession = sessions.userOf(tokens) !== null
+      const mayStay = () => !isOfSession || sessions.userOf(tokens) !== null
+      if (stream.subscribe(response, { kinds, mayStay })) return taken
+      const message = 'as many listen to the stream as can at once; close another, or try again in 15 s'
+      throw new HttpError(503, 'too_many_streams', message, { headers: { 'Retry-After': '15' } })
+    },
   }),
-)
+]
 
-const steering: readonly Route[] = [
+const journalQuery = z.strictObject({
+  method: z.exactOptional(z.string()),
+  path: z.exactOptional(z.string()),
+  status: z.exactOptional(z.string().regex(/^\d(?:\d\d|xx)$/, 'expected a status such as 404, or a class such as 4xx')),
+  key: z.exactOptional(z.string()),
+  since: z.exactOptional(
+    z.iso.datetime('expected a UTC time such as 2026-01-31T12:00:00Z').transform((text) => Date.parse(text)),
+  ),
+  after: z.exactOptional(wholeNumber),
+  limit: limit.prefault('100'),
+})
+
+const all: readonly Route[] = [
   ...sessionRoutes,
-  ...browseRoutes,
-  ...explorerRoutes,
+  ...worldRoutes,
   ...streamRoutes,
   ...clockRoutes,
-  route('GET', '/world', {
-    query: worldQuery,
-    answer: ({ keeper }, { query }) => toWorld(keeper, query.digest === '1'),
-  }),
-  ...acts,
   ...triggerRoutes,
   ...deliveryRoutes,
   ...faultRoutes,
@@ -45,29 +66,9 @@ const steering: readonly Route[] = [
   route('DELETE', '/journal', { answer: ({ journal }) => ({ deleted: journal.clear() }) }),
 
   ...accountRoutes,
-  ...endpointRoutes,
 ]
 
-/** Everything that is below `/_emulator`. */
-export const routes: readonly Route[] = [...listRoutes(steering), ...steering]
+const list = all.map(({ method, path }) => ({ method, path: `/_emulator${path}` }))
 
-const shownTokens = 100
-
-export type ShownWorld = ReturnType<typeof toWorld>
-
-function toWorld(keeper: Keeper, isWithDigest: boolean) {
-  const world = present(keeper)
-  const { views } = world
-  const tokens = views.tokens()
-  return {
-    now: toTime(world.now()),
-    seq: world.seq(),
-    ...(isWithDigest && { digest: world.digest() }),
-    counts: { tokens: tokens.length, wallets: views.wallets().length },
-    trackedWallets: views.trackedWallets().map(({ network, address }) => ({ network, address })),
-    newestTokens: tokens.slice(-shownTokens).map((token) => {
-      const { network, address, symbol, name, price_usd } = views.token(token)
-      return { network, address, symbol, name, price_usd }
-    }),
-  }
-}
+/** Everything that is below `/_emulator`, and the list of it for requests without a path. */
+export const routes: readonly Route[] = [...['', '/'].map((path) => route('GET', path, { answer: () => list })), ...all]

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { NetworkId } from '../../../schema/index.ts'
+import { parseAddress } from '../world/addresses.ts'
 
 // What bodies and queries of control requests are made of, each with words of its own for what it expects.
 
@@ -50,3 +52,18 @@ export const limit = wholeNumber.refine(
   (value) => value >= 1 && value <= 1_000,
   'expected a whole number from 1 to 1000',
 )
+
+/** Makes the named members of an act, addresses of its network, canonical. */
+export function canonical<T extends { readonly network: NetworkId }>(...members: readonly (keyof T & string)[]) {
+  return (act: T, context: z.core.$RefinementCtx): T => {
+    const changed = members.flatMap((member): [string, string][] => {
+      const text = act[member]
+      if (typeof text !== 'string') return []
+      const parsed = parseAddress(act.network, text)
+      if (parsed.ok) return [[member, parsed.address]]
+      context.addIssue({ code: 'custom', message: parsed.problem, path: [member] })
+      return []
+    })
+    return { ...act, ...Object.fromEntries(changed) }
+  }
+}

@@ -1,11 +1,8 @@
-import { planAnswerOf } from './answer-plan.ts'
-import { asItShould, planAttemptOf, type AttemptFault } from './attempt-plan.ts'
+import { type AttemptFault, type HoldFault, asItShould, hold, planAnswerOf, planAttemptOf } from './plans.ts'
 import type { BodyFault } from './body-faults.ts'
-import { inFault, outFault, type OutFault } from './kinds.ts'
-import { hold, type HoldFault } from './lateness.ts'
-import { FaultRefused, type Faults, type FaultTarget } from './port.ts'
-import type { FaultRule, InRule, OutRule } from './schema.ts'
-import { createRandomStream, type RandomStream } from '../random.ts'
+import { type FaultRule, type InRule, type OutFault, type OutRule, inFault, outFault } from './kinds.ts'
+import { FaultRefused, type FaultTarget, type Faults } from './port.ts'
+import { type RandomStream, createRandomStream } from '../random.ts'
 
 const mostRules = 100
 /** Deliveries whose change is remembered for their retries. */

@@ -1,5 +1,5 @@
 import type { WorldAct } from '../world/port.ts'
-import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './schema.ts'
+import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './kinds.ts'
 
 /** Rules and acts that make up a situation which receivers and clients must live through. */
 export interface Pack {

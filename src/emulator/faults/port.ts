@@ -82,8 +82,8 @@ export class FaultRefused extends Error {
 }
 
 /** A rule as `faults/schema.ts` reads it. */
-export type { FaultRule } from './schema.ts'
-import type { FaultRule } from './schema.ts'
+export type { FaultRule } from './kinds.ts'
+import type { FaultRule } from './kinds.ts'
 
 export interface StoredRule {
   readonly id: string

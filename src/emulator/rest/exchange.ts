@@ -4,10 +4,10 @@ import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
 import type { AnswerPlan } from '../faults/port.ts'
 import { readBearer, type Presented } from './bearer.ts'
 import type { RestError } from './error.ts'
-import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal-entry.ts'
-import { parseQuery } from './query.ts'
+import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal.ts'
+import { parseQuery } from './input.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
-import type { RestSettings } from './settings.ts'
+import type { RestSettings } from './input.ts'
 
 /** What `X-RateLimit-Limit` says where there is no limit: on the plan for load tests (A54). */
 const unlimitedQuota = 1_000_000_000

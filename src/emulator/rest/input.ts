@@ -1,11 +1,8 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { Operation } from '../../../schema/rest/operations.ts'
 import { pageLimits } from '../../../schema/rest/parameters.ts'
-import type { z } from 'zod'
-import { invalidRequest, type Problem } from './error.ts'
-import { problemsOf, type Place } from './problems.ts'
-import { parseQuery } from './query.ts'
-import type { RestSettings } from './settings.ts'
+import { z } from 'zod'
+import { type Place, type Problem, invalidRequest, problemsOf } from './error.ts'
 import { parseAddress } from '../world/addresses.ts'
 
 type Values = Readonly<Record<string, unknown>>
@@ -91,3 +88,67 @@ function misspeltMembers(schema: z.ZodObject, given: Readonly<Record<string, unk
     return [{ path: name, message: `expected the name ${right}: names are case-sensitive` }]
   })
 }
+
+/** What a query string says; or what is wrong with it, for people. */
+export type ParsedQuery =
+  | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly parameter: string; readonly problem: string }
+
+const none: ParsedQuery = { ok: true, values: Object.freeze({}) }
+
+/** The parameters of a request target. A parameter that is given twice, or is not well-formed percent-encoding, is a problem. */
+export function parseQuery(target: string): ParsedQuery {
+  const start = target.indexOf('?')
+  if (start < 0 || start === target.length - 1) return none
+  const values = Object.create(null) as Record<string, string>
+  for (const pair of target.slice(start + 1).split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    if (name === null || value === null) {
+      return { ok: false, parameter: name ?? pair, problem: 'expected well-formed percent-encoding of UTF-8' }
+    }
+    if (name in values) return { ok: false, parameter: name, problem: 'expected it once, it is given more than once' }
+    values[name] = value
+  }
+  return { ok: true, values }
+}
+
+const special = /[%+]/
+
+function decode(text: string): string | null {
+  if (!special.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null
+  }
+}
+
+/** The choices of the REST service where its description is silent: each a named setting with its default. */
+export const restSettingsSchema = z.strictObject({
+  /** A1: whether the meta of a page has `latency_ms` beside the members of a page. */
+  latencyOnLists: z.boolean().default(true),
+  /** A9: whether an EVM address in mixed case must have its EIP-55 checksum. */
+  strictChecksum: z.boolean().default(false),
+  /** A18: what `Retry-After` says while a network is in maintenance, in seconds. */
+  maintenanceRetryAfterS: z.int().min(1).max(86_400).default(60),
+  /** A18: by how much answers of a degraded network are late at least, in milliseconds of real time. */
+  degradedMinMs: z.int().min(0).max(60_000).default(300),
+  /** A18: and at most. */
+  degradedMaxMs: z.int().min(0).max(60_000).default(2_000),
+  /** A21: `shuffled` mixes the trades within each page, for clients that must not rely on their order (R55). */
+  tradesOrder: z.enum(['newest', 'shuffled']).default('newest'),
+  /** A57: what becomes of a whole-numbered `limit` below 1 or above 100: an error, or the nearest that is allowed. */
+  limit: z.enum(['refuse', 'clamp']).default('refuse'),
+  /** A61: leaves `next_cursor` out on the last page instead of giving null. */
+  omitNextCursor: z.boolean().default(false),
+  /** A62: since when v1 is said to be deprecated, by the headers `Deprecation` and `Sunset`; null = it is not. */
+  v1DeprecatedOn: z.iso.date().nullable().default(null),
+})
+
+export type RestSettings = z.output<typeof restSettingsSchema>
+
+/** Every setting at its default. */
+export const defaultRestSettings: RestSettings = Object.freeze(restSettingsSchema.parse({}))

@@ -2,22 +2,21 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { NetworkId } from '../../../schema/index.ts'
-import { operations, undocumentedGroups, type Operation } from '../../../schema/rest/operations.ts'
+import { type Operation, operations, undocumentedGroups } from '../../../schema/rest/operations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { bareExpress } from '../../base/http/bare-express.ts'
-import { safeText, type Logger } from '../../base/log.ts'
+import { type Logger, safeText } from '../../base/log.ts'
 import type { Accounts } from '../accounts/port.ts'
-import type { Faults } from '../faults/port.ts'
+import type { AnswerPlan, Faults } from '../faults/port.ts'
 import { createAlertHandlers, createWebhookHandlers } from './alerts.ts'
 import { readJsonBody } from './body.ts'
 import type { Handlers } from './calls.ts'
-import { createCursors } from './cursor.ts'
+import { type PageAsked, type PageEnd, createCursors, createPages } from './pages.ts'
 import { RestError } from './error.ts'
-import { createExchanges, type Exchange } from './exchange.ts'
-import { createInputReader } from './input.ts'
-import { splitTarget, type RestExchange } from './journal-entry.ts'
-import { createPages, type PageAsked, type PageEnd } from './pages.ts'
+import { type Exchange, createExchanges } from './exchange.ts'
+import { createInputReader, defaultRestSettings, type RestSettings } from './input.ts'
+import { type RestExchange, splitTarget } from './journal.ts'
 import {
   callerOf,
   createUnreadRefusal,
@@ -30,8 +29,6 @@ import {
   withoutHost,
   wrongMethod,
 } from './refusals.ts'
-import { defaultRestSettings, type RestSettings } from './settings.ts'
-import { createSpoiling } from './spoil.ts'
 import { createNetworkHandlers, createTokenHandlers, createWalletHandlers } from './wallets.ts'
 import type { World } from '../world/port.ts'
 
@@ -216,4 +213,40 @@ function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
     const ms = degradedMinMs + wall.random() * Math.max(0, degradedMaxMs - degradedMinMs)
     return new Promise((resolve) => wall.after(ms, resolve))
   }
+}
+
+/** Lets a request be processed by `process`, at once or later, or in its place refuses it. */
+export type Spoil = (request: IncomingMessage, exchange: Exchange, process: () => void) => void
+
+/**
+ * Injects the faults of answers (2.8) under `/v1`, for requests with a valid key: their quota was counted before, so that even an
+ * injected error says how much is left (R117). Those of whoever has no key are refused as ever.
+ */
+function createSpoiling(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefined): Spoil {
+  return (request, exchange, process) => {
+    const { method = '', url = '' } = request
+    const [path = ''] = url.split('?')
+    const isMeant = exchange.caller !== null && path.startsWith(`${versionPrefix}/`)
+    const plan = isMeant ? (faults?.planAnswer({ method, path }) ?? null) : null
+    if (plan === null) {
+      process()
+      return
+    }
+    exchange.suffer(plan)
+    const answer = () => {
+      const error = toInjected(plan)
+      if (error === null) process()
+      else exchange.fail(error)
+    }
+    if (plan.delayMs > 0) wall.after(plan.delayMs, answer)
+    else answer()
+  }
+}
+
+function toInjected({ instead }: AnswerPlan): RestError | null {
+  if (instead?.kind !== 'error') return null
+  if (instead.status === 500) return new RestError('internal', 'the service failed on purpose: a fault was injected')
+  const message = 'refused on purpose, a fault was injected; try again later, as Retry-After says'
+  const headers = { 'Retry-After': String(instead.retryAfterS) }
+  return new RestError(instead.status === 429 ? 'rate_limited' : 'network_unavailable', message, { headers })
 }

@@ -1,9 +1,9 @@
-import { networkIds, type NetworkId } from '../../../schema/index.ts'
+import { type NetworkId, networkIds } from '../../../schema/index.ts'
 import { networkFeatures } from '../../../schema/rest/network.ts'
 import type { HandlersOf } from './calls.ts'
+import type { RestSettings } from './input.ts'
 import { RestError } from './error.ts'
 import type { KeyedPageRequest } from './pages.ts'
-import type { RestSettings } from './settings.ts'
 import { networkFacts } from '../world/networks.ts'
 import type { PageRequest, Trade, WalletRef, World } from '../world/port.ts'
 

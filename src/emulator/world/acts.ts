@@ -3,12 +3,14 @@ import { addDue } from '../sorted-list.ts'
 import { addAlert, findAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { coinsForUsd, holdingOf, placeOf, tokenAt, walletAt, writeLog, type Core } from './core.ts'
+import { type Core, coinsForUsd, holdingOf, placeOf, tokenAt, walletAt, writeLog } from './core.ts'
 import { dealBuy, dealSell, dealSwap } from './dealing.ts'
-import { unitsFor } from './exchange.ts'
+import { canWithdraw, unitsFor } from './exchange.ts'
 import { fire } from './firing.ts'
 import { movePrice } from './interventions.ts'
 import {
+  type ActOf,
+  type Result,
   findToken,
   readAddress,
   readFraction,
@@ -17,12 +19,9 @@ import {
   readRemovedBps,
   readSensitivity,
   readTradeUsd,
-  type ActOf,
-  type Result,
 } from './limits.ts'
 import type { Traded } from './market.ts'
-import { canWithdraw } from './pool.ts'
-import { WorldRefusal, type WorldAct, type WorldActs } from './port.ts'
+import { type WorldAct, type WorldActs, WorldRefusal } from './port.ts'
 import { priceUsd, worth } from './prices.ts'
 import { tellStory } from './stories.ts'
 import { createListedToken } from './token-birth.ts'

@@ -1,14 +1,12 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { zeroAddress } from './addresses.ts'
-import { emit, tokenAt, usdOfCoins, walletAt, writeLog, type Core } from './core.ts'
-import { poolRatio } from './exchange.ts'
+import { type Core, emit, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
+import { poolRatio, withdraw } from './exchange.ts'
 import { roundUsd, toUsd } from './numbers.ts'
-import { withdraw } from './pool.ts'
-import { transfer } from './positions.ts'
+import { openWallet, see, transfer } from './wallets.ts'
 import type { HoneypotType } from './port.ts'
 import { noticeContract } from './rules.ts'
 import type { ContractState } from './state.ts'
-import { openWallet, see } from './wallets.ts'
 
 // What happens to contracts and their pools.
 

@@ -1,7 +1,7 @@
 import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from './chance.ts'
-import { toEventId, type TxHashes } from './event-id.ts'
+import { toEventId, type TxHashes } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'

@@ -1,9 +1,7 @@
-import { tokenAt, type Core } from './core.ts'
-import { quoteCurveBuy, quoteCurveSell } from './curve.ts'
+import { type Core, tokenAt } from './core.ts'
 import { networkFacts } from './networks.ts'
 import { toMark } from './numbers.ts'
-import { quoteBuy, quoteSell, type Pool, type Quote } from './pool.ts'
-import type { TokenState } from './state.ts'
+import type { Curve, Pool, TokenState } from './state.ts'
 
 /** A sale to a pool of the token with these reserves. A sell tax stays in the pool and brings nothing. */
 export function quoteSale({ contract, pool }: TokenState, reserves: Pool, units: bigint): Quote {
@@ -88,4 +86,104 @@ export function markToMarket(token: TokenState): void {
 /** What a token's price is worth knowing by: coins per token times 1e24, of its pool. */
 export function poolRatio(token: TokenState): bigint {
   return token.pool ? (token.pool.coins * 10n ** 24n) / token.pool.tokens : 0n
+}
+
+export interface Quote {
+  readonly paid: bigint
+  readonly received: bigint
+  /** Part of `paid` that stays with the pool's owners. */
+  readonly fee: bigint
+  /** How far the trade moves the price against itself, in percent to a millionth. */
+  readonly impactPct: number
+}
+
+const bps = 10_000n
+
+/** out = a(1−f)·y / (x + a(1−f)), rounded down. */
+export function quoteBuy(pool: Pool, coins: bigint, feeBps: number): Quote {
+  return quote(pool.coins, pool.tokens, coins, feeBps)
+}
+
+export function quoteSell(pool: Pool, tokens: bigint, feeBps: number): Quote {
+  return quote(pool.tokens, pool.coins, tokens, feeBps)
+}
+
+function quote(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: number): Quote {
+  const net = (paid * (bps - BigInt(feeBps))) / bps
+  const received = (net * reserveOut) / (reserveIn + net)
+  return { paid, received, fee: paid - net, impactPct: Number((net * 100_000_000n) / (reserveIn + net)) / 1e6 }
+}
+
+/** Less than this on a side is dust, which no price can be made of. */
+const leastReserve = 1_000_000n
+
+/** Whether more than dust stays in a pool. */
+export function canWithdraw({ coins, tokens }: Pool, bpsTaken: number): boolean {
+  const left = bps - BigInt(bpsTaken)
+  return (coins * left) / bps >= leastReserve && (tokens * left) / bps >= leastReserve
+}
+
+/** Takes `bpsTaken` hundredths of a percent of both sides out: the price stays as it is. */
+export function withdraw(pool: Pool, bpsTaken: number): { readonly coins: bigint; readonly tokens: bigint } {
+  const coins = (pool.coins * BigInt(bpsTaken)) / bps
+  const tokens = (pool.tokens * BigInt(bpsTaken)) / bps
+  pool.coins -= coins
+  pool.tokens -= tokens
+  return { coins, tokens }
+}
+
+export const curveSupply = 1_000_000_000_000_000n
+export const curveDecimals = 6
+/** What is kept back for the pool that the token migrates to. */
+export const migrationTokens = 206_900_000_000_000n
+/** Paid out of what was raised when it migrates. */
+export const migrationFee = 15_000_000n
+/** In hundredths of a percent, on top of what the curve takes. */
+const curveFeeBps = 125
+
+export function createCurve(): Curve {
+  return {
+    virtualCoins: 30_000_000_000n,
+    virtualTokens: 1_073_000_000_000_000n,
+    realTokens: 793_100_000_000_000n,
+    realCoins: 0n,
+  }
+}
+
+export interface CurveQuote {
+  /** What the buyer pays in all. */
+  readonly paid: bigint
+  /** Part of it that the curve keeps as its reserve. */
+  readonly net: bigint
+  readonly received: bigint
+  readonly impactPct: number
+}
+
+/** What `coins` buy, fee included; the last buy gets no more than what is left and pays no more than that costs. */
+export function quoteCurveBuy(curve: Curve, coins: bigint): CurveQuote {
+  const { virtualCoins: x, virtualTokens: y, realTokens } = curve
+  const net = ((coins - 1n) * 10_000n) / BigInt(10_000 + curveFeeBps)
+  const received = (net * y) / (x + net)
+  if (received < realTokens) return { paid: coins, net, received, impactPct: toImpact(net, x) }
+  const exact = (realTokens * x) / (y - realTokens) + 1n
+  const paid = (exact * BigInt(10_000 + curveFeeBps) + 9999n) / 10_000n + 1n
+  return { paid, net: exact, received: realTokens, impactPct: toImpact(exact, x) }
+}
+
+export interface CurveSale {
+  /** What leaves the reserve, fee included. */
+  readonly gross: bigint
+  readonly received: bigint
+  readonly impactPct: number
+}
+
+export function quoteCurveSell(curve: Curve, tokens: bigint): CurveSale {
+  const { virtualCoins: x, virtualTokens: y } = curve
+  const gross = (tokens * x) / (y + tokens)
+  const received = (gross * BigInt(10_000 - curveFeeBps)) / 10_000n
+  return { gross, received, impactPct: toImpact(tokens, y) }
+}
+
+function toImpact(amount: bigint, reserve: bigint): number {
+  return Number((amount * 100_000_000n) / (reserve + amount)) / 1e6
 }

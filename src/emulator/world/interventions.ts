@@ -1,11 +1,10 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
-import { coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog, type Core } from './core.ts'
+import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import { dealBuy, dealSellAll } from './dealing.ts'
 import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
 import { largestTradeUsd } from './limits.ts'
-import { transfer } from './positions.ts'
-import { addressFor, fund, openWallet } from './wallets.ts'
+import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
 // Changes that acts and stories make on purpose: each is a trade through the pool. A seller gets the units that it lacks.
 

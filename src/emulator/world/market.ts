@@ -2,7 +2,7 @@ import { isHoneypot } from './audit.ts'
 import { holdingOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
 import { buyFromCurve, buyFromPool, markToMarket, proceedsOf, sellToCurve, sellToPool, unitsFor } from './exchange.ts'
 import { roundUsd } from './numbers.ts'
-import { book, realize } from './positions.ts'
+import { book, realize } from './wallets.ts'
 import type { HoldingState } from './state.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 

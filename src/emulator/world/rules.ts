@@ -2,7 +2,7 @@ import { audit, isHoneypot, liquidityMicro, riskLevel, summarise, summariseHoney
 import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
-import { pnlOf, realizedUsd } from './pnl.ts'
+import { pnlOf, realizedUsd } from './portfolio.ts'
 import { meetTradeAlerts, noticePrice, noticeVolume } from './alerts.ts'
 
 // What makes an event of what has happened (R93–R102).

@@ -1,10 +1,8 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { Due } from '../sorted-list.ts'
 import type { Stream } from './chance.ts'
-import type { Curve } from './curve.ts'
 import type { Coin } from './networks.ts'
 import type { Mark } from './numbers.ts'
-import type { Pool } from './pool.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Archetype, Audience, HoneypotType } from './port.ts'
@@ -101,6 +99,24 @@ export interface TokenState {
   readonly isEstablished: boolean
   /** Nobody makes a market for it any more. */
   isAbandoned: boolean
+}
+
+/** A constant-product pool: `coins` · `tokens` never falls except when liquidity is taken out. Base units. */
+export interface Pool {
+  coins: bigint
+  tokens: bigint
+}
+
+/**
+ * The bonding curve of the launch platform: a constant-product pool of which 30 SOL and 279.9 million tokens are only
+ * virtual. Lamports and base units (six decimals).
+ */
+export interface Curve {
+  virtualCoins: bigint
+  virtualTokens: bigint
+  /** Left to buy; none left = completed. */
+  realTokens: bigint
+  realCoins: bigint
 }
 
 export interface ContractState {

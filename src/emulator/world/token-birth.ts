@@ -3,6 +3,7 @@ import { toContractAddress, toMint, toProgramAddress, toPumpMint } from './addre
 import { audit } from './audit.ts'
 import { nobody } from './contracts.ts'
 import {
+  type Core,
   coinPrice,
   coinsForUsd,
   emit,
@@ -12,18 +13,23 @@ import {
   usdOfCoins,
   walletAt,
   writeLog,
-  type Core,
 } from './core.ts'
-import { createCurve, curveDecimals, curveSupply, migrationFee, migrationTokens } from './curve.ts'
+import {
+  createCurve,
+  curveDecimals,
+  curveSupply,
+  markToMarket,
+  migrationFee,
+  migrationTokens,
+  poolRatio,
+} from './exchange.ts'
 import { addTokenToDirectory } from './directory.ts'
-import { markToMarket, poolRatio } from './exchange.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
-import { transfer } from './positions.ts'
+import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 import { noticePrice } from './alerts.ts'
 import { top10Of } from './rules.ts'
 import type { ContractState, TokenState } from './state.ts'
-import { addressFor, fund, openWallet } from './wallets.ts'
 
 const meanLifeMs = 9 * 3_600_000
 

@@ -1,7 +1,9 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toWalletAddress } from './addresses.ts'
-import { newStream, placeOf, walletAt, type Core } from './core.ts'
+import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, placeOf, walletAt } from './core.ts'
 import type { Archetype } from './port.ts'
+import type { HoldingState, WalletState } from './state.ts'
+import { holdingKey } from './trade-log.ts'
 
 /** The wallet at an address; one that nobody knew comes with no coins. */
 export function openWallet(
@@ -50,4 +52,60 @@ export function fund(core: Core, wallet: number, coins: bigint): void {
   if (owner.coins >= coins) return
   core.state.networks[owner.network].minted += coins - owner.coins
   owner.coins = coins
+}
+
+/** Books every unit that a wallet gets (or, below zero, gives away), and the change of the cost. */
+export function book(core: Core, wallet: number, token: number, units: bigint, cost: bigint): HoldingState {
+  const holding = openHolding(core, wallet, token)
+  const wasEmpty = holding.balance === 0n
+  holding.balance += units
+  holding.cost += cost
+  see(core, wallet)
+  if (wasEmpty && units > 0n) holding.openedAt = core.state.now
+  if (wasEmpty !== (holding.balance === 0n)) noteHolder(core, holding, wasEmpty)
+  return holding
+}
+
+/** A wallet gets units without a trade, at no cost (A12): of a mint, or of liquidity it takes out. */
+export function transfer(core: Core, wallet: number, token: number, units: bigint, seq: number): void {
+  if (units === 0n) return
+  const { balance, cost } = book(core, wallet, token, units, 0n)
+  const { realized, realizedCost } = walletAt(core, wallet)
+  const unpriced = { coins: 0n, value: 0n, fee: 0n, mark: { mantissa: 0, exponent: 0 }, volume: 0n }
+  const leg = { token, kind: 'transfer' as const, amount: units, balance, cost, ...unpriced }
+  core.trades.add({ at: core.state.now, seq, wallet, legs: [leg], impactPct: 0, realized, realizedCost })
+}
+
+/**
+ * Counts a gain when the position is closed (R22, A12), or at once in the other mode. True if it counts now. From then on
+ * it is coins, which are worth more or less as their rate moves (R26).
+ */
+export function realize(core: Core, seller: WalletState, holding: HoldingState, gain: bigint, cost: bigint): boolean {
+  holding.partGain += gain
+  holding.partCost += cost
+  if (core.options.pnlMode === 'closed' && holding.balance > 0n) return false
+  seller.realized += coinsForMicro(core, seller.network, holding.partGain)
+  seller.realizedCost += holding.partCost
+  holding.partGain = 0n
+  holding.partCost = 0n
+  return true
+}
+
+function noteHolder(core: Core, { wallet, token }: HoldingState, isHolder: boolean): void {
+  const index = core.directory.holdings.get(holdingKey(wallet, token)) ?? 0
+  for (const set of [walletAt(core, wallet).open, holdersOf(core, token)]) {
+    if (isHolder) set.add(index)
+    else set.delete(index)
+  }
+}
+
+/** The holding of a wallet in a token; an empty one is made if there was none. */
+function openHolding(core: Core, wallet: number, token: number): HoldingState {
+  const known = holdingOf(core, wallet, token)
+  if (known) return known
+  const holding = { wallet, token, balance: 0n, cost: 0n, partGain: 0n, partCost: 0n, openedAt: 0 }
+  const index = core.state.holdings.push(holding) - 1
+  core.directory.holdings.set(holdingKey(wallet, token), index)
+  walletAt(core, wallet).holdings.push(index)
+  return holding
 }

@@ -1,6 +1,6 @@
 // What is answered about faults, and what is asked for.
 
-export type { FaultKind, FaultParameter } from '../../emulator/faults/catalogue.ts'
+export type { FaultKind, FaultParameter } from '../../emulator/faults/kinds.ts'
 export type { StoredRule as StoredFault } from '../../emulator/faults/port.ts'
 
 /** A rule as the form makes it; the emulator checks it. */

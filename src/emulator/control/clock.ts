@@ -1,8 +1,26 @@
+import { z } from 'zod'
+import { longestDurationMs } from '../duration.ts'
 import { originName, type Keeper } from '../keeper.ts'
-import { ControlError } from './answers.ts'
-import { advanceBody, clockBody, stateBody } from './bodies.ts'
-import { route, type Controlled, type Route } from './route.ts'
-import { toClock, toTime } from './shown.ts'
+import { HttpError } from '../rest/error.ts'
+import { clockModes } from '../world-clock.ts'
+import { route, toTime, type Controlled, type Route } from './route.ts'
+import { numberFrom, wholeNumberFrom } from './values.ts'
+
+const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestDurationMs) })
+const clockBody = z
+  .strictObject({ mode: z.enum(clockModes), speed: z.exactOptional(numberFrom(0.001, 1e6)) })
+  .refine((change) => change.mode !== 'scaled' || change.speed !== undefined, {
+    error: 'expected a speed for the mode scaled: how many times as fast as real time',
+    path: ['speed'],
+  })
+
+const stateNameProblem =
+  'expected 1 to 64 letters, digits, dots, hyphens or underscores, of which the first is a letter or a digit'
+
+/** A name that a state is saved under. */
+const stateBody = z.strictObject({
+  name: z.string({ error: stateNameProblem }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, stateNameProblem),
+})
 
 /** The time of the world: its clock, and states that it can be put back to. */
 export const clockRoutes: readonly Route[] = [
@@ -31,13 +49,13 @@ export const clockRoutes: readonly Route[] = [
     status: 201,
     answer({ keeper }, { body: { name } }) {
       if (name === originName)
-        throw new ControlError(409, 'conflict', `${originName} is how the world began; take another name`)
+        throw new HttpError(409, 'conflict', `${originName} is how the world began; take another name`)
       return { name, at: toTime(keeper.save(name)) }
     },
   }),
   route('DELETE', '/snapshot/:id', {
     answer({ keeper }, { id: name }) {
-      if (name === originName) throw new ControlError(409, 'conflict', `${originName} is how the world began; it stays`)
+      if (name === originName) throw new HttpError(409, 'conflict', `${originName} is how the world began; it stays`)
       if (!keeper.forget(name)) throw noSuchState(keeper, name)
       return { name, deleted: true }
     },
@@ -57,7 +75,14 @@ function putBack(on: Controlled, name: string) {
   throw noSuchState(on.keeper, name)
 }
 
-function noSuchState(keeper: Keeper, name: string): ControlError {
+function noSuchState(keeper: Keeper, name: string): HttpError {
   const names = keeper.saved().map((state) => state.name)
-  return new ControlError(404, 'not_found', `no state is saved as ${name}; expected one of ${names.join(', ')}`)
+  return new HttpError(404, 'not_found', `no state is saved as ${name}; expected one of ${names.join(', ')}`)
 }
+
+function toClock({ clock }: Pick<Keeper, 'clock'>) {
+  const { mode, speed, now } = clock.state()
+  return { mode, speed, now: toTime(now) }
+}
+
+export type ShownClock = ReturnType<typeof toClock>

@@ -3,8 +3,8 @@ import { eventTypes } from '../../../schema/index.ts'
 import { InboxError } from '../../base/errors.ts'
 import { pathProblem } from '../overriding.ts'
 import type { TriggerRequest, Triggered, Triggering } from '../triggering.ts'
-import { ControlError } from './answers.ts'
-import { route, type Route } from './route.ts'
+import { HttpError } from '../rest/error.ts'
+import { type Route, route } from './route.ts'
 import { numberFrom, wholeNumberFrom } from './values.ts'
 
 const mostAtOnce = 10_000
@@ -54,6 +54,6 @@ async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerReq
   } catch (error) {
     // A path that leads through what has no members shows only with the event.
     if (!(error instanceof InboxError) || error.code !== 'usage') throw error
-    throw new ControlError(400, 'invalid_request', `set: ${error.message}`, { cause: error })
+    throw new HttpError(400, 'invalid_request', `set: ${error.message}`, { cause: error })
   }
 }

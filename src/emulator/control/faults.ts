@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { listFaultKinds } from '../faults/catalogue.ts'
+import { faultRuleSchema, listFaultKinds } from '../faults/kinds.ts'
 import { packs } from '../faults/packs.ts'
-import { faultRuleSchema } from '../faults/schema.ts'
-import { ControlError } from './answers.ts'
-import { route, type Route } from './route.ts'
+import { HttpError } from '../rest/error.ts'
+import { type Route, route } from './route.ts'
 
 const names = packs.map(({ name }) => name)
 const nameProblem = `expected one of ${names.join(', ')}`
@@ -36,7 +35,7 @@ export const faultRoutes: readonly Route[] = [
   route('DELETE', '/faults/:id', {
     answer({ faults }, { id }) {
       if (faults.remove(id)) return { id, deleted: true }
-      throw new ControlError(404, 'not_found', `there is no rule ${id}; GET /_emulator/faults lists them`)
+      throw new HttpError(404, 'not_found', `there is no rule ${id}; GET /_emulator/faults lists them`)
     },
   }),
   route('GET', '/scenarios', { answer: () => packs.map(({ name, about }) => ({ name, about })) }),

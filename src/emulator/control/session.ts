@@ -2,9 +2,12 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readCookies, toCookie } from '../../base/http/sign-in.ts'
 import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
-import { ControlError } from './answers.ts'
+import { HttpError } from '../rest/error.ts'
 import { readBearer } from '../rest/bearer.ts'
-import { sessionHours, type Sessions } from '../session/sessions.ts'
+import { type Sessions, sessionHours } from '../session/sessions.ts'
+import { z } from 'zod'
+import { type Route, route } from './route.ts'
+import { textOf } from './values.ts'
 
 /** Throws what a request is refused with that may not control the emulator. */
 type Guard = (request: IncomingMessage) => void
@@ -35,34 +38,33 @@ export function createGuard({ token, sessions }: GuardOptions): Guard {
     }
     if (request.headers.authorization !== undefined) {
       if (!isFromThisMachine(request)) {
-        throw new ControlError(403, 'forbidden', 'control requests with the token are taken from this machine only')
+        throw new HttpError(403, 'forbidden', 'control requests with the token are taken from this machine only')
       }
       if (!namesThisMachine(request)) {
         const message = 'the Host header does not name this machine: call it as localhost, 127.0.0.1 or [::1]'
-        throw new ControlError(403, 'forbidden', message)
+        throw new HttpError(403, 'forbidden', message)
       }
       if (isToken(request)) return
     }
     const message =
       'expected the header "Authorization: Bearer <token>" with the control token, or the cookie of a session of the ' +
       'dashboard: sign in there'
-    throw new ControlError(401, 'unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })
+    throw new HttpError(401, 'unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })
   }
 }
 
 /** Throws 403 for what a page of another origin sends. */
-export function refuseOtherOrigin(request: IncomingMessage): void {
-  if (!isSameOrigin(request))
-    throw new ControlError(403, 'forbidden', 'the request comes from a page of another origin')
+function refuseOtherOrigin(request: IncomingMessage): void {
+  if (!isSameOrigin(request)) throw new HttpError(403, 'forbidden', 'the request comes from a page of another origin')
 }
 
 /** Throws 403 for what uses the published login from elsewhere than this machine, or by a name that is not its own. */
-export function refuseOtherMachine(request: IncomingMessage): void {
+function refuseOtherMachine(request: IncomingMessage): void {
   if (isFromThisMachine(request) && namesThisMachine(request)) return
   const message =
     'the login of the demo is published, so it is taken on this machine only, called as localhost, 127.0.0.1 or [::1]: ' +
     'give the emulator a login of its own, as dashboard: {user, password} in a seed file'
-  throw new ControlError(403, 'forbidden', message)
+  throw new HttpError(403, 'forbidden', message)
 }
 
 function digest(text: string): Buffer {
@@ -70,7 +72,7 @@ function digest(text: string): Buffer {
 }
 
 /** Whether a request comes from this machine. */
-export function isFromThisMachine({ socket }: IncomingMessage): boolean {
+function isFromThisMachine({ socket }: IncomingMessage): boolean {
   // An IPv4 address as a socket of IPv6 shows it: as itself.
   return isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
 }
@@ -79,7 +81,7 @@ export function isFromThisMachine({ socket }: IncomingMessage): boolean {
  * Whether the Host header names loopback, with or without a port. Else a page of another origin could have had its name
  * resolved to this address.
  */
-export function namesThisMachine(request: IncomingMessage): boolean {
+function namesThisMachine(request: IncomingMessage): boolean {
   const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
   return host !== undefined && isLoopback(withoutBrackets(host))
 }
@@ -107,7 +109,51 @@ export function sessionTokens(request: IncomingMessage): readonly string[] {
 }
 
 /** Has the client keep the token of its session; null: forget it. */
-export function keepSession(request: IncomingMessage, response: ServerResponse, token: string | null): void {
+function keepSession(request: IncomingMessage, response: ServerResponse, token: string | null): void {
   const maxAgeS = token === null ? 0 : sessionHours * 3_600
   response.setHeader('Set-Cookie', toCookie(name, token ?? '', { maxAgeS, isSecure: 'encrypted' in request.socket }))
+}
+
+const loginBody = z.strictObject({ user: textOf('the name of a user', 256), password: textOf('a password', 1_024) })
+
+/** Signing in to the dashboard, and out of it (A65). They need no credential. */
+export const sessionRoutes: readonly Route[] = [
+  route('GET', '/session', {
+    isOpen: true,
+    answer: ({ sessions }, { request }) => toSession(sessions, request),
+  }),
+  route('POST', '/session', {
+    isOpen: true,
+    body: loginBody,
+    status: 201,
+    answer({ sessions }, { body, request, response }) {
+      refuseOtherOrigin(request)
+      if (sessions.published !== null) refuseOtherMachine(request)
+      const result = sessions.signIn(body, request.socket.remoteAddress ?? '')
+      if (result.kind === 'wrong') throw new HttpError(401, 'unauthorized', 'user or password is wrong')
+      if (result.kind === 'limited') {
+        const message = `too many sign-ins were wrong; try again in ${result.retryAfterS} s, as Retry-After says`
+        throw new HttpError(429, 'rate_limited', message, { headers: { 'Retry-After': String(result.retryAfterS) } })
+      }
+      keepSession(request, response, result.token)
+      return { signedIn: true, user: result.user }
+    },
+  }),
+  route('DELETE', '/session', {
+    isOpen: true,
+    answer({ sessions }, { request, response }) {
+      refuseOtherOrigin(request)
+      sessions.signOut(sessionTokens(request))
+      keepSession(request, response, null)
+      return { signedIn: false }
+    },
+  }),
+]
+
+export type ShownSession = ReturnType<typeof toSession>
+
+function toSession(sessions: Sessions, request: IncomingMessage) {
+  const user = sessions.userOf(sessionTokens(request))
+  const isShown = isFromThisMachine(request) && namesThisMachine(request)
+  return { signedIn: user !== null, user, demo: isShown ? sessions.published : null }
 }

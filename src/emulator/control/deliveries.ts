@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/port.ts'
-import { ControlError } from './answers.ts'
-import { route, type Controlled, type Route } from './route.ts'
-import { toTime } from './shown.ts'
+import { HttpError } from '../rest/error.ts'
+import { type Controlled, type Route, route, toTime } from './route.ts'
 import { limit } from './values.ts'
 
 const states = ['pending', 'acknowledged', 'undelivered', 'cancelled', 'failed'] as const
@@ -53,7 +52,7 @@ function replay({ deliveries }: Controlled, { id }: { readonly id: string }) {
   const made = deliveries.replay(id)
   if (made === null) throw noSuch(id)
   if (made === 'gone') {
-    throw new ControlError(
+    throw new HttpError(
       409,
       'conflict',
       `the webhook or alert that ${id} went to was deleted: nothing can be sent there`,
@@ -62,8 +61,8 @@ function replay({ deliveries }: Controlled, { id }: { readonly id: string }) {
   return toShown(made)
 }
 
-function noSuch(id: string): ControlError {
-  return new ControlError(404, 'not_found', `there is no delivery ${id}; GET /_emulator/deliveries lists them`)
+function noSuch(id: string): HttpError {
+  return new HttpError(404, 'not_found', `there is no delivery ${id}; GET /_emulator/deliveries lists them`)
 }
 
 /** A delivery as it is shown. */

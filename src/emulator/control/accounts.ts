@@ -1,19 +1,31 @@
+import { z } from 'zod'
 import { newAlert } from '../../../schema/rest/alert.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
-import { z } from 'zod'
-import type { Accounts, Alert, Webhook } from '../accounts/port.ts'
-import { ControlError } from './answers.ts'
-import { canonical } from './bodies.ts'
-import { route, type Route } from './route.ts'
-import { findAccount, toTime } from './shown.ts'
+import {
+  planLimits,
+  type Account,
+  type Accounts,
+  type Alert,
+  type ApiKey,
+  type Plan,
+  type Webhook,
+} from '../accounts/port.ts'
 import { drawSecret } from '../random.ts'
+import { HttpError } from '../rest/error.ts'
+import { keySchema } from '../seed/schema.ts'
+import { route, toTime, type Route } from './route.ts'
+import { canonical, lineOf } from './values.ts'
+
+const name = lineOf('a name', 64)
+const plans = Object.keys(planLimits) as [Plan, ...Plan[]]
+const accountBody = z.strictObject({ name, plan: z.enum(plans) })
+const accountProblem = 'expected the id or the name of an account'
+const namedAccount = z.string({ error: accountProblem }).min(1, accountProblem)
+/** Without it the first account is meant. */
+const account = z.exactOptional(namedAccount)
+const keyBody = z.strictObject({ account: namedAccount, ...keySchema.shape })
 
 // The schemas of the REST service, so that both ways in refuse the same.
-
-const accountProblem = 'expected the id or the name of an account'
-/** Without it the first account is meant. */
-const account = z.exactOptional(z.string({ error: accountProblem }).min(1, accountProblem))
-
 const { url, events, secret } = newWebhook.shape
 
 const webhookBody = z.strictObject({ account, url, events, secret })
@@ -30,8 +42,41 @@ const alertBody = z
 
 const accountChoiceBody = z.strictObject({ account })
 
-/** Where deliveries go: webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26). A secret is shown once, if drawn. */
-export const endpointRoutes: readonly Route[] = [
+/**
+ * Accounts with their API keys (R67–R69), and where deliveries go: webhooks and alerts of all accounts (R60–R63, R76, R77,
+ * A22–A26). A secret is shown once, if drawn.
+ */
+export const accountRoutes: readonly Route[] = [
+  route('GET', '/accounts', {
+    answer: ({ keeper: { accounts } }) => accounts.accounts().map((account) => toAccount(account, accounts)),
+  }),
+  route('POST', '/accounts', {
+    body: accountBody,
+    status: 201,
+    answer: ({ keeper: { accounts } }, { body: { name, plan } }) =>
+      toAccount(accounts.putAccount(name, plan), accounts),
+  }),
+  route('POST', '/keys', {
+    body: keyBody,
+    status: 201,
+    answer({ keeper: { accounts } }, { body: { account: wanted, name, scopes, key } }) {
+      const { value, ...made } = accounts.addKey(findAccount(accounts, wanted).accountId, {
+        name,
+        scopes,
+        ...(key !== undefined && { value: key }),
+      })
+      return { ...toKey(made), value }
+    },
+  }),
+  route('DELETE', '/keys/:id', {
+    answer({ keeper: { accounts } }, { id }) {
+      const key = accounts.revokeKey(id)
+      if (key === null)
+        throw new HttpError(404, 'not_found', `there is no key ${id}; GET /_emulator/accounts lists them`)
+      return toKey(key)
+    },
+  }),
+
   route('GET', '/webhooks', { answer: ({ keeper: { accounts } }) => accounts.allWebhooks().map(toWebhook) }),
   route('POST', '/webhooks', {
     body: webhookBody,
@@ -94,16 +139,36 @@ export const endpointRoutes: readonly Route[] = [
   }),
 ]
 
+export type ShownAccount = ReturnType<typeof toAccount>
+export type ShownKey = ReturnType<typeof toKey>
+
+/** An account without anything that is secret. */
+function toAccount({ accountId, name, plan }: Account, accounts: Accounts) {
+  return {
+    accountId,
+    name,
+    plan,
+    keys: accounts.keys(accountId).map(toKey),
+    webhooks: accounts.webhooks(accountId).map(({ webhookId, url, events }) => ({ webhookId, url, events })),
+    alerts: accounts.alerts(accountId).length,
+  }
+}
+
+function toKey({ keyId, accountId, name, scopes, createdAt, revokedAt }: ApiKey) {
+  const times = { createdAt: toTime(createdAt), revokedAt: revokedAt === null ? null : toTime(revokedAt) }
+  return { keyId, accountId, name, scopes, ...times }
+}
+
 function findWebhook(accounts: Accounts, id: string): Webhook {
   const webhook = accounts.allWebhooks().find(({ webhookId }) => webhookId === id)
   if (webhook !== undefined) return webhook
-  throw new ControlError(404, 'not_found', `there is no webhook ${id}; GET /_emulator/webhooks lists them`)
+  throw new HttpError(404, 'not_found', `there is no webhook ${id}; GET /_emulator/webhooks lists them`)
 }
 
 function findAlert(accounts: Accounts, id: string): Alert {
   const alert = accounts.anyAlert(id)
   if (alert !== null) return alert
-  throw new ControlError(404, 'not_found', `there is no alert ${id}; GET /_emulator/alerts lists them`)
+  throw new HttpError(404, 'not_found', `there is no alert ${id}; GET /_emulator/alerts lists them`)
 }
 
 export type ShownWebhook = ReturnType<typeof toWebhook>
@@ -119,3 +184,16 @@ function toAlert({ accountId: _of, createdAt, ...alert }: Alert) {
 }
 
 // What is asked of webhooks and alerts: by the schemas of the REST service, so that both ways in refuse the same.
+
+/** The account of an id or a name, or the first. Throws 404. */
+function findAccount(accounts: Accounts, wanted: string | undefined): Account {
+  const all = accounts.accounts()
+  const found =
+    wanted === undefined ? all[0] : all.find(({ accountId, name }) => accountId === wanted || name === wanted)
+  if (found !== undefined) return found
+  const message =
+    wanted === undefined
+      ? 'there is no account; POST /_emulator/accounts makes one'
+      : `there is no account ${wanted}; GET /_emulator/accounts lists them`
+  throw new HttpError(404, 'not_found', message)
+}

@@ -1,0 +1,280 @@
+import { z } from 'zod'
+import { eventTypes, networkIds } from '../../../schema/index.ts'
+import { networkStatuses } from '../../../schema/rest/network.ts'
+import { searchParameter, timeframes, type Timeframe } from '../../../schema/rest/parameters.ts'
+import type { Keeper } from '../keeper.ts'
+import { HttpError } from '../rest/error.ts'
+import { thresholdsSchema } from '../seed/schema.ts'
+import { archetypes, honeypotTypes, storyNames } from '../world/port.ts'
+import type { PnlSummary, TokenRef, WalletRef, World, WorldAct, WorldEvent, WorldViews } from '../world/port.ts'
+import { route, toTime, type Route } from './route.ts'
+import { canonical, limit, lineOf, numberFrom, numberUpTo, wholeNumber } from './values.ts'
+
+const network = z.enum(networkIds)
+const address = z.string()
+const percent = numberUpTo(100)
+const usd = numberUpTo(1e15)
+const symbol = lineOf('a symbol', 32)
+const name = lineOf('a name', 64)
+
+/** Acts upon the world by the last part of their path. */
+const actBodies = {
+  trade: z
+    .strictObject({
+      network,
+      wallet: address,
+      side: z.enum(['buy', 'sell']),
+      token: address,
+      usd: z.exactOptional(usd),
+      fraction: z.exactOptional(numberUpTo(1)),
+    })
+    .transform(canonical('wallet', 'token')),
+  swap: z
+    .strictObject({ network, wallet: address, from: address, to: address })
+    .transform(canonical('wallet', 'from', 'to')),
+  list: z.strictObject({ network, symbol, name, liquidityUsd: usd }),
+  rug: z.strictObject({ network, token: address, percent }).transform(canonical('token')),
+  'transfer-owner': z
+    .strictObject({ network, token: address, to: address.nullable() })
+    .transform(canonical('token', 'to')),
+  honeypot: z.strictObject({ network, token: address, honeypot: z.enum(honeypotTypes) }).transform(canonical('token')),
+  graduate: z.strictObject({
+    token: z.exactOptional(address),
+    symbol: z.exactOptional(symbol),
+    name: z.exactOptional(name),
+  }),
+  'price-move': z
+    .strictObject({
+      network,
+      token: address,
+      priceUsd: z.exactOptional(usd),
+      percent: z.exactOptional(numberFrom(-99.9, 1e6)),
+    })
+    .refine(
+      (act) => (act.priceUsd === undefined) !== (act.percent === undefined),
+      'expected either priceUsd or percent',
+    )
+    .transform(canonical('token')),
+  'network-status': z.strictObject({ network, status: z.enum(networkStatuses) }),
+  story: z.strictObject({ story: z.enum(storyNames) }),
+  activity: z.strictObject({ factor: numberFrom(0, 10_000) }),
+  track: z
+    .strictObject({ network, wallet: address, isTracked: z.boolean().default(true) })
+    .transform(canonical('wallet')),
+  thresholds: thresholdsSchema,
+} as const
+
+const actRoutes = Object.entries(actBodies).map(([kind, body]) =>
+  route('POST', `/world/${kind}`, {
+    body: body as z.ZodType<object>,
+    answer: ({ keeper }, call) => keeper.world.acts.apply({ kind, ...call.body } as WorldAct),
+  }),
+)
+
+const eventsQuery = z.strictObject({
+  after: z.exactOptional(wholeNumber),
+  limit: limit.prefault('100'),
+  type: z.exactOptional(z.enum(eventTypes)),
+  order: z.enum(['oldest', 'newest']).prefault('oldest'),
+})
+
+const isTrue = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+const tokensQuery = z.strictObject({
+  network: z.exactOptional(network),
+  after: wholeNumber.prefault('0'),
+  limit: limit.prefault('100'),
+})
+
+const walletsQuery = z.strictObject({
+  ...tokensQuery.shape,
+  archetype: z.exactOptional(z.enum(archetypes)),
+  tracked: z.exactOptional(isTrue),
+})
+
+/** A token or a wallet. */
+const placeQuery = z.strictObject({ network, address }).transform(canonical('address'))
+
+const searchQuery = z.strictObject({ q: searchParameter })
+
+/** The digest is of everything there is, so it is made only for whoever asks for it. */
+const worldQuery = z.strictObject({ digest: z.exactOptional(z.literal('1')) })
+
+/** What there is to look at: tokens, wallets and events, each with its number, to go on after. */
+const browseRoutes: readonly Route[] = [
+  route('GET', '/world/tokens', {
+    query: tokensQuery,
+    answer({ keeper }, { query: { network, after, limit } }) {
+      const { views } = present(keeper)
+      const found = views.tokens().filter((token) => network === undefined || token.network === network)
+      return pageAfter(found, after, limit).map((ref) => toTokenRow(views, ref))
+    },
+  }),
+  route('GET', '/world/wallets', {
+    query: walletsQuery,
+    answer({ keeper }, { query: { network, archetype, tracked, after, limit } }) {
+      const { views } = present(keeper)
+      const followed = new Set(views.trackedWallets().map(({ index }) => index))
+      const found = views
+        .wallets()
+        .map((wallet) => ({ ...wallet, tracked: followed.has(wallet.index) }))
+        .filter((wallet) => network === undefined || wallet.network === network)
+        .filter((wallet) => archetype === undefined || wallet.archetype === archetype)
+        .filter((wallet) => tracked === undefined || wallet.tracked === tracked)
+      return pageAfter(found, after, limit).map(toWalletRow)
+    },
+  }),
+  route('GET', '/events', {
+    query: eventsQuery,
+    answer({ keeper: { world } }, { query: { after, limit, type, order } }) {
+      const events = order === 'oldest' ? oldestFirst(world, after ?? 0) : newestFirst(world, after ?? Infinity)
+      return events
+        .filter(({ event }) => type === undefined || event.type === type)
+        .take(limit)
+        .toArray()
+    },
+  }),
+]
+
+export type ShownWallet = ReturnType<typeof toWalletRow>
+
+/** A wallet in a list; `seq` is its number among all. */
+function toWalletRow({ index, ...wallet }: ReturnType<WorldViews['wallets']>[number] & { readonly tracked: boolean }) {
+  return { seq: index + 1, ...wallet }
+}
+
+function pageAfter<T extends { readonly index: number }>(found: readonly T[], after: number, limit: number): T[] {
+  return found.filter(({ index }) => index >= after).slice(0, limit)
+}
+
+const eventsPerLook = 100
+
+function* oldestFirst(world: World, after: number): Generator<WorldEvent, void> {
+  for (let seen = after; ; seen += eventsPerLook) {
+    const events = world.eventsAfter(seen, eventsPerLook)
+    yield* events
+    if (events.length < eventsPerLook) return
+  }
+}
+
+/** Those before the number `before`. */
+function* newestFirst(world: World, before: number): Generator<WorldEvent, void> {
+  for (let end = Math.min(before - 1, world.lastEvent()); end > 0; end -= eventsPerLook) {
+    const start = Math.max(0, end - eventsPerLook)
+    yield* world.eventsAfter(start, end - start).toReversed()
+  }
+}
+
+/** Points of a price chart. */
+const mostPrices = 300
+const [mostPositions, mostTrades, mostFound] = [100, 50, 20]
+
+/** A look at single tokens and wallets, as REST gives them and with what a chart needs. */
+const explorerRoutes: readonly Route[] = [
+  route('GET', '/world/token', {
+    query: placeQuery,
+    answer({ keeper }, { query: { network, address } }) {
+      const { views } = present(keeper)
+      const token = views.findToken(network, address)
+      if (token === null) {
+        const message = `there is no token ${address} on ${network}; GET /_emulator/search finds tokens`
+        throw new HttpError(404, 'not_found', message)
+      }
+      return toTokenPage(views, token)
+    },
+  }),
+  route('GET', '/world/wallet', {
+    query: placeQuery,
+    answer({ keeper }, { query: { network, address } }) {
+      const world = present(keeper)
+      const wallet = world.views.findWallet(network, address)
+      if (wallet === null) {
+        const message = `no wallet ${address} was ever seen on ${network}: has it traded there?`
+        throw new HttpError(404, 'wallet_not_found', message)
+      }
+      return toWalletPage(world, wallet)
+    },
+  }),
+  route('GET', '/search', {
+    query: searchQuery,
+    answer({ keeper }, { query: { q } }) {
+      const world = present(keeper)
+      const { views } = world
+      return views.searchTokens(q, null, firstPage(world, mostFound)).items.flatMap(({ network, address }) => {
+        const token = views.findToken(network, address)
+        return token === null ? [] : [toTokenRow(views, token)]
+      })
+    },
+  }),
+  route('GET', '/thresholds', { answer: ({ keeper }) => keeper.world.views.thresholds() }),
+]
+
+export type ShownTokenPage = ReturnType<typeof toTokenPage>
+export type ShownWalletPage = ReturnType<typeof toWalletPage>
+
+function toTokenPage(views: WorldViews, token: TokenRef) {
+  const prices = views.prices(token, mostPrices).map(({ at, price_usd }) => ({ at: toTime(at), price_usd }))
+  return { token: views.token(token), prices }
+}
+
+function toWalletPage(world: World, wallet: WalletRef) {
+  const { views } = world
+  const pnl = timeframes.map((timeframe) => [timeframe, views.pnl(wallet, timeframe)] as const)
+  return {
+    overview: views.overview(wallet),
+    pnl: Object.fromEntries(pnl) as Readonly<Record<Timeframe, PnlSummary>>,
+    positions: views.portfolio(wallet, firstPage(world, mostPositions)).items,
+    trades: views.trades(wallet, firstPage(world, mostTrades), null).items,
+    tracked: views.trackedWallets().some(({ index }) => index === wallet.index),
+  }
+}
+
+function firstPage(world: World, limit: number) {
+  return { limit, after: null, asOf: { at: world.now(), seq: world.seq() } }
+}
+
+const shownTokens = 100
+
+export type ShownWorld = ReturnType<typeof toWorld>
+
+function toWorld(keeper: Keeper, isWithDigest: boolean) {
+  const world = present(keeper)
+  const { views } = world
+  const tokens = views.tokens()
+  return {
+    now: toTime(world.now()),
+    seq: world.seq(),
+    ...(isWithDigest && { digest: world.digest() }),
+    counts: { tokens: tokens.length, wallets: views.wallets().length },
+    trackedWallets: views.trackedWallets().map(({ network, address }) => ({ network, address })),
+    newestTokens: tokens.slice(-shownTokens).map((token) => {
+      const { network, address, symbol, name, price_usd } = views.token(token)
+      return { network, address, symbol, name, price_usd }
+    }),
+  }
+}
+
+export type ShownToken = ReturnType<typeof toTokenRow>
+
+/** A token in a list; `seq` is its number among all. */
+function toTokenRow(views: WorldViews, ref: TokenRef) {
+  const { address, symbol, name, price_usd } = views.token(ref)
+  return { seq: ref.index + 1, network: ref.network, address, symbol, name, price_usd }
+}
+
+/** The world as of now. */
+function present({ world, clock }: Pick<Keeper, 'world' | 'clock'>): World {
+  world.advanceTo(clock.now())
+  return world
+}
+
+/** The world: what is in it, what arose, and acts upon it. */
+export const worldRoutes: readonly Route[] = [
+  route('GET', '/world', {
+    query: worldQuery,
+    answer: ({ keeper }, { query }) => toWorld(keeper, query.digest === '1'),
+  }),
+  ...actRoutes,
+  ...browseRoutes,
+  ...explorerRoutes,
+]

@@ -1,0 +1,230 @@
+import type { RandomStream } from '../random.ts'
+import type { InFault, OutFault } from './kinds.ts'
+import type { AnswerPlan, AttemptPlan, InsteadOfAnswer, Wire } from './port.ts'
+import { type BodyFault, alterBody } from './body-faults.ts'
+import { sign } from '../../signature/sign.ts'
+
+const longestAnswerMs = 60_000
+const added = { added_later: { version: 2, labels: ['new', null], share: 0.25 } }
+
+type Envelope = Readonly<Record<string, unknown>>
+
+/** A fault that has struck, and where its chance is taken from. */
+export interface StruckAnswer {
+  readonly fault: InFault
+  readonly draw: () => RandomStream
+}
+
+/**
+ * What an answer suffers, in the order in which the faults come: all that make it late, and all that change it. One answer at
+ * most comes in its place: the last one decides.
+ */
+export function planAnswerOf(struck: readonly StruckAnswer[]): AnswerPlan {
+  const faults = struck.map(({ fault }) => fault)
+  const replacing = faults.findLast((fault) => toInstead(fault) !== null)
+  return {
+    faults: [...new Set(faults.filter((one) => toInstead(one) === null || one === replacing).map(({ kind }) => kind))],
+    delayMs: struck.reduce(
+      (sum, { fault, draw }) => sum + (fault.kind === 'latency' ? drawLateness(fault, draw(), longestAnswerMs) : 0),
+      0,
+    ),
+    instead: replacing === undefined ? null : toInstead(replacing),
+    alter: (envelope, { cursor }) =>
+      faults.reduce<Envelope>((answer, fault) => change(answer, fault, cursor), envelope),
+  }
+}
+
+function toInstead(fault: InFault): InsteadOfAnswer | null {
+  switch (fault.kind) {
+    case 'too-many-requests':
+      return { kind: 'error', status: 429, retryAfterS: fault.retryAfterS }
+    case 'error-503':
+      return { kind: 'error', status: 503, retryAfterS: fault.retryAfterS }
+    case 'error-500':
+      return { kind: 'error', status: 500 }
+    case 'empty':
+    case 'malformed':
+    case 'malformed-chunk':
+    case 'reset':
+      return { kind: fault.kind }
+    case 'latency':
+    case 'cursor-loop':
+    case 'cursor-missing':
+    case 'extra-members':
+      return null
+  }
+}
+
+function change(envelope: Envelope, fault: InFault, cursor: string | null): Envelope {
+  const meta = toObject(envelope['meta'])
+  const hasNext = typeof meta['next_cursor'] === 'string'
+  if (fault.kind === 'cursor-loop' && hasNext && cursor !== null) {
+    return { ...envelope, meta: { ...meta, next_cursor: cursor } }
+  }
+  if (fault.kind === 'cursor-missing' && hasNext) {
+    const { next_cursor: _, ...rest } = meta
+    return { ...envelope, meta: rest }
+  }
+  if (fault.kind === 'extra-members') {
+    return { ...envelope, data: addMembers(envelope['data']), meta: { ...meta, ...added } }
+  }
+  return envelope
+}
+
+/** To an object, or to each object of a list. */
+function addMembers(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(addMembers)
+  return typeof data === 'object' && data !== null ? { ...data, ...added } : data
+}
+
+function toObject(value: unknown): Envelope {
+  return typeof value === 'object' && value !== null ? (value as Envelope) : {}
+}
+
+/** A fault that may befall one attempt and not the next. */
+export type AttemptFault = Exclude<OutFault, HoldFault | BodyFault>
+
+type WireFault = Extract<AttemptFault, { kind: 'chunked' | 'slow' | 'cut' | 'reset' }>
+
+/** A fault that has struck, and where its chance is taken from. */
+interface Struck {
+  readonly fault: AttemptFault
+  readonly draw: () => RandomStream
+}
+
+/**
+ * What an attempt suffers: of the event, of its signature, of its bytes, of the connection, of what follows. Both lists are in
+ * the order in which faults compose. A body goes over the wire in one way: the last fault of the wire decides.
+ */
+export function planAttemptOf(bodyFaults: readonly BodyFault[], struck: readonly Struck[]): AttemptPlan {
+  const faults = struck.map(({ fault }) => fault)
+  const signatureFaults = faults.filter(isSignatureFault)
+  const wireFault = faults.findLast(isWireFault)
+  const felt = faults.filter((fault) => !isWireFault(fault) || fault === wireFault)
+  return {
+    faults: [...new Set([...bodyFaults, ...felt].map(({ kind }) => kind))],
+    alter: (body) => alterBody(body, bodyFaults),
+    sign: (body, secret) => signWith(signatureFaults, body, secret),
+    tamper: (body) => struck.reduce(tamper, body),
+    wire: toWire(wireFault),
+    twins: copiesOf('duplicate-at-once', faults),
+    repeats: copiesOf('duplicate', faults),
+    dropsAck: faults.some(({ kind }) => kind === 'drop-ack'),
+  }
+}
+
+/** Without any fault. */
+export const asItShould: AttemptPlan = planAttemptOf([], [])
+
+function tamper(body: Buffer, { fault, draw }: Struck): Buffer {
+  if (fault.kind === 'truncate') return body.subarray(0, Math.floor(body.length * fault.share))
+  if (fault.kind !== 'tamper' || body.length === 0) return body
+  const changed = Buffer.from(body)
+  const at = draw().integer(0, body.length - 1)
+  changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+  return changed
+}
+
+function toWire(fault: WireFault | undefined): Wire {
+  switch (fault?.kind) {
+    case undefined:
+      return { mode: 'whole' }
+    case 'chunked':
+      return { mode: 'chunked', chunkBytes: fault.chunkBytes }
+    case 'slow':
+      return { mode: 'slow', bytes: fault.bytes, everyMs: fault.everyMs }
+    case 'cut':
+    case 'reset':
+      return { mode: fault.kind, share: fault.share }
+  }
+}
+
+function copiesOf(kind: 'duplicate-at-once' | 'duplicate', faults: readonly AttemptFault[]): number {
+  return faults.reduce((sum, fault) => sum + (fault.kind === kind ? fault.copies : 0), 0)
+}
+
+function isSignatureFault(fault: AttemptFault): fault is SignatureFault {
+  return fault.kind.startsWith('signature-')
+}
+
+function isWireFault(fault: AttemptFault): fault is WireFault {
+  return fault.kind === 'chunked' || fault.kind === 'slow' || fault.kind === 'cut' || fault.kind === 'reset'
+}
+
+/** A fault of the header with the signature. */
+type SignatureFault = Extract<OutFault, { kind: `signature-${string}` }>
+
+/** Signs with it who has not the secret. */
+const wrongSecret = 'whsec_that-no-receiver-was-ever-told'
+
+/** The values of the signature header over `body` with these faults, one after the other. */
+function signWith(faults: readonly SignatureFault[], body: Buffer, secret: string): readonly string[] {
+  return faults.reduce<readonly string[]>(
+    (values, { kind }) => {
+      switch (kind) {
+        case 'signature-wrong-secret':
+          return [sign(body, wrongSecret)]
+        case 'signature-bad':
+          return values.map((value) => `${value[0] === '0' ? '1' : '0'}${value.slice(1)}`)
+        case 'signature-upper-case':
+          return values.map((value) => value.toUpperCase())
+        case 'signature-prefixed':
+          return values.map((value) => `sha256=${value}`)
+        case 'signature-repeated':
+          return [...values, ...values]
+        case 'signature-missing':
+          return []
+      }
+    },
+    [sign(body, secret)],
+  )
+}
+
+/** How late something is: parameters of the faults `delay` and `latency`. */
+interface Lateness {
+  readonly distribution: 'fixed' | 'uniform' | 'lognormal'
+  readonly ms: number
+  readonly minMs: number
+  readonly maxMs: number
+  readonly medianMs: number
+  readonly sigma: number
+}
+
+/** Draws whole milliseconds, at most `longestMs`. */
+function drawLateness(lateness: Lateness, stream: RandomStream, longestMs: number): number {
+  return Math.min(longestMs, Math.round(draw(lateness, stream)))
+}
+
+function draw({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, stream: RandomStream): number {
+  switch (distribution) {
+    case 'fixed':
+      return ms
+    case 'uniform':
+      return minMs + stream.uniform() * Math.max(0, maxMs - minMs)
+    case 'lognormal':
+      return medianMs * Math.exp(sigma * drawNormal(stream))
+  }
+}
+
+/** Box and Muller: of mean 0 and deviation 1. */
+function drawNormal(stream: RandomStream): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - stream.uniform()))
+  return radius * Math.cos(2 * Math.PI * stream.uniform())
+}
+
+const longestHoldMs = 86_400_000
+
+/** A fault that holds a delivery back before its first attempt. */
+export type HoldFault = Extract<OutFault, { kind: 'delay' | 'reorder' | 'burst' }>
+
+/** When a delivery goes that would have gone at `at`; both in milliseconds since 1970 of world time. */
+export function hold(fault: HoldFault, at: number, stream: RandomStream): number {
+  switch (fault.kind) {
+    case 'delay':
+      return at + drawLateness(fault, stream, longestHoldMs)
+    case 'reorder':
+      return at + Math.floor(stream.uniform() * fault.windowMs)
+    case 'burst':
+      return Math.ceil(at / fault.everyMs) * fault.everyMs
+  }
+}
