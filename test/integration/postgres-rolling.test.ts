@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
-import { leftBehind, type HandlerRoute } from '../../src/inbox/port.ts'
+import { leftBehind, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
-import { anEvent, loose, ordered } from '../conformance/stage.ts'
+import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
-import { accept, workOff } from './postgres-rolling-stage.ts'
 
 const silentMs = 1_000
 const dayMs = 86_400_000
@@ -34,6 +33,27 @@ async function joinAt(now: (() => number) | undefined, ...routes: readonly Handl
   onTestFinished(() => inbox.close())
   await inbox.register(routes)
   return inbox
+}
+
+/** Events of the same key. */
+const accept = (inbox: Inbox, ...ids: readonly string[]) =>
+  inbox.accept(ids.map((id) => anEvent(id, { network: 'base', address: 'A' })))
+
+const claim = (inbox: Inbox, handler = 'fresh', max = 1) =>
+  inbox.claim({ handlers: [handler], max, owner: 'worker', suspects: false })
+
+const end = (inbox: Inbox, leases: readonly Lease[]) =>
+  inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 0, endedAt: 0, kind: 'done' })))
+
+/** Works off so many runs, of `fresh` where nothing else is said; gives their events. */
+async function workOff(inbox: Inbox, count: number, handler?: string): Promise<string[]> {
+  const seen: string[] = []
+  while (seen.length < count) {
+    const leases = await claim(inbox, handler)
+    seen.push(...idsOf(leases))
+    await end(inbox, leases)
+  }
+  return seen
 }
 
 /** The events of the live runs of a handler, in the order in which these were created. */

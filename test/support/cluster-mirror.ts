@@ -32,7 +32,8 @@ interface Answer {
  * that are up as far as is known; one that takes no connection is passed over, as nothing can have come of it.
  */
 export async function startMirroringBalancer(targets: () => readonly number[]): Promise<MirroringBalancer> {
-  const agent = new http.Agent({ keepAlive: true })
+  // As documented: shorter than INBOX_KEEPALIVE_MS, else a request may go out on a connection that the replica is just closing.
+  const agent = new http.Agent({ keepAlive: true, timeout: 5_000 })
   const passed: PassedRequest[] = []
   const underWay = new Map<ClientRequest, { readonly port: number; readonly ended: Promise<unknown> }>()
   let turn = 0

@@ -53,7 +53,7 @@ export class RecordingClient implements Disposable {
   constructor(options: { readonly url: () => string; readonly connections?: number; readonly timeoutMs?: number }) {
     this.#url = options.url
     this.#timeoutMs = options.timeoutMs ?? answerLimitMs
-    this.#agent = new http.Agent({ keepAlive: true, maxSockets: options.connections ?? 64 })
+    this.#agent = new http.Agent({ keepAlive: true, timeout: 5_000, maxSockets: options.connections ?? 64 })
   }
 
   deliver(delivery: Delivery): Promise<RecordedRequest> {
