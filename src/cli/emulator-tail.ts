@@ -7,8 +7,8 @@ import type { ShownClock } from '../emulator/control/clock.ts'
 import type { WorldEvent } from '../emulator/world/port.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptLine, eventLine } from './follow-deliveries.ts'
-import { host, untilSignal } from './host.ts'
-import { printResult } from './output.ts'
+import { runUntilSignal } from './host.ts'
+import { printNote, printResult } from './output.ts'
 
 interface TailOptions extends ControlOptions {
   readonly types: readonly string[]
@@ -27,14 +27,7 @@ export function addEmulatorTailCommand(emulator: Command): void {
     .option('--types <types>', `some of ${kinds.join(',')}`, parseKinds, kinds)
   asControlCommand(tail, ['emulator tail', 'emulator tail --types attempt --json']).action(
     async (options: TailOptions) => {
-      await withControl(options, async (client) => {
-        const ending = new AbortController()
-        let failure: unknown
-        const listening = listen(client, options, ending.signal).catch((error: unknown) => (failure = error))
-        await untilSignal(listening.then(() => {}))
-        ending.abort()
-        if (failure !== undefined) throw failure
-      })
+      await withControl(options, (client) => runUntilSignal((ending) => listen(client, options, ending)))
     },
   )
 }
@@ -47,7 +40,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
     using silence = createSilence()
     try {
       const { body } = await client.stream(options.types, AbortSignal.any([ending, silence.signal]))
-      if (isLost) tell(`${client.origin} is back`)
+      if (isLost) printNote(`${client.origin} is back`)
       heard = true
       isLost = false
       if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message)
@@ -55,13 +48,9 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
       if (ending.aborted) return
       if (!heard || !(error instanceof InboxError) || error.exitCode !== 75) throw error
     }
-    if (!isLost && !ending.aborted) tell(`${client.origin} has gone: tail goes on when it returns`)
+    if (!isLost && !ending.aborted) printNote(`${client.origin} has gone: tail goes on when it returns`)
     isLost = true
   }
-}
-
-function tell(message: string): void {
-  host().stderr.write(`${message}\n`)
 }
 
 /** Aborts when nothing was heard for too long. */

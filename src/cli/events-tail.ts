@@ -9,7 +9,7 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { asEventCommand, collect, withEvents, type EventCommandOptions, noteUnknownNames } from './event-command.ts'
-import { host, untilSignal } from './host.ts'
+import { host, runUntilSignal } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
@@ -56,38 +56,33 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
       await printEvents(opened, newest, options)
       const printed = new Set(newest.map(({ seq }) => seq))
       const next = async () => (await follower.look()).filter(({ seq }) => !printed.has(seq))
-      if (options.follow) await follow(opened, { ...follower, look: next }, options)
+      if (options.follow) await runUntilSignal((signal) => follow(opened, next, options, signal))
     })
   })
 }
 
 /** Follows until a signal, or until nobody reads any more. */
-async function follow(opened: OpenedEvents, follower: EventFollower, options: TailOptions): Promise<void> {
-  const ending = new AbortController()
-  let failure: unknown
-  const following = goOn().catch((error: unknown) => (failure = error))
-  await untilSignal(following.then(() => {}))
-  ending.abort()
-  if (failure !== undefined) throw failure
-
-  async function goOn(): Promise<void> {
-    let isLost = false
-    const found: EventSummaryJson[] = []
-    for (; !ending.signal.aborted; await wait(lookMs, undefined, { signal: ending.signal }).catch(() => {})) {
-      try {
-        found.push(...(await follower.look()))
-        if (isLost) printNote('the sidecar is back')
-        isLost = false
-        if (follower.wasReplaced()) printNote('it has another store, with fewer events: tail goes on with what comes')
-        // Those that were found wait for the sidecar to be back, if it goes now.
-        for (; found.length > 0; found.splice(0, mostAtOnce)) {
-          await printEvents(opened, found.slice(0, mostAtOnce), options)
-        }
-      } catch (error) {
-        if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
-        if (!isLost) printNote('the sidecar has gone: tail goes on when it returns')
-        isLost = true
+async function follow(
+  opened: OpenedEvents,
+  look: EventFollower['look'],
+  options: TailOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let isLost = false
+  const found: EventSummaryJson[] = []
+  for (; !signal.aborted; await wait(lookMs, undefined, { signal }).catch(() => {})) {
+    try {
+      found.push(...(await look()))
+      if (isLost) printNote('the sidecar is back')
+      isLost = false
+      // Those that were found wait for the sidecar to be back, if it goes now.
+      for (; found.length > 0; found.splice(0, mostAtOnce)) {
+        await printEvents(opened, found.slice(0, mostAtOnce), options)
       }
+    } catch (error) {
+      if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
+      if (!isLost) printNote('the sidecar has gone: tail goes on when it returns')
+      isLost = true
     }
   }
 }
@@ -134,8 +129,6 @@ export interface EventFilters {
 export interface EventFollower {
   /** Gives what came since the last look, in the order that it came in. The first look gives nothing. */
   look(): Promise<readonly EventSummaryJson[]>
-  /** Whether the store has been replaced since by one with fewer events; says so once. */
-  wasReplaced(): boolean
 }
 
 const perPage = 200
@@ -153,7 +146,6 @@ export function createEventFollower(
   const isWanted = matcher(filters)
   let last: number | undefined
   let given = new Set<number>()
-  let isReplaced = false
 
   async function readBackTo(floorOf: (newest: number) => number): Promise<readonly EventSummaryJson[]> {
     const found: EventSummaryJson[] = []
@@ -175,7 +167,7 @@ export function createEventFollower(
     async look() {
       const isFirst = last === undefined
       const newer = await readBackTo((newest) => {
-        if (last !== undefined && newest < last) isReplaced = true
+        // A store that replaced another may have fewer events.
         const known = Math.min(last ?? newest, newest)
         last = newest
         return filters.status === undefined ? known : Math.min(known, newest - watched)
@@ -184,11 +176,6 @@ export function createEventFollower(
       const fresh = isFirst ? [] : wanted.filter(({ seq }) => !given.has(seq)).toReversed()
       given = new Set(filters.status === undefined ? [] : wanted.map(({ seq }) => seq))
       return fresh
-    },
-    wasReplaced() {
-      const was = isReplaced
-      isReplaced = false
-      return was
     },
   }
 }

@@ -53,3 +53,13 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
   await (typeof sooner === 'object' ? Promise.race([promise, sooner]) : promise)
   dispose()
 }
+
+/** Runs `work` to its end, or until a signal as above aborts it. */
+export async function runUntilSignal<T>(work: (ending: AbortSignal) => Promise<T>): Promise<T> {
+  const ending = new AbortController()
+  const running = work(ending.signal)
+  const over = () => {}
+  await untilSignal(running.then(over, over))
+  ending.abort()
+  return running
+}

@@ -211,13 +211,7 @@ function noAnswer(cause: unknown, label: string, baseUrl: string): ApiNetworkErr
 /** Adds to the message what the caller can't know. */
 function explain(error: ApiError, { request: { method }, mayBeDone }: Call): ApiError {
   if (method === 'delete' && error.status === 404 && mayBeDone)
-    return withAdvice(error, 'an earlier attempt, whose answer was lost, may have deleted it')
-  return method !== 'get' && isInDoubt(error) ? withAdvice(error, 'whether it was done is not known') : error
-}
-
-function withAdvice(error: ApiError, advice: string): ApiError {
-  const Class = error.constructor as typeof ApiError
-  const { code, status, requestId, body, retryAfterMs, isRetryable, cause } = error
-  const options = { code, status, requestId, body, retryAfterMs, isRetryable, cause }
-  return new Class(`${error.message}; ${advice}`, options)
+    error.message += '; an earlier attempt, whose answer was lost, may have deleted it'
+  else if (method !== 'get' && isInDoubt(error)) error.message += '; whether it was done is not known'
+  return error
 }

@@ -54,14 +54,6 @@ const twice = /came: done \d+ times: evt_conf_/
 test.each<[string, string, string, (receiver: Restartable) => object, readonly string[], RegExp]>([
   ['R88 A52 (c)', 'looks up, then inserts', 'repeated,at-once,race', () => ({}), ['at-once', 'race'], twice],
   [
-    'R88 (e)',
-    'works before it looks up the id',
-    'repeated,at-once,late',
-    () => ({}),
-    ['repeated', 'at-once', 'late'],
-    twice,
-  ],
-  [
     'A44 (k)',
     'drops what is older than the newest event',
     'order,out-of-order,burst',

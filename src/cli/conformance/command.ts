@@ -3,7 +3,7 @@ import { open, writeFile } from 'node:fs/promises'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { isLoopbackUrl } from '../../base/loopback.ts'
 import { numberFrom, wholeNumberFrom } from '../arguments.ts'
-import { fromCwd, host, untilSignal } from '../host.ts'
+import { fromCwd, host, runUntilSignal } from '../host.ts'
 import { printResult, type OutputOptions } from '../output.ts'
 import { createProgress } from '../screen.ts'
 import { readSecretArgument } from '../secret-argument.ts'
@@ -78,24 +78,21 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   if (!isLoopbackUrl(url.href))
     host().stderr.write(`warning: ${withoutCredentials(url)} is not this machine: it gets thousands of requests\n`)
   const progress = createProgress()
-  const ending = new AbortController()
-  const running = runConformance({
-    ...options,
-    ...secrets,
-    isInsecure,
-    timeoutMs: timeout && timeout * 1_000,
-    settleMs: settle && settle * 1_000,
-    signal: ending.signal,
-    onScenario: (done, name) => progress.show(done, name),
-    onVerdict(verdict) {
-      progress.end()
-      printResult({ msg: 'verdict', ...verdict }, options, () => verdictText(verdict))
-    },
-  })
-  // Its error is thrown below.
-  await untilSignal(running.then(() => {}).catch(() => {}))
-  ending.abort()
-  const report = await running.finally(() => progress.end())
+  const report = await runUntilSignal((signal) =>
+    runConformance({
+      ...options,
+      ...secrets,
+      isInsecure,
+      timeoutMs: timeout && timeout * 1_000,
+      settleMs: settle && settle * 1_000,
+      signal,
+      onScenario: (done, name) => progress.show(done, name),
+      onVerdict(verdict) {
+        progress.end()
+        printResult({ msg: 'verdict', ...verdict }, options, () => verdictText(verdict))
+      },
+    }),
+  ).finally(() => progress.end())
   const { verdicts: _, ...summary } = report
   printResult({ msg: 'finished', ...summary }, options, () => summaryText(report))
   if (junit !== undefined) await onJunitFile(junit, () => writeFile(fromCwd(junit), toJunit(report)))
