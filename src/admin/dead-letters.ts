@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { mostDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type ViewPort } from '../inbox/port.ts'
-import { dryRun, page, reason, text } from './parse.ts'
+import { bulkBody, page, reason, text } from './parse.ts'
 import { isNoDryRun, numberOf, route } from './route.ts'
 import { components, count, listOf, runError, time, toPage, toWire } from './wire.ts'
 
@@ -57,7 +57,6 @@ const filterParameters = { handler: text('the name of a handler'), type: text('a
 const group = text('the group of an error, as dead-letters/groups gives it,')
 
 const runIds = z.array(z.int().min(1)).min(1).max(10_000)
-const all = z.literal(true)
 const filter = z
   .strictObject({ ...filterParameters, group })
   .refine((given) => Object.keys(given).length > 0)
@@ -65,20 +64,8 @@ const filter = z
 const selections =
   '{"run_ids": [1, 2]} with the numbers of runs, {"all": true}, or {"filter": {"handler", "type", "group"}} with at least one of these'
 
-const requeueBody = z
-  .union([
-    z.strictObject({ run_ids: runIds, dryRun }),
-    z.strictObject({ all, dryRun }),
-    z.strictObject({ filter, dryRun }),
-  ])
-  .describe(`${selections}; and, if wanted, "dryRun": true`)
-const dropBody = z
-  .union([
-    z.strictObject({ run_ids: runIds, reason, dryRun }),
-    z.strictObject({ all, reason, dryRun }),
-    z.strictObject({ filter, reason, dryRun }),
-  ])
-  .describe(`${selections}; each with "reason": "…"; and, if wanted, "dryRun": true`)
+const requeueBody = bulkBody(selections, { run_ids: runIds }, filter, {})
+const dropBody = bulkBody(selections, { run_ids: runIds }, filter, { reason })
 
 interface Selection {
   readonly run_ids?: readonly number[]

@@ -52,7 +52,31 @@ export const page = {
 export const pageParameters = z.strictObject(page)
 
 export const reason = z.string().trim().min(1).max(500)
-export const dryRun = z.boolean().default(false).describe('true: only count, and change nothing')
+const dryRun = z.boolean().default(false).describe('true: only count, and change nothing')
+
+const all = z.literal(true)
+
+/**
+ * The body of an action on many: those of a list, all, or what a filter finds. `selections` describes the three. An action that can't be
+ * undone takes a reason.
+ */
+export function bulkBody<L extends z.ZodRawShape, F extends z.ZodType, R extends { reason?: typeof reason }>(
+  selections: string,
+  list: L,
+  filter: F,
+  more: R,
+) {
+  const common = { ...more, dryRun }
+  return z
+    .union([
+      z.strictObject({ ...list, ...common }),
+      z.strictObject({ all, ...common }),
+      z.strictObject({ filter, ...common }),
+    ])
+    .describe(
+      `${selections};${more.reason === undefined ? '' : ' each with "reason": "…";'} and, if wanted, "dryRun": true`,
+    )
+}
 
 /** Checks query parameters. Throws `bad_request` that names each bad one, its value and the rule. */
 export function parseParameters<S extends z.ZodObject>(schema: S, given: Query): z.output<S> {

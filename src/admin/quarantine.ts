@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { listedBytes, type QuarantinedBody, type ViewPort } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
-import { dryRun, page, reason, words } from './parse.ts'
+import { bulkBody, page, reason, words } from './parse.ts'
 import { isNoDryRun, route, type AdminContext } from './route.ts'
 import { components, count, listOf, time, toBuffer, toPage, toWire } from './wire.ts'
 
@@ -59,20 +59,11 @@ export type RetriedJson = z.output<typeof retried>
 
 const reasonCode = words.describe('the reason for which bodies are in quarantine of 1 to 255 characters')
 const ids = z.array(z.string().min(1).max(300)).min(1).max(1_000)
-const all = z.literal(true)
 const filter = z.strictObject({ reason: reasonCode })
 const selections = '{"ids": ["sha256:…"]}, {"all": true} or {"filter": {"reason": "not_json"}}'
 
-const retryBody = z
-  .union([z.strictObject({ ids, dryRun }), z.strictObject({ all, dryRun }), z.strictObject({ filter, dryRun })])
-  .describe(`${selections}; and, if wanted, "dryRun": true`)
-const dropBody = z
-  .union([
-    z.strictObject({ ids, reason, dryRun }),
-    z.strictObject({ all, reason, dryRun }),
-    z.strictObject({ filter, reason, dryRun }),
-  ])
-  .describe(`${selections}; each with "reason": "…"; and, if wanted, "dryRun": true`)
+const retryBody = bulkBody(selections, { ids }, filter, {})
+const dropBody = bulkBody(selections, { ids }, filter, { reason })
 
 interface Selection {
   readonly ids?: readonly string[]

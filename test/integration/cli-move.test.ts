@@ -18,7 +18,7 @@ import { ask } from '../support/postgres.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
-const bulk = 2_500
+const bulk = 1_500
 /** For tests that start several processes, on a machine that is busy. */
 const processesMs = 120_000
 
@@ -116,18 +116,10 @@ describe('a move', () => {
       }
       expect(await number(url, `SELECT count(*) FROM inbox.meta WHERE name = 'moving_at'`)).toBe(0)
 
-      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({ code: 'config_invalid' })
-      using serving = startCli(['serve'], {
-        cwd,
-        env: {
-          INBOX_DATABASE_URL: 'sqlite:./inbox.db',
-          INBOX_SECRETS: 'whsec_of_the_test_only',
-          INBOX_FORWARD_URL: 'http://127.0.0.1:1/',
-        },
+      await expect(openFileStore(file, { clock: createTestClock() })).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
       })
-      const served = await serving.ended
-      expect(served).toMatchObject({ code: 1 })
-      expect(served.errors + served.out).toMatch(/was moved to PostgreSQL at 20.*move --undo/s)
 
       // Called again, it has nothing to do; to another database it is refused.
       expect(await move(file, url)).toMatchObject({ result: 'finished' })
@@ -145,11 +137,8 @@ describe('a move', () => {
       await using stops = await createStops(url)
       const middle = (table: string) => fileValue<number>(file, `SELECT max(rowid) / 2 FROM "${table}"`)
       const points: readonly [string, string][] = [
-        ['meta', `NEW.name = 'moving_at'`],
         ['event', 'NEW.seq = 1300'],
         ['run', `NEW.id = ${middle('run')}`],
-        ['state', `NEW.handler_id > 0`],
-        ['meta', `NEW.name = 'served_at'`],
         ['meta', `NEW.name = 'moved_at'`],
       ]
       for (const [table, when] of points) {

@@ -15,32 +15,29 @@ const isolated = (source: string) => source.replace("type: '*',", "type: '*',\n 
 const runners = (stage: RunnerStage) => stage.threads().filter((name) => name.startsWith('runner'))
 const handlerNames = (stage: RunnerStage) => stage.runner.handlers.map(({ name }) => name).toSorted()
 
-it.each(['exit', 'spin', 'throw from a timer'])(
-  'what an isolated handler does to its thread touches no run of others: %s',
-  async (deed) => {
-    await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
-    expect(runners(stage)).toEqual(['runner', 'runner poison'])
-    await stage.accept({ id: 'in flight', data: { workMs: 300 } })
-    await until(async () => (await stage.run('in flight', 'steady')).state === 'running', 'a run in flight')
-    await stage.accept({ id: 'guilty', data: { deed } })
-    const others: string[] = ['in flight']
-    await until(async () => {
-      const id = `beside_${others.length}`
-      await stage.accept({ id })
-      others.push(id)
-      await until(async () => (await stage.run(id, 'steady')).state === 'done', 'the run beside it')
-      return (await stage.run('guilty', 'poison')).state === 'dead'
-    }, 'the verdict')
-    expect(await stage.run('guilty', 'poison')).toMatchObject({ crashed: maxCrashes })
-    for (const id of others) {
-      expect(await stage.run(id, 'steady'), id).toMatchObject({ state: 'done', attempt: 1, crashed: 0 })
-    }
-    expect(stage.replaced).toHaveLength(maxCrashes)
-    await stage.drained()
-    await until(() => runners(stage).length === 2, 'the end of the thread for suspects')
-    expect(runners(stage)).toEqual(['runner', 'runner poison'])
-  },
-)
+it.each(['exit', 'spin'])('what an isolated handler does to its thread touches no run of others: %s', async (deed) => {
+  await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
+  expect(runners(stage)).toEqual(['runner', 'runner poison'])
+  await stage.accept({ id: 'in flight', data: { workMs: 300 } })
+  await until(async () => (await stage.run('in flight', 'steady')).state === 'running', 'a run in flight')
+  await stage.accept({ id: 'guilty', data: { deed } })
+  const others: string[] = ['in flight']
+  await until(async () => {
+    const id = `beside_${others.length}`
+    await stage.accept({ id })
+    others.push(id)
+    await until(async () => (await stage.run(id, 'steady')).state === 'done', 'the run beside it')
+    return (await stage.run('guilty', 'poison')).state === 'dead'
+  }, 'the verdict')
+  expect(await stage.run('guilty', 'poison')).toMatchObject({ crashed: maxCrashes })
+  for (const id of others) {
+    expect(await stage.run(id, 'steady'), id).toMatchObject({ state: 'done', attempt: 1, crashed: 0 })
+  }
+  expect(stage.replaced).toHaveLength(maxCrashes)
+  await stage.drained()
+  await until(() => runners(stage).length === 2, 'the end of the thread for suspects')
+  expect(runners(stage)).toEqual(['runner', 'runner poison'])
+})
 
 const telling = (name: string, options = '') => `
   import { defineHandler } from 'onchain-inbox'
