@@ -91,8 +91,6 @@ export const worldCounts = {
   ledgerMs: (long ? 30 : 1) * 3_600_000,
   /** Worlds that are stopped, put away and taken up again. */
   restoreRuns: long ? 100 : 2,
-  /** Day-long worlds with alerts on trades. */
-  alertRuns: long ? 60 : 2,
   /** Lists that are read page by page while more trades come. */
   pageRuns: long ? 150 : 4,
   /** Properties of numbers, pools and curves. */

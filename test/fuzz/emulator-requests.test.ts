@@ -106,7 +106,7 @@ describe.each(operations.filter(({ body }) => body !== null))('$id', (operation)
 
   const isNew = operation.method === 'POST'
 
-  test('R41 R60 whatever body the document allows is taken, and comes back as it is', { timeout }, () =>
+  test('R36 R37 R41 R58 R60 whatever body the document allows is taken, and comes back as it is', { timeout }, () =>
     stage.unchanged([isNew ? 201 : 200], () =>
       fc.assert(
         fc.asyncProperty(rightBody(operation, networks), async (body) => {

@@ -26,12 +26,6 @@ export function fieldsOf(schema: Json): string[] {
   return Object.keys(schema['properties']).map((name) => (schema['required']?.includes(name) ? `${name}*` : name))
 }
 
-/** The names of an operation's parameters in the path or the query, a star behind those that are required. */
-export function parametersOf(operation: Json, place: string): string[] {
-  const list: Json[] = operation['parameters'] ?? []
-  return list.filter((one) => one['in'] === place).map((one) => `${one['name']}${one['required'] ? '*' : ''}`)
-}
-
 /** Calls `fn` for each object in the document with its path. The sum of what it gives. */
 export function visit(value: unknown, fn: (value: Json, path: readonly string[]) => number): number {
   const walk = (at: unknown, path: readonly string[]): number => {

@@ -1,7 +1,10 @@
+import type { z } from 'zod'
 import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import type { token } from '../../../schema/rest/token.ts'
+import type { pnlSummary, position, trade, walletOverview } from '../../../schema/rest/wallet.ts'
 import type { TradePortion } from './trade-log.ts'
 
 /**
@@ -154,85 +157,12 @@ export interface Thresholds {
 export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const
 export type Archetype = (typeof archetypes)[number]
 
-/** The ten fields of R16. */
-export interface WalletOverview {
-  readonly address: string
-  readonly network: NetworkId
-  readonly portfolio_value_usd: number
-  readonly total_tokens_held: number
-  readonly total_trades_all_time: number
-  readonly first_active: string
-  readonly last_active: string
-  readonly is_whale: boolean
-  readonly pnl_30d_usd: number
-  readonly roi_30d_pct: number
-}
-
-/** The ten fields of R19. */
-export interface Position {
-  readonly token_address: string
-  readonly symbol: string
-  readonly name: string
-  readonly balance: number
-  readonly price_usd: number
-  readonly value_usd: number
-  readonly cost_basis_usd: number
-  readonly unrealised_pnl_usd: number
-  readonly unrealised_pnl_pct: number
-  readonly allocation_pct: number
-}
-
-/** R21 */
-export interface PnlSummary {
-  readonly wallet: string
-  readonly network: NetworkId
-  readonly timeframe: Timeframe
-  readonly pnl: {
-    readonly realized_usd: number
-    readonly unrealized_usd: number
-    readonly total_usd: number
-    readonly roi_pct: number
-  }
-}
-
-export type TradeType = 'buy' | 'sell' | 'swap'
-
-export interface TradeSide {
-  readonly address: string
-  readonly symbol: string
-  readonly amount: number
-  readonly value_usd: number
-}
-
-/** The eight fields of R28. */
-export interface Trade {
-  readonly tx_hash: string
-  readonly type: TradeType
-  readonly timestamp: string
-  readonly token_in: TradeSide
-  readonly token_out: TradeSide
-  readonly dex: string
-  readonly fee_usd: number
-  readonly price_impact_pct: number
-}
-
-/** A7 */
-export interface Token {
-  readonly address: string
-  readonly network: NetworkId
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
-  readonly price_usd: number
-  readonly change_pct_24h: number
-  readonly volume_24h_usd: number
-  readonly liquidity_usd: number
-  readonly market_cap_usd: number
-  readonly holder_count: number
-  readonly risk_score: number
-  readonly risk_level: string
-  readonly created_at: string
-}
+export type WalletOverview = Readonly<z.output<typeof walletOverview>>
+export type Position = Readonly<z.output<typeof position>>
+export type PnlSummary = Readonly<z.output<typeof pnlSummary>>
+export type Trade = Readonly<z.output<typeof trade>>
+export type TradeSide = Trade['token_in']
+export type Token = Readonly<z.output<typeof token>>
 
 export const honeypotTypes = [
   'sell_blocked',
