@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { eventStatuses } from '../inbox/port.ts'
+import { foldAddress } from '../inbox/route-key.ts'
 import { safeText } from '../base/log.ts'
 
 /** Parameters as they came: text by name. */
@@ -13,9 +14,7 @@ export const words = z.string().min(1).max(255)
 export const text = (what: string) => z.exactOptional(words).describe(`${what} ${length}`)
 
 // EVM addresses are stored in lower case, everything else as it came.
-const address = z
-  .exactOptional(words.transform((value) => (/^0x[0-9a-fA-F]{40}$/.test(value) ? value.toLowerCase() : value)))
-  .describe(`an address ${length}`)
+const address = z.exactOptional(words.transform(foldAddress)).describe(`an address ${length}`)
 
 /** A time in a request; comes out as milliseconds since 1970. */
 const timeText = z

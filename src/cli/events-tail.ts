@@ -9,6 +9,7 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { asEventCommand, collect, withEvents, type EventCommandOptions, noteUnknownNames } from './event-command.ts'
+import { foldAddress } from '../inbox/route-key.ts'
 import { host, runUntilSignal } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
@@ -181,7 +182,7 @@ export function createEventFollower(
 }
 
 function matcher({ type, network, address, status }: EventFilters): (event: EventSummaryJson) => boolean {
-  const wanted = address !== undefined && /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
+  const wanted = address && foldAddress(address)
   return (event) =>
     (type === undefined || event.type === type) &&
     (network === undefined || event.network === network) &&

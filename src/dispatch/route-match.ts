@@ -1,5 +1,6 @@
 import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/routes.ts'
-import { ownTypePrefix } from '../inbox/port.ts'
+import { foldAddress } from '../inbox/route-key.ts'
+import { createMatcher } from '../inbox/routes.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 
 /** The types of events that any of the routes may take. */
@@ -10,19 +11,17 @@ export function typesOf(routes: readonly RouteFilter[]): string[] {
 /** Whether any of the routes takes an event; undefined where its type alone decides. Pure. */
 export function toMatch(routes: readonly RouteFilter[]): ((event: AnyEvent) => boolean) | undefined {
   const isByType = routes.every(({ networks, where }) => networks === undefined && where.length === 0)
-  return isByType ? undefined : (event) => routes.some((route) => takes(route, event))
+  if (isByType) return undefined
+  const matching = routes.map((route) => ({ ...route, isOfType: createMatcher(route.types) }))
+  return (event) => matching.some((route) => takes(route, event))
 }
 
-function takes({ types, networks, where }: RouteFilter, event: AnyEvent): boolean {
-  if (!types.some((pattern) => isOfType(pattern, event.type))) return false
+type Matching = Pick<RouteFilter, 'networks' | 'where'> & { readonly isOfType: (type: string) => boolean }
+
+function takes({ isOfType, networks, where }: Matching, event: AnyEvent): boolean {
+  if (!isOfType(event.type)) return false
   if (networks !== undefined && !networks.includes(networkOf(event))) return false
   return where.every((condition) => holds(condition, event))
-}
-
-/** The same as the store's: `*` does not stand for this program's own types. */
-function isOfType(pattern: string, type: string): boolean {
-  if (pattern === '*') return !type.startsWith(ownTypePrefix)
-  return pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 }
 
 /** A launch platform that names no network is on Solana; '' where there is none. */
@@ -57,13 +56,11 @@ function passes(name: keyof Tests, tests: Tests, value: unknown): boolean {
   }
 }
 
-const evmAddress = /^0x[0-9a-f]{40}$/i
-
 /** EVM addresses are the same in upper and lower case. */
 function isSame(value: unknown, operand: Operand | undefined): boolean {
   if (value === operand) return true
   if (typeof value !== 'string' || typeof operand !== 'string') return false
-  return evmAddress.test(value) && value.toLowerCase() === operand.toLowerCase()
+  return foldAddress(value) === foldAddress(operand)
 }
 
 /** Numbers with numbers, texts with texts; all else cannot be compared, and is neither more nor less. */

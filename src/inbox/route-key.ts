@@ -2,6 +2,12 @@ import { createHash } from 'node:crypto'
 import type { HandlerRoute } from './port.ts'
 
 const evmAddress = /^0x[0-9a-fA-F]{40}$/
+
+/** An EVM address in lower case: it is the same in any case. Every other text as it is. */
+export function foldAddress(text: string): string {
+  return evmAddress.test(text) ? text.toLowerCase() : text
+}
+
 const longestKey = 255
 
 interface RoutedEvent {
@@ -37,7 +43,7 @@ function partAt(value: unknown, names: readonly string[]): string | null {
   }
   if (typeof found === 'number' || typeof found === 'boolean') return String(found)
   if (typeof found !== 'string' || found === '') return null
-  return evmAddress.test(found) ? found.toLowerCase() : found
+  return foldAddress(found)
 }
 
 /** Text of the sender's, so of any length. */

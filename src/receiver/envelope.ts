@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { envelopeSchema } from '../../schema/envelope.ts'
 import { ownTypePrefix } from '../inbox/port.ts'
+import { foldAddress } from '../inbox/route-key.ts'
 
 /** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
 export interface Envelope {
@@ -83,7 +84,6 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 const maxPartLength = 128
-const evmAddress = /^0x[0-9a-fA-F]{40}$/
 
 /** What order is kept by, and the parts it is made of. */
 export interface EventKey {
@@ -109,8 +109,8 @@ export function keyOf(event: KeyedEvent): EventKey {
   if (network === null || address === null || network.includes(':')) {
     return { key: event.id, network: null, address: null }
   }
-  const normalized = evmAddress.test(address) ? address.toLowerCase() : address
-  return { key: `${network}:${normalized}`, network, address: normalized }
+  const folded = foldAddress(address)
+  return { key: `${network}:${folded}`, network, address: folded }
 }
 
 function addressField(type: string): string {
