@@ -4,16 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAdminStage } from '../support/admin-stage.ts'
 import { forPeople, runCli, type CliResult } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/token-file.ts'
-import { createMetrics } from '../../src/admin/metrics.ts'
-import { createAdminApp } from '../../src/admin/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { startHttpServer } from '../../src/base/http/server.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
-import { readAsEvent } from '../../src/receiver/ingest.ts'
-import { silentLogger } from '../../src/base/log.ts'
 import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
 
 let dir: string
@@ -56,31 +52,9 @@ async function startSidecar(setToken?: string) {
   const inbox = await openInbox()
   const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
   const token = await resolveAdminToken({ admin, database: { kind: 'sqlite', file } })
-  const state = { stopping: false, health: () => inbox.health() }
-  const metrics = createMetrics({ inbox, clock: systemClock })
-  const handler = createAdminApp({
-    readEvent: readAsEvent,
-    now: () => systemClock.now(),
-    clock: systemClock,
-    inbox,
-    metrics,
-    handlers: () => [],
-    token,
-    hosts: [],
-    state,
-    log: silentLogger,
-  })
-  const limits = { maxConnections: 10, keepAliveMs: 1000, portSetting: 'INBOX_ADMIN_PORT' }
-  const server = await startHttpServer({ host: '127.0.0.1', port: 0, handler, ...limits })
-  return {
-    inbox,
-    url: server.url,
-    env: { INBOX_ADMIN_PORT: String(server.port) },
-    async [Symbol.asyncDispose]() {
-      await server.close(0)
-      await inbox.close()
-    },
-  }
+  const stage = await createAdminStage({ inbox, token })
+  const { INBOX_ADMIN_PORT = '' } = stage.env
+  return { ...stage, env: { INBOX_ADMIN_PORT } }
 }
 
 const idsOf = (out: string) => (JSON.parse(out) as { data: { id: string }[] }).data.map(({ id }) => id)

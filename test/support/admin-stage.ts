@@ -7,10 +7,9 @@ import type { Inbox } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { readAsEvent } from '../../src/receiver/ingest.ts'
 
-const token = 'admin-token-of-the-stage'
-
 export interface AdminStage extends AsyncDisposable {
   readonly inbox: Inbox
+  readonly url: string
   /** With these settings commands find it. */
   readonly env: Readonly<Record<string, string>>
   /** Takes the admin API away; `open` brings it back at the same address. */
@@ -18,9 +17,12 @@ export interface AdminStage extends AsyncDisposable {
   open(): Promise<void>
 }
 
-/** An inbox in memory with its admin API in this process, as commands see a running sidecar. */
-export async function createAdminStage(): Promise<AdminStage> {
-  const inbox = await createMemoryInbox({ clock: systemClock })
+/** An inbox, by default in memory, with its admin API in this process, as commands see a running sidecar. */
+export async function createAdminStage({
+  token = 'admin-token-of-the-stage',
+  inbox: given,
+}: { readonly token?: string; readonly inbox?: Inbox } = {}): Promise<AdminStage> {
+  const inbox = given ?? (await createMemoryInbox({ clock: systemClock }))
   const handler = createAdminApp({
     readEvent: readAsEvent,
     now: () => systemClock.now(),
@@ -40,6 +42,7 @@ export async function createAdminStage(): Promise<AdminStage> {
   const close = () => server.close(0)
   return {
     inbox,
+    url: server.url,
     env: { INBOX_ADMIN_PORT: String(port), INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: 'memory:' },
     close,
     async open() {
