@@ -1,9 +1,8 @@
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { AppServer } from '../support/app-server.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
 import { forPeople, runCli, type CliResult } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/token-file.ts'
@@ -190,24 +189,22 @@ test('if a process holds the file and its admin API does not answer, try again l
 })
 
 test('another program at the address is not taken for the admin API, and no redirect of it is followed', async () => {
-  const paths: (string | undefined)[] = []
-  const stranger = createServer((request, response) => {
-    paths.push(request.url)
-    if (paths.length === 1) response.writeHead(302, { Location: '/elsewhere' }).end()
-    else response.writeHead(404).end('<h1>not here</h1>')
-  })
-  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+  const stranger = await AppServer.start()
+  stranger.answer = () =>
+    stranger.requests.length === 1
+      ? { status: 302, headers: { Location: '/elsewhere' } }
+      : { status: 404, body: '<h1>not here</h1>' }
+  const url = `http://127.0.0.1:${stranger.port}`
   const env = { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' }
   const redirected = await run(['events', 'list', '--admin-url', url], env)
   const other = await run(['events', 'list', '--admin-url', url], env)
-  await new Promise((resolve) => stranger.close(resolve))
+  await stranger[Symbol.asyncDispose]()
   expect(redirected).toMatchObject({ code: 75, errors: expect.stringMatching(/^admin_unreachable: no answer/) })
   expect(other).toMatchObject({
     code: 75,
     errors: expect.stringMatching(/^admin_unreachable: what answers at .* \(status 404\)/),
   })
-  expect(paths).toEqual(['/api/v1/events?limit=50', '/api/v1/events?limit=50'])
+  expect(stranger.requests.map(({ path }) => path)).toEqual(['/api/v1/events?limit=50', '/api/v1/events?limit=50'])
 })
 
 test('a database that is not there is not made', async () => {
@@ -221,15 +218,11 @@ test('the token beside the database is not sent to another program at the port w
   await fill()
   await using sidecar = await startSidecar()
   await sidecar[Symbol.asyncDispose]()
-  const seen: (string | undefined)[] = []
-  const stranger = createServer((request, response) => {
-    seen.push(request.headers.authorization)
-    response.end('{"status":"alive"}')
-  })
-  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
-  const env = { INBOX_ADMIN_PORT: String((stranger.address() as AddressInfo).port) }
+  const stranger = await AppServer.start()
+  stranger.answer = () => ({ status: 200, body: '{"status":"alive"}' })
+  const env = { INBOX_ADMIN_PORT: String(stranger.port) }
   const list = await run(['events', 'list', '--json'], env)
-  await new Promise((resolve) => stranger.close(resolve))
+  await stranger[Symbol.asyncDispose]()
   expect(idsOf(list.out)).toHaveLength(3)
-  expect(seen.filter((header) => header !== undefined)).toEqual([])
+  expect(stranger.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([])
 })

@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
+import { AppServer } from '../support/app-server.ts'
 import { runCli } from '../support/cli.ts'
 import { linesOf, secret, startSteered } from './cli-emulator-run.ts'
 import { answerStatus, type TestReceiver } from './emulator-receiver.ts'
@@ -103,16 +102,16 @@ test('what cannot be triggered or set is refused before anything is asked for: e
 })
 
 test('where no emulator answers, or something else does, the exit code is 75', async () => {
-  const other = createServer((_, response) => response.end('<html>'))
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  const { port } = other.address() as AddressInfo
+  const other = await AppServer.start()
+  other.answer = () => ({ status: 200, body: '<html>' })
+  const { port } = other
   const run = () =>
     runCli(['trigger', 'wallet.large_trade', '--emulator', `http://127.0.0.1:${port}`], { cwd: tmpdir() })
   expect(await run()).toMatchObject({
     code: 75,
     errors: expect.stringMatching(/^emulator_unreachable: what answers at \S+ is no emulator \(status 200\)/),
   })
-  await new Promise((resolve) => other.close(resolve))
+  await other[Symbol.asyncDispose]()
   expect(await run()).toMatchObject({
     code: 75,
     errors: expect.stringMatching(/^emulator_unreachable: no answer .*ECONNREFUSED.*start `onchain-inbox emulator`/),

@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type ApiError } from '../../src/client/index.ts'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
+import { AppServer } from '../support/app-server.ts'
 import { busiestWallet, createRestStage, type RestStage } from './emulator-rest-stage.ts'
 
 let stage: RestStage
@@ -117,19 +115,14 @@ test('a service that says nothing of limits is not held up, and neither is one w
 })
 
 test('R107 a script that only waits for its turn does not end before it', async () => {
-  let asked = 0
-  const server = createServer((_, response) => {
-    const [status, text] = asked++ === 0 ? [429, '{}'] : [200, '{"success":true,"data":"at last"}']
-    response
-      .writeHead(status, { 'Content-Type': 'application/json', 'Retry-After': '1', Connection: 'close' })
-      .end(text)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
+  await using service = await AppServer.start()
+  service.answer = () => {
+    const [status, body] = service.requests.length === 1 ? [429, '{}'] : [200, '{"success":true,"data":"at last"}']
+    return { status, body, headers: { 'Content-Type': 'application/json', 'Retry-After': '1', Connection: 'close' } }
+  }
   const script = `
     import { createClient } from '${new URL('../../src/client/index.ts', import.meta.url).href}'
-    const api = createClient({ baseUrl: 'http://127.0.0.1:${(server.address() as AddressInfo).port}', apiKey: 'k' })
+    const api = createClient({ baseUrl: 'http://127.0.0.1:${service.port}', apiKey: 'k' })
     console.log((await api.get('/x')).data)`
   const args = ['--input-type=module-typescript', '--eval', script]
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('at last\n')

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/cli/doctor/disk.ts'
 import {
@@ -11,6 +9,7 @@ import {
   skewOf,
 } from '../../src/cli/doctor/machine.ts'
 import { readdirSync } from 'node:fs'
+import { AppServer } from '../support/app-server.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const noon = Date.UTC(2027, 0, 1, 12)
@@ -53,14 +52,9 @@ test('a Date header has whole seconds, and the answer takes its time: only what 
 })
 
 test('the clock is compared with the Date header of the service, without the key; a service that does not answer is a warning', async () => {
-  const seen: unknown[] = []
-  const service = createServer((request, response) => {
-    seen.push([request.method, request.headers.authorization])
-    response.setHeader('Date', new Date(noon).toUTCString())
-    response.end()
-  })
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  const service = await AppServer.start()
+  service.answer = () => ({ status: 200, headers: { Date: new Date(noon).toUTCString() } })
+  const { url } = service
   const at = (now: number) => examineClock(url, () => now)
   expect(await at(noon + 400)).toMatchObject([
     { check: 'clock', result: 'ok', found: expect.stringContaining('as at') },
@@ -69,8 +63,10 @@ test('the clock is compared with the Date header of the service, without the key
     { check: 'clock', result: 'warn', found: expect.stringContaining('90 s ahead of that of the service') },
   ])
   expect(await at(noon - 60_000)).toMatchObject([{ result: 'warn', found: expect.stringContaining('60 s behind') }])
-  expect(seen).toEqual(Array(3).fill(['HEAD', undefined]))
-  await new Promise((resolve) => service.close(resolve))
+  expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual(
+    Array(3).fill(['HEAD', undefined]),
+  )
+  await service[Symbol.asyncDispose]()
   expect(await at(noon)).toMatchObject([
     { check: 'clock', result: 'ok' },
     { check: 'service', result: 'warn', found: expect.stringContaining('ECONNREFUSED') },

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sign } from '../../src/signature/sign.ts'
-import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { AppServer, type AppRequest } from '../support/app-server.ts'
-import { eventBytes } from '../support/signed.ts'
+import { deliver, eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
 /** A server that does to the nth connection what it is told. */
@@ -89,11 +88,9 @@ function serverOf(sink: string): AppServer {
   return server
 }
 
-async function deliver(sink: string, id: string, wallet = id): Promise<void> {
+async function send(sink: string, id: string, wallet = id): Promise<void> {
   const raw = eventBytes({ id, type: `wallet.${sink}`, data: { network: 'solana', wallet_address: wallet } })
-  const headers = { 'X-Service-Signature': sign(raw, testSecret) }
-  const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-  expect(answer.status).toBe(200)
+  await deliver(app, raw)
 }
 
 async function runOf(id: string) {
@@ -113,7 +110,7 @@ const idOf = ({ body }: AppRequest) => (JSON.parse(body.toString()) as { id: str
 
 describe('a forward to an app that fails', () => {
   test('tries again after a reset, an answer that is none, and one that breaks off before its status', async () => {
-    await deliver('resetting', 'reset_1')
+    await send('resetting', 'reset_1')
     await becomes('reset_1', 'done')
     const errors = await errorsOf('reset_1')
     expect(errors).toHaveLength(4)
@@ -121,7 +118,7 @@ describe('a forward to an app that fails', () => {
   })
 
   test('takes a 2xx for one whose body never ends, long before timeoutMs', async () => {
-    await deliver('unending', 'unending_1')
+    await send('unending', 'unending_1')
     await becomes('unending_1', 'done')
     expect((await runOf('unending_1')).attempts).toHaveLength(1)
   })
@@ -129,7 +126,7 @@ describe('a forward to an app that fails', () => {
   test('gives up on an answer that takes longer than timeoutMs, and tries again', async () => {
     const server = serverOf('slow')
     server.answer = () => (server.requests.length === 1 ? null : { status: 200 })
-    await deliver('slow', 'slow_1')
+    await send('slow', 'slow_1')
     await becomes('slow_1', 'done')
     expect(await errorsOf('slow_1')).toEqual([expect.stringContaining('took longer than 300 ms'), undefined])
   })
@@ -137,7 +134,7 @@ describe('a forward to an app that fails', () => {
   test('follows no redirect, not even one to itself', async () => {
     const server = serverOf('redirecting')
     server.answer = ({ path }) => ({ status: path === '/other' ? 200 : 307, headers: { Location: '/other' } })
-    await deliver('redirecting', 'redirect_1')
+    await send('redirecting', 'redirect_1')
     await becomes('redirect_1', 'dead')
     expect(server.requests.map(({ path }) => path)).not.toContain('/other')
     expect(await errorsOf('redirect_1')).toEqual(['the app answered 307', 'the app answered 307'])
@@ -146,8 +143,8 @@ describe('a forward to an app that fails', () => {
   test('tries answers of terminalStatuses no more, and lets the next of the key go on', async () => {
     serverOf('refusing').answer = (request) =>
       idOf(request) === 'a1' ? { status: 422, body: 'no such type' } : { status: 200 }
-    await deliver('refusing', 'a1', 'A')
-    await deliver('refusing', 'a2', 'A')
+    await send('refusing', 'a1', 'A')
+    await send('refusing', 'a2', 'A')
     await becomes('a2', 'done')
     await becomes('a1', 'dead')
     expect(await errorsOf('a1')).toEqual(['the app answered 422: no such type'])
@@ -156,13 +153,13 @@ describe('a forward to an app that fails', () => {
   test('reads no answer to its end that is huge, and keeps little of it', async () => {
     const server = serverOf('huge')
     server.answer = () => ({ status: server.requests.length === 1 ? 500 : 200, body: 'x'.repeat(5_000_000) })
-    await deliver('huge', 'huge_1')
+    await send('huge', 'huge_1')
     await becomes('huge_1', 'done')
     expect(await errorsOf('huge_1')).toEqual([`the app answered 500: ${'x'.repeat(200)}`, undefined])
   })
 
   test('says nothing of its URL or its headers, which may be secret', async () => {
-    await deliver('closed', 'closed_1')
+    await send('closed', 'closed_1')
     await becomes('closed_1', 'dead')
     const errors = JSON.stringify((await runOf('closed_1')).attempts)
     expect(errors).not.toContain('hush')
@@ -174,7 +171,7 @@ describe('a forward to an app that fails', () => {
       status: 401,
       body: `bad signature ${String(headers['x-service-signature'])}; ${String(headers.authorization)} the-token-of-the-app`,
     })
-    await deliver('echoing', 'echo_1')
+    await send('echoing', 'echo_1')
     await becomes('echo_1', 'dead')
     expect(await errorsOf('echo_1')).toEqual(['the app answered 401: bad signature [hidden]; [hidden] [hidden]'])
   })
@@ -185,7 +182,7 @@ describe('a forward to an app that fails', () => {
     server.answer = () => ({ status: isDown ? 503 : 200 })
     const wallets = 'ABCDEFGHIJKL'.split('')
     const rounds = [1, 2, 3]
-    for (const round of rounds) for (const wallet of wallets) await deliver('down', `${wallet}${round}`, wallet)
+    for (const round of rounds) for (const wallet of wallets) await send('down', `${wallet}${round}`, wallet)
     await until(() => server.requests.length >= 12, 'it was tried a few times')
     // What had begun when it opened, and few tries: without the breaker there would be hundreds of requests.
     expect(server.requests.length).toBeLessThan(20)

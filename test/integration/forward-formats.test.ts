@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { AppServer, type AppRequest } from '../support/app-server.ts'
-import { eventBytes } from '../support/signed.ts'
+import { deliver, eventBytes } from '../support/signed.ts'
 
 const key = Buffer.from('0123456789abcdef01234567').toString('base64')
 const nextKey = Buffer.from('another-key-of-24-bytes!').toString('base64')
@@ -48,10 +48,7 @@ beforeAll(async () => {
   })
   const settings = { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) }
   const app = opened.use(await startTestApp({ settings, handlers: { 'enqueuing.mjs': enqueuing } }))
-  for (const raw of [exact, odd, eventBytes({ id: longId })]) {
-    const headers = { 'X-Service-Signature': sign(raw, testSecret) }
-    await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-  }
+  for (const raw of [exact, odd, eventBytes({ id: longId })]) await deliver(app, raw)
   requests = await server.received(3 * sinks.length + 6)
 })
 afterAll(() => opened.disposeAsync())

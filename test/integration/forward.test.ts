@@ -4,15 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { startTestApp, sqliteUrl, testSecret, type TestApp } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
-import { eventBytes } from '../support/signed.ts'
+import { deliver, eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
-
-async function deliver(app: TestApp, raw: Buffer, secret = testSecret): Promise<void> {
-  const headers = { 'X-Service-Signature': sign(raw, secret) }
-  const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-  expect(answer.status).toBe(200)
-}
 
 async function runOf(app: TestApp, id: string) {
   return (await app.inbox.event(id))?.runs.find(({ handler }) => handler === 'forward')

@@ -2,18 +2,11 @@ import Sqlite from 'better-sqlite3'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sign } from '../../src/signature/sign.ts'
-import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { ask, createSharedDatabase } from '../support/postgres.ts'
-import { eventBytes } from '../support/signed.ts'
+import { deliver, eventBytes } from '../support/signed.ts'
 import { startSmtp } from '../support/smtp.ts'
 import { until } from '../support/until.ts'
-
-async function deliver(app: TestApp, raw: Buffer): Promise<void> {
-  const headers = { 'X-Service-Signature': sign(raw, testSecret) }
-  const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-  expect(answer.status).toBe(200)
-}
 
 test('file, exec, sql and email by configuration: each gets every event once, and what handlers enqueue', async () => {
   await using smtp = await startSmtp()

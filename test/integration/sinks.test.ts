@@ -2,21 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createInbox, defineSink } from '../../src/index.ts'
-import { sign } from '../../src/signature/sign.ts'
-import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
+import { startTestApp, testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
-import { eventBytes } from '../support/signed.ts'
+import { deliver, eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 import { stageRunner } from './runner-stage.ts'
-
-async function deliver(app: TestApp, ...events: readonly Parameters<typeof eventBytes>[0][]): Promise<void> {
-  for (const event of events) {
-    const raw = eventBytes(event)
-    const headers = { 'X-Service-Signature': sign(raw, testSecret) }
-    const answer = await fetch(app.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-    expect(answer.status).toBe(200)
-  }
-}
 
 const trade = (id: string, network: string, amountUsd: number) => ({
   id,
@@ -48,17 +38,17 @@ describe('routes', () => {
     const enqueuing = `import { defineHandler } from 'onchain-inbox'
       export default defineHandler({ type: 'pump.graduation', run: (event, ctx) => ctx.enqueue('items', 'left for it') })`
     await using app = await startTestApp({ settings, handlers: { 'enqueuing.mjs': enqueuing } })
-    await deliver(
-      app,
+    const events = [
       trade('big', 'ethereum', 100_000),
       trade('small', 'ethereum', 1),
       trade('sol', 'solana', 0),
       { id: 'grad', type: 'pump.graduation', data: { token_address: 'T' } },
       { id: 'other', type: 'token.new_kind', data: {} },
-    )
+    ]
+    for (const event of events) await deliver(app, eventBytes(event))
     await until(async () => {
-      const events = await Promise.all(['big', 'small', 'sol', 'grad', 'other'].map((id) => app.inbox.event(id)))
-      return events.every((event) => event!.runs.every(({ state }) => state === 'done' || state === 'unmatched'))
+      const stored = await Promise.all(['big', 'small', 'sol', 'grad', 'other'].map((id) => app.inbox.event(id)))
+      return stored.every((event) => event!.runs.every(({ state }) => state === 'done' || state === 'unmatched'))
     }, 'all is sent')
     const got = server.requests.map(({ path, headers }) => `${path} ${String(headers['x-inbox-event-id'])}`)
     expect(got.toSorted()).toEqual(

@@ -20,3 +20,10 @@ export function delivery(
 ): RequestParts {
   return { headers: { 'X-Service-Signature': sign(body, secret), ...headers }, body }
 }
+
+/** Posts these bytes, signed, and expects that they are taken. */
+export async function deliver({ url }: { readonly url: string }, raw: Uint8Array, secret?: string): Promise<void> {
+  const { headers } = delivery(raw, { ...(secret !== undefined && { secret }) })
+  const answer = await fetch(url, { method: 'POST', headers: headers as HeadersInit, body: Uint8Array.from(raw) })
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.text()}`)
+}
