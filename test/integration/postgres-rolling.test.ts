@@ -9,7 +9,8 @@ import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 
-const silentMs = 1_000
+/** Long enough that a busy machine takes nobody for dead. */
+const silentMs = 5_000
 const dayMs = 86_400_000
 const fresh: HandlerRoute = { ...ordered, name: 'fresh' }
 
@@ -135,7 +136,7 @@ describe('replicas with different handlers', () => {
     expect(await workOff(young, 2, 'late')).toEqual(['a', 'b'])
     await until(async () => (await young.replay(id))?.state === 'done', 'the replay is done')
     expect(await young.replay(id)).toMatchObject({ events: 2, runs: 2 })
-    expect([old.isLeader(), young.isLeader()]).toEqual([true, false])
+    expect(young.isLeader()).toBe(false)
   })
 
   test('say again which handlers they have, once others took one of them for dead', async () => {
@@ -147,7 +148,7 @@ describe('replicas with different handlers', () => {
     await untilDefinitions('loose', 1)
     await accept(one, 'a')
     await ask(url, `DELETE FROM inbox.replica`)
-    await beats(one, 3)
+    await beats(one, 2)
     expect(await orphansOf(one)).toEqual([])
     expect(await runsOf('loose')).toEqual(['a'])
   })
@@ -177,7 +178,7 @@ describe('a handler that no replica holds', () => {
   test('gets no more after 24 hours, and its runs stay', async () => {
     const { clock, left } = await orphan()
     await clock.advance(dayMs - 60_000)
-    await beats(left, 3)
+    await beats(left, 2)
     await accept(left, 'b')
     await clock.advance(120_000)
     await untilDefinitions('fresh', 0)
