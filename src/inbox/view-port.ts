@@ -337,9 +337,8 @@ export function leftBehind(
 ): { readonly handler: string; readonly openRuns: number }[] {
   const names = new Set(loaded.map(({ name }) => name))
   return rows
-    .filter(({ handler, isHeld }) => !(isHeld ?? names.has(handler)))
+    .filter((row) => openRunsOf(row) > 0 && !(row.isHeld ?? names.has(row.handler)))
     .map((row) => ({ handler: row.handler, openRuns: openRunsOf(row) }))
-    .filter(({ openRuns }) => openRuns > 0)
 }
 
 export interface InboxStats {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { mostAhead, type StepResult } from '../../src/inbox/jobs.ts'
 import { versionOf, type HandlerRoute, type NewReplay } from '../../src/inbox/port.ts'
-import { createViews } from '../../src/inbox/postgres/views/views.ts'
+import { createViews } from '../../src/inbox/postgres/views.ts'
 import { anEvent, bytes, loose, ordered } from '../conformance/stage.ts'
 import { type ActsStage, before, by, many, runState, statesOf, wrongKeys } from './postgres-acts-stage.ts'
 

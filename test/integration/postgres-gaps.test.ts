@@ -3,7 +3,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
 import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
-import { createViews } from '../../src/inbox/postgres/views/views.ts'
+import { createViews } from '../../src/inbox/postgres/views.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
 
 const second = 1_000

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
 import { toStored } from '../../src/inbox/postgres/text.ts'
-import { createViews } from '../../src/inbox/postgres/views/views.ts'
+import { createViews } from '../../src/inbox/postgres/views.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
 
 const events = 600

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
-import { statusOfCode, statusOfEvent } from '../../src/inbox/postgres/views/status.ts'
-import { createViews, viewStoreOf } from '../../src/inbox/postgres/views/views.ts'
+import { createViews, viewStoreOf } from '../../src/inbox/postgres/views.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { eventStatuses, runStates } from '../../src/inbox/port.ts'
-import { deriveEventStatus } from '../../src/inbox/status.ts'
 import { createRunCounts } from '../../src/inbox/views/stats.ts'
 import { readAll } from '../conformance/views.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
@@ -21,7 +19,6 @@ const clock = createTestClock()
 
 let inboxes: PostgresInboxes
 let filled: Database
-let small: Database
 let views: Reads
 /** What was asked for since it was emptied. */
 const asked: Statement[] = []
@@ -29,12 +26,11 @@ const asked: Statement[] = []
 beforeAll(async () => {
   inboxes = await startPostgresInboxes()
   filled = createDatabase({ url: await inboxes.createDatabase(), statementMs: 60_000 })
-  small = createDatabase({ url: await inboxes.createDatabase() })
   await fillInbox(filled, events, 2_000)
   views = readsOf()
 }, 120_000)
 afterAll(async () => {
-  await Promise.all([filled.close(), small.close()])
+  await filled.close()
   await inboxes[Symbol.asyncDispose]()
 })
 
@@ -174,38 +170,5 @@ describe('where there is more than one statement looks at', () => {
       const counts = await createRunCounts(viewStoreOf(filled), limits)()
       expect([...counts]).toEqual([[1, { ...expected, oldestRun: 2 }]])
     }
-  })
-})
-
-describe('the status of an event', () => {
-  test('is the same in SQL as everywhere, whatever two runs it has', async () => {
-    const runs = runStates.flatMap((state) =>
-      [0, 1].flatMap((attempt) => [0, 3].map((replayId) => ({ state, attempt, replayId }))),
-    )
-    const pairs = [[], ...runs.flatMap((a, index) => runs.slice(index).map((b) => [a, b]))]
-    await small.query(
-      `INSERT INTO inbox.event (seq, id, type, created_at, received_at, secret_label)
-       SELECT n, 'pair ' || n, 't', '', 0, 'main' FROM generate_series(1, ${pairs.length}) n`,
-    )
-    await small.query(
-      `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, state, run_at, attempt)
-       SELECT row_number() OVER (), r.* FROM json_to_recordset($1)
-         AS r (seq bigint, handler integer, "replayId" integer, state smallint, at bigint, attempt integer)`,
-      [
-        JSON.stringify(
-          pairs.flatMap((pair, index) =>
-            pair.map((run) => ({ ...run, seq: index + 1, handler: 1, at: 0, state: runStates.indexOf(run.state) })),
-          ),
-        ),
-      ],
-    )
-    const rows = await small.query<{ status: number }>(
-      `SELECT ${statusOfEvent} AS status FROM inbox.event e WHERE e.id LIKE 'pair %' ORDER BY e.seq`,
-    )
-    const expected = pairs.map((pair) =>
-      deriveEventStatus(pair.map((run) => ({ ...run, replay: run.replayId === 0 ? null : run.replayId }))),
-    )
-    expect(rows.map(({ status }) => statusOfCode(status))).toEqual(expected)
-    expect(new Set(expected).size).toBe(eventStatuses.length)
   })
 })

@@ -68,8 +68,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const readDb = limited(db, 4)
   let loadedViews: Promise<Views> | undefined
   // Kysely loads with the first call.
-  const loadViews = () =>
-    (loadedViews ??= import('./views/views.ts').then(({ createViews }) => createViews(readDb, clock)))
+  const loadViews = () => (loadedViews ??= import('./views.ts').then(({ createViews }) => createViews(readDb, clock)))
   const views = remote<Views>(async (name, args) => {
     const view = (await loadViews())[name as keyof Views] as (...args: readonly unknown[]) => Promise<unknown>
     return view(...args)

@@ -1,0 +1,54 @@
+import { Kysely, PostgresDialect, sql, type PostgresPool } from 'kysely'
+import { jsonArrayFrom } from 'kysely/helpers/postgres'
+import type { Clock } from '../../base/clock.ts'
+import type { Tables, ViewStore } from '../views/tables.ts'
+import { createViews as createSharedViews, type Views } from '../views/views.ts'
+import type { Rows } from './database.ts'
+import { measureSize } from './prune.ts'
+import { fromStored, toStored } from './text.ts'
+
+/** The views of this store. */
+export const createViews = (db: Rows, clock: Pick<Clock, 'now'>): Views => createSharedViews(viewStoreOf(db), clock)
+
+interface ClusterTables extends Tables {
+  readonly definition: { readonly handler: string; readonly unheld_at: number | null }
+}
+
+/** `sizeBytes` is the estimate that pruning goes by. */
+export function viewStoreOf(db: Rows): ViewStore {
+  return {
+    db: kyselyOf<Tables>(db),
+    async heldHandlers() {
+      const held = kyselyOf<ClusterTables>(db).selectFrom('definition').select('handler').where('unheld_at', 'is', null)
+      return new Set((await held.execute()).map(({ handler }) => handler))
+    },
+    attemptOrder: 'attempt.seq',
+    jsonRows: jsonArrayFrom,
+    bodyHas: (pattern) => sql`convert_from(body.raw, 'UTF8') collate "C" ilike ${pattern} escape '\\'`,
+    sizeBytes: async () => Math.round((await measureSize(db)).usedBytes),
+  }
+}
+
+/** Kysely over the tables of the inbox. Texts go in and come out as they are, not as PostgreSQL stores them. */
+function kyselyOf<T>(db: Rows): Kysely<T> {
+  const client = {
+    async query(text: string, values: readonly unknown[]) {
+      const rows = await db.query(
+        text,
+        values.map((value) => (typeof value === 'string' ? toStored(value) : value)),
+      )
+      return { command: 'SELECT', rowCount: rows.length, rows: rows.map(unescaped) }
+    },
+    release: () => {},
+  }
+  const pool = { connect: async () => client, end: async () => {} }
+  return new Kysely<T>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) }).withSchema('inbox')
+}
+
+/** A value with all texts in it as they were before they were stored. */
+function unescaped(value: unknown): unknown {
+  if (typeof value === 'string') return fromStored(value)
+  if (Array.isArray(value)) return value.map(unescaped)
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, unescaped(inner)]))
+}
