@@ -1,10 +1,11 @@
-import { MessageChannel, Worker } from 'node:worker_threads'
+import { MessageChannel, Worker, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
-import { fromWireError } from '../inbox/rpc.ts'
+import { fromWireError, toWireError } from '../inbox/rpc.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import type { HandlerInfo } from './runner-protocol.ts'
-import type { HandlerSources } from './sources.ts'
+import { installResolveHook } from './resolve-hook.ts'
+import { toHandlerInfo, type HandlerInfo } from './runner-protocol.ts'
+import { loadSources, type HandlerSources } from './sources.ts'
 
 /** Limit for a check, in milliseconds. Shorter than that of `serve`, because a person waits for it. */
 const checkMs = 10_000
@@ -19,8 +20,8 @@ export async function checkHandlers(
 ): Promise<readonly HandlerInfo[]> {
   // Not `parentPort`, which handler code can post to.
   const { port1, port2: port } = new MessageChannel()
-  const worker = new Worker(siblingModule(import.meta.url, './check-thread'), {
-    workerData: { ...sources, port },
+  const worker = new Worker(siblingModule(import.meta.url, './check-handlers'), {
+    workerData: { ...sources, checkPort: port } satisfies CheckData,
     transferList: [port],
   })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
@@ -49,7 +50,25 @@ export async function checkHandlers(
   }
 }
 
-export type CheckMessage =
+type CheckMessage =
   | { readonly importing: string }
   | { readonly handlers: readonly HandlerInfo[] }
   | { readonly error: { readonly code: string; readonly message: string } }
+
+type CheckData = HandlerSources & { readonly checkPort: MessagePort }
+
+function isCheck(data: unknown): data is CheckData {
+  return typeof data === 'object' && data !== null && 'checkPort' in data
+}
+
+if (isCheck(workerData)) {
+  const { checkPort, ...sources } = { ...workerData }
+  // Handler code can read `workerData`. It must not get at the port.
+  for (const name of Object.keys(workerData)) Reflect.deleteProperty(workerData, name)
+  const tell = (message: CheckMessage) => checkPort.postMessage(message)
+  installResolveHook(sources.handlersDir, (importing) => tell({ importing }))
+  loadSources(sources, () => []).then(
+    (handlers) => tell({ handlers: handlers.map(toHandlerInfo) }),
+    (error: unknown) => tell({ error: toWireError(error) }),
+  )
+}

@@ -136,16 +136,14 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
  */
 function untilFailure(work: WorkPort, hasFailed: () => boolean): WorkPort {
   return {
-    register: (routes) => work.register(routes),
+    ...work,
     claim: async (request) => (hasFailed() ? [] : work.claim(request)),
-    readState: (handler, query) => work.readState(handler, query),
     async settle(outcomes) {
       if (hasFailed()) throw new InboxError('shutting_down', 'the store has failed')
       return work.settle(outcomes)
     },
     retire: async (owner) => (hasFailed() ? undefined : work.retire(owner)),
     release: async (leases) => (hasFailed() ? undefined : work.release(leases)),
-    reap: (owner) => work.reap(owner),
   }
 }
 
