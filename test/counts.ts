@@ -61,8 +61,6 @@ export const counts = {
   scrolledRows: long ? 10_000 : 4_000,
   /** Colours and widths in which every page of the dashboard is looked at. */
   dashboardLooks: long ? 4 : 2,
-  /** How many times as fast as real time the first minute of the ladder passes. */
-  rungSpeed: long ? 1 : 20,
   /** Kills of an emulator while it sends. */
   emulatorSendingKills: long ? 40 : 5,
   /** Requests that each property of the emulator's REST service sends. */

@@ -56,7 +56,7 @@ function setAlert({ accounts, stream }: PriceAlertsOptions, account: Account, to
   const [webhook] = accounts.webhooks(account.accountId)
   if (webhook === undefined) return
   const isAbove = stream.uniform() < 0.5
-  const distance = stream.between(nearestPct, farthestPct, 2) / 100
+  const distance = stream.between(nearestPct, farthestPct) / 100
   accounts.addAlert(account.accountId, {
     type: isAbove ? 'price_above' : 'price_below',
     address: token.address,

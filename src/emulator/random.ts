@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createChance } from './world/chance.ts'
 
 /** An endless source of random numbers that depends on its seed and its name only. */
 export interface RandomStream {
@@ -6,39 +6,28 @@ export interface RandomStream {
   bytes(): Buffer
   /** A number in [0, 1). */
   uniform(): number
-  /** A number in [low, high), rounded to `decimals` places. */
-  between(low: number, high: number, decimals: number): number
+  /** A number in [low, high), a multiple of a millionth. */
+  between(low: number, high: number): number
   /** A whole number from `low` to `high`, both included. */
   integer(low: number, high: number): number
   pick<T>(items: readonly T[]): T
+  /** Standard normal, a multiple of a millionth. */
+  normal(): number
 }
 
-/**
- * One stream per entity: draw n = SHA-256(seed|entity|n). What one entity draws never shifts the draws of another, so
- * adding an event type or a wallet leaves everything else as it was.
- */
+/** One stream per entity: what one entity draws never shifts the draws of another. */
 export function createRandomStream(seed: string, entity: string): RandomStream {
-  let drawn = 0
-  const bytes = () => createHash('sha256').update(`${seed}|${entity}|${drawn++}`).digest()
-  const uniform = () => bytes().readUIntBE(0, 6) / 2 ** 48
-  const integer = (low: number, high: number) => low + Math.floor(uniform() * (high - low + 1))
+  const chance = createChance(seed)
+  const stream = { entity, drawn: 0 }
+  let blocks = 0
   return {
-    bytes,
-    uniform,
-    between: (low, high, decimals) => round(low + uniform() * (high - low), decimals),
-    integer,
-    pick(items) {
-      const item = items[integer(0, items.length - 1)]
-      if (item === undefined) throw new RangeError('pick: expected at least one item')
-      return item
-    },
+    bytes: () => chance.bytes(`${entity}|bytes|${blocks++}`),
+    uniform: () => chance.uniform(stream),
+    between: (low, high) => chance.between(stream, low, high),
+    integer: (low, high) => chance.integer(stream, low, high),
+    pick: (items) => chance.pick(stream, items),
+    normal: () => chance.normal(stream),
   }
-}
-
-/** Rounds to `decimals` places. */
-function round(value: number, decimals: number): number {
-  const factor = 10 ** decimals
-  return Math.round(value * factor) / factor
 }
 
 /** Gives so many random bytes that nobody can guess. */

@@ -97,7 +97,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
     const scratch = createScratch(copyWorld())
     return () => {
       const now = clock.now()
-      const { who, event } = scratch.trigger(type, now)
+      const { who, event } = scratch(type, now)
       const raw = withOverrides(stamp(event, now), set)
       sendRaw(raw)
       return { ...who, eventId: raw.id, isRaw: true }
@@ -237,32 +237,21 @@ function startPace(options: PaceOptions): Timer {
   return { cancel: () => timer?.cancel() }
 }
 
-/** A world to play stories in that nobody else sees. */
-interface Scratch {
-  /** Triggers an event in it, as of a moment; the event always arises. Throws `WorldRefusal`. */
-  trigger(type: EventType, at: number): Told & { readonly event: PlainEvent }
-}
-
 /** A listing is told up to five seconds later. */
 const longestWaitMs = 6_000
 /** Alerts are set on so many of the largest tokens in turn. */
 const alertedTokens = 10
 const alertDistance = 0.02
 
-/** Takes over a world: from now on it is the scratch's own. */
-function createScratch(world: World): Scratch {
+/** Takes over a world: gives what triggers an event in it, as of a moment; the event always arises. Throws `WorldRefusal`. */
+function createScratch(world: World) {
   let alerts = 0
 
-  function trigger(type: EventType): Told {
-    return triggerIn(world, type, () => world.advanceTo(world.now() + longestWaitMs))
-  }
-
-  /** A line near the present price of a token is crossed; up and down in turn, so that prices stay what they are. */
-  function triggerWithAlert(): Told {
-    const { views } = world
-    const tokens = views
+  /** A line near the present price of a token; above and below it in turn, so that prices stay what they are. */
+  function setAlert(): string {
+    const tokens = world.views
       .tokens()
-      .map((ref) => views.token(ref))
+      .map((ref) => world.views.token(ref))
       .toSorted((a, b) => b.liquidity_usd - a.liquidity_usd)
       .slice(0, alertedTokens)
     const token = tokens[Math.floor(alerts / 2) % Math.max(1, tokens.length)]
@@ -271,28 +260,21 @@ function createScratch(world: World): Scratch {
     const alertId = `alrt_scratch${alerts++}`
     const threshold = Number((token.price_usd * (isAbove ? 1 + alertDistance : 1 - alertDistance)).toPrecision(6))
     const { network, address } = token
-    world.acts.apply({
-      kind: 'add-alert',
-      alertId,
-      type: isAbove ? 'price_above' : 'price_below',
-      network,
-      address,
-      threshold,
-    })
-    try {
-      return trigger('token.price_alert')
-    } finally {
-      world.acts.apply({ kind: 'remove-alert', alertId })
-    }
+    const type = isAbove ? 'price_above' : 'price_below'
+    world.acts.apply({ kind: 'add-alert', alertId, type, network, address, threshold })
+    return alertId
   }
 
-  return {
-    trigger(type, at) {
-      world.advanceTo(at)
-      const { who, event } = type === 'token.price_alert' ? triggerWithAlert() : trigger(type)
+  return (type: EventType, at: number) => {
+    world.advanceTo(at)
+    const alertId = type === 'token.price_alert' ? setAlert() : null
+    try {
+      const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + longestWaitMs))
       if (event === null) throw new WorldRefusal(`no ${type} arose from its story; try again later`)
       return { who, event }
-    },
+    } finally {
+      if (alertId !== null) world.acts.apply({ kind: 'remove-alert', alertId })
+    }
   }
 }
 
@@ -307,23 +289,17 @@ function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: number) 
   })
 }
 
-/** What became of a trigger: who it is about, and the event of the asked type if it has arisen. */
-interface Told {
-  readonly who: Readonly<Record<string, unknown>>
-  readonly event: PlainEvent | null
-}
-
 /**
  * Triggers an event in a world and finds the one that arose from it among those that arise with it. A listing is told up to
  * five seconds later: `wait` may let that time pass, otherwise there is no event yet. Throws `WorldRefusal`.
  */
-function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait: () => void = () => {}): Told {
+function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait: () => void = () => {}) {
   const arisen: PlainEvent[] = []
   const stop = world.onEvent(({ event }) => {
     if (event.type === type) arisen.push(event)
   })
   try {
-    const who = world.acts.apply({ kind: 'trigger', type })
+    const who: Readonly<Record<string, unknown>> = world.acts.apply({ kind: 'trigger', type })
     // The last one: a world that is behind its clock comes to the present first.
     const find = () => arisen.findLast((event) => isAbout(event, who)) ?? null
     if (find() === null) wait()

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
@@ -68,6 +69,24 @@ test('a world that is taken up again goes on as one that never stopped', async (
   expect(one.events.length).toBeGreaterThan(20)
   expect(other.events).toEqual(one.events)
   expect(other.digest).toBe(one.digest)
+})
+
+test('R81 R89 retries go on after a restart of the emulator, at their times and with the same bytes', async () => {
+  await using dir = await createTempDir()
+  await using receiver = await createTestReceiver(answerStatus(500))
+  const file = join(dir.path, 'emulator.db')
+  const options = { endpoints: [{ url: receiver.url, secret: 'whsec_0123456789abcdef', events: ['pump.graduation'] }] }
+  const first = await open(file, options)
+  first.emulator.trigger('pump.graduation')
+  await first.emulator.advance(61_000)
+  await first.emulator.stop()
+  await using again = await open(file, options)
+  await again.emulator.advance(298_999)
+  const before = receiver.requests.length
+  await again.emulator.advance(1)
+  const bodies = receiver.requests.map(({ body }) => body.toString())
+  const ofFirst = bodies.filter((body) => body === bodies[0])
+  expect([before, ofFirst.length]).toEqual([2, 3])
 })
 
 test('R68 the values of keys are in no file, whose mode lets nobody but the owner read it', async () => {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
+import { createTestClock, type Clock, type TestClock } from '../../src/base/clock.ts'
 import { createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import type { AttemptReport, DeliveryStore, Endpoint, OutgoingEvent } from '../../src/emulator/deliveries/port.ts'
@@ -11,8 +11,6 @@ export const stageSecret = 'whsec_0123456789abcdef'
 
 export interface DeliveryStageOptions {
   readonly clock?: TestClock
-  /** In place of the world clock; the wall is the system's then. */
-  readonly realClock?: Clock
   readonly wall?: Clock
   readonly store?: DeliveryStore
   readonly faults?: Pick<Faults, 'holdMs' | 'planAttempt'>
@@ -31,8 +29,8 @@ export function createDeliveryStage(endpoints: readonly Endpoint[], options: Del
   const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   const own = rest.store === undefined ? createTemporaryStore() : null
   const deliveries = createDeliveries({
-    clock: rest.realClock ?? clock,
-    wall: rest.realClock === undefined ? wall : systemClock,
+    clock,
+    wall,
     faults,
     store: rest.store ?? own!,
     find: (id) => present.get(id) ?? null,

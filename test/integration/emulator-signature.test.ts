@@ -1,25 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { systemClock, type Clock } from '../../src/base/clock.ts'
-import { sign } from '../../src/signature/sign.ts'
-import { counts } from '../counts.ts'
 import { has } from '../support/tools.ts'
 import { createDeliveryStage, outgoing, stageEndpoint } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
-
-/** Vectors of RFC 4231, test cases 1, 2 and 6: key and data as text or bytes. */
-const vectors = [
-  [Buffer.alloc(20, 0x0b), 'Hi There', 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7'],
-  [
-    Buffer.from('Jefe'),
-    'what do ya want for nothing?',
-    '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
-  ],
-] as const
-
-test.each(vectors)('R72 the digest is HMAC-SHA256 in lower-case hex: vector %#', (key, data, expected) => {
-  expect(sign(Buffer.from(data), key.toString('latin1'))).toBe(expected)
-})
 
 /** What a tool makes of a body on its standard input. */
 function digestBy(command: string, args: readonly string[], body: Buffer): string | undefined {
@@ -52,33 +35,3 @@ describe.each(tools)('%s', (tool, args) => {
     },
   )
 })
-
-/** The system's clock, so many times as fast. */
-function faster(speed: number): Clock {
-  const startedAt = systemClock.now()
-  return {
-    ...systemClock,
-    now: () => Math.floor(startedAt + (systemClock.now() - startedAt) * speed),
-    after: (ms, fn) => systemClock.after(ms / speed, fn),
-  }
-}
-
-test(
-  `R81 the first retry comes a minute after the failure, in real time times ${counts.rungSpeed}`,
-  { timeout: 90_000 },
-  async () => {
-    const times: number[] = []
-    await using receiver = await createTestReceiver((response, _request, index) => {
-      times.push(performance.now() * counts.rungSpeed)
-      response.writeHead(index === 0 ? 500 : 200).end()
-    })
-    const { deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)], {
-      realClock: faster(counts.rungSpeed),
-    })
-    send(outgoing())
-    await deliveries.settled()
-    const [first = 0, second = 0] = times
-    expect((second - first) / 1000).toBeGreaterThanOrEqual(59)
-    expect((second - first) / 1000).toBeLessThan(59 + 20 * counts.rungSpeed)
-  },
-)

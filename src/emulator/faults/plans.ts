@@ -202,14 +202,8 @@ function draw({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, str
     case 'uniform':
       return minMs + stream.uniform() * Math.max(0, maxMs - minMs)
     case 'lognormal':
-      return medianMs * Math.exp(sigma * drawNormal(stream))
+      return medianMs * Math.exp(sigma * stream.normal())
   }
-}
-
-/** Box and Muller: of mean 0 and deviation 1. */
-function drawNormal(stream: RandomStream): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - stream.uniform()))
-  return radius * Math.cos(2 * Math.PI * stream.uniform())
 }
 
 const longestHoldMs = 86_400_000
