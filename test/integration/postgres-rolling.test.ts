@@ -155,11 +155,11 @@ describe('replicas with different handlers', () => {
 })
 
 describe('a handler that no replica holds', () => {
-  /** One replica is left, and `fresh` is of another that has gone. */
+  /** One replica is left; `fresh`, and `idle`, which has no runs, are of another that has gone. */
   async function orphan() {
     const clock = createTestClock(Date.now())
     const left = await joinAt(() => clock.now(), loose)
-    const gone = await joinAt(() => clock.now(), loose, fresh)
+    const gone = await joinAt(() => clock.now(), loose, fresh, { ...fresh, name: 'idle', types: ['token.*'] })
     await accept(left, 'a')
     await gone.close()
     await untilOrphaned(left)
@@ -191,9 +191,17 @@ describe('a handler that no replica holds', () => {
     const { left } = await orphan()
     expect(await left.dropOpenRuns('fresh', 'removed')).toBe(1)
     expect(await left.dropOpenRuns('loose', 'these only')).toBe(1)
+    expect(await left.dropOpenRuns('idle', 'removed')).toBe(0)
+    expect((await left.audit({ limit: 9 })).data).toMatchObject([
+      { action: 'handler.drop', detail: { handler: 'idle', count: 0 } },
+      { action: 'handler.drop', detail: { handler: 'loose', count: 1 } },
+      { action: 'handler.drop', detail: { handler: 'fresh', count: 1 } },
+    ])
+    await left.accept([anEvent('listing', { type: 'token.new_listing' })])
+    expect(await runsOf('idle')).toEqual([])
     await accept(left, 'b')
     expect(await runsOf()).toEqual(['a'])
-    expect(await runsOf('loose')).toEqual(['a', 'b'])
+    expect(await runsOf('loose')).toEqual(['a', 'listing', 'b'])
   })
 })
 

@@ -71,9 +71,11 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
     if (known === undefined) return null
     const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
     const { total } = await eachStep(noting, async () => async (trx) => {
-      await definitions.remove(trx, handler)
+      const isRemoved = await definitions.remove(trx, handler)
       await trx.query(`UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1`, [known.id])
       const dropped = await dropOpen(trx, known.id, batchSize, reason)
+      // Steps that drop nothing are not noted.
+      if (isRemoved && dropped === 0) await notes.note(trx, noting.action, noting.detail(0), by)
       return { done: dropped, after: dropped === batchSize ? 0 : null }
     })
     wake()

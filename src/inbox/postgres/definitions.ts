@@ -41,8 +41,8 @@ export interface Definitions {
   register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
   /** To be called after each heartbeat. Throws `store_unavailable`. */
   beat(): Promise<void>
-  /** Removes the definitions of a handler that no replica holds; to be called in a transaction that is alone. */
-  remove(trx: Rows, handler: string): Promise<void>
+  /** Removes the definitions of a handler that no replica holds, in a transaction that is alone. False: there were none. */
+  remove(trx: Rows, handler: string): Promise<boolean>
 }
 
 interface Held {
@@ -157,6 +157,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
         [toStored(handler), silentMs],
       )
       if (removed.length > 0) await raiseVersion(trx)
+      return removed.length > 0
     },
   }
 }
