@@ -26,14 +26,11 @@ export interface GivenSettings {
 
 const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchain-inbox.config.mjs']
 
-/** Of these two, one is enough: naming either in the environment overrules both in the config file. */
-const pairs: readonly (readonly [SettingName, SettingName])[] = [
-  ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'],
-  ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_TOKEN_FILE'],
-  ['INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN_FILE'],
-  ['INBOX_API_KEY', 'INBOX_API_KEY_FILE'],
-  ['INBOX_DATABASE_URL', 'INBOX_DATABASE_URL_FILE'],
-]
+/** A setting and the file that holds its value: naming either in the environment overrules both in the config file. */
+const pairs = settingNames.flatMap((name) => {
+  const file = `${name}_FILE`
+  return isSettingName(file) ? [[name, file] as const] : []
+})
 
 /** What is more than a line goes by a short name in the config file. */
 const shortNames = new Map<string, SettingName>([
