@@ -11,7 +11,7 @@ export const counts = {
   /** How long idle uploads are kept up, and how many deliveries come meanwhile. */
   idleUploadMs: long ? 60_000 : 5_000,
   idleUploadDeliveries: long ? 2_000 : 200,
-  envelopeRuns: long ? 50_000 : 2_000,
+  envelopeRuns: long ? 50_000 : 500,
   /** Open runs that a start finds. */
   backlogRuns: long ? 1_000_000 : 100_000,
   /** Power cuts, each under load, with a start on what was left. */

@@ -15,10 +15,10 @@ const alias = {
   'onchain-inbox': at('src/index.ts'),
 }
 
-/** On two cores as well as more: most tests wait for processes and timers. */
-const maxWorkers = Math.max(2, availableParallelism() - 1)
-/** Faults that load the whole machine, set clocks, fill disks or check times. All others have a folder and processes of their own. */
-const loneFaults = ['clock-jump', 'cluster', 'disk-full', 'idle-uploads', 'process-limits', 'soak', 'strace-disk'].map(
+/** More than cores: most tests wait for processes and timers. */
+const maxWorkers = availableParallelism() + 1
+/** Faults that load the whole machine, set clocks or check times. All others have a folder and processes of their own. */
+const loneFaults = ['clock-jump', 'cluster', 'idle-uploads', 'process-limits', 'soak'].map(
   (name) => `test/faults/${name}.test.ts`,
 )
 
