@@ -74,7 +74,7 @@ export const counts = {
 /** How much the tests of the simulated world do: in CI, and with LONG=1. */
 export const worldCounts = {
   /** Worlds that run for a day each and must show all types of events. */
-  dayLongWorlds: long ? 100 : 2,
+  dayLongWorlds: long ? 100 : 1,
   /** Worlds with random acts at random moments, and how many acts each gets at most. */
   actRuns: long ? 100 : 3,
   actsPerRun: long ? 50 : 25,

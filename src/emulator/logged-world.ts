@@ -83,17 +83,9 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
   }
 
   return {
-    now: () => world.now(),
-    seq: () => world.seq(),
-    nextAt: () => world.nextAt(),
+    ...world,
     advanceTo: (at) => void step(at, stepsPerRead),
-    onEvent: (fn) => world.onEvent(fn),
-    eventsAfter: (after, limit) => world.eventsAfter(after, limit),
-    lastEvent: () => world.lastEvent(),
-    digest: () => world.digest(),
-    views: world.views,
     acts: { apply: (given) => act(given) },
-    snapshot: () => world.snapshot(),
     restore(snapshot) {
       world.restore(snapshot)
       onChange()

@@ -8,7 +8,7 @@ import {
   type WorldSnapshot,
 } from '../../src/emulator/world/port.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
-import { dayMs, hourMs, minuteMs, openWorld, readLedger, startAt } from '../support/world.ts'
+import { hourMs, minuteMs, openWorld, readLedger, startAt } from '../support/world.ts'
 
 const nobodyYet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
@@ -65,7 +65,7 @@ let snapshot: WorldSnapshot | undefined
 
 /** A world that is older than a day, so that there is a mean hour; lived through once only. */
 function dayOld(): World {
-  const world = openWorld('day-old')
+  const world = openWorld('day-old', { activity: 0.2 })
   if (snapshot !== undefined) world.restore(snapshot)
   else world.advanceTo(startAt + 27 * hourMs)
   snapshot ??= world.snapshot()
@@ -231,7 +231,7 @@ describe('an alert that cannot fire says why', () => {
     const address = tokenOf(world)
     world.acts.apply({ kind: 'honeypot', network: 'ethereum', token: address, honeypot: 'sell_blocked' })
     expect(refusalToFire(world, { type: 'whale_sell', address, threshold: 10 })).toMatch(/is a honeypot/)
-    world.advanceTo(startAt + dayMs)
+    world.acts.apply({ kind: 'story', story: 'launch' })
     const onCurve = readLedger(world).state.tokens.find(({ curve }) => curve !== null)!
     for (const type of ['whale_buy', 'whale_sell', 'volume_spike'] as const) {
       const alert = { alertId: `alrt_${type}`, type, network: 'solana', address: onCurve.address } as const

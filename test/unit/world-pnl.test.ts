@@ -52,7 +52,7 @@ describe('profit and loss', () => {
     'R22 R26 A12 A13 realized is the gain that books of the trades give, at the present rate of the coin (seed %s)',
     { timeout: 120_000 },
     (seed) => {
-      const world = openWorld(seed)
+      const world = openWorld(seed, { activity: 0.3 })
       world.advanceTo(startAt + 1.3 * dayMs)
       const wallets = activeWallets(world)
       expect(wallets.length).toBeGreaterThan(100)
@@ -62,7 +62,7 @@ describe('profit and loss', () => {
   )
 
   it('R25 A13 roi is the total in percent of what the positions have cost', () => {
-    const world = openWorld('roi')
+    const world = openWorld('roi', { activity: 0.3 })
     world.advanceTo(startAt + 12 * hourMs)
     const wrong = activeWallets(world).flatMap((ref) => {
       const { closings, open, tolerance } = booksOf(world, ref)
@@ -189,7 +189,7 @@ describe('the creator of a token', () => {
 
 describe('the story of the bag holder', () => {
   it.each(worldSeeds(worldCounts.triggerWorlds * 3))('R27 shows unrealized < 0 < total (seed %s)', (seed) => {
-    const world = openWorld(seed)
+    const world = openWorld(seed, { activity: 0.3 })
     for (const hours of [0, 5, 11]) {
       world.advanceTo(startAt + hours * hourMs)
       const { wallet: address, network } = world.acts.apply({ kind: 'story', story: 'bag-holder' })
