@@ -1,10 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { networkIds } from '../../schema/index.ts'
-import { alertTypes } from '../../schema/rest/alert.ts'
-import { timeframes } from '../../schema/rest/parameters.ts'
+import { z } from 'zod'
+import { operations, type Operation } from '../../schema/rest/operations.ts'
+import { pageParameters } from '../../schema/rest/parameters.ts'
 import { routes } from '../../schema/rest/routes.ts'
 import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
-
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { collect, moreLine } from './event-command.ts'
@@ -12,27 +11,20 @@ import { host } from './host.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
-/** A command that makes one call. Its options are arguments of the call: `--webhook-url` is `webhook_url`. */
+/** A command that makes one call. Its argument and options are those of the operation: `--webhook-url` is `webhook_url`. */
 interface RestCommand {
   readonly operation: OperationId
   readonly description: string
-  readonly argument?: readonly [field: string, description: string, shownAs?: string]
-  readonly options?: readonly Option[]
+  /** The field that is an argument, if not that of the path, and its name in help. */
+  readonly argument?: readonly [field: string, shownAs: string]
   readonly example?: string
   /** The fields of a list that a table shows. */
-  readonly columns?: readonly string[]
+  readonly columns?: string
   /** What 404, 405 and 501 may mean for an operation that the service does not document (A22). */
   readonly undocumented?: string
 }
 
-const network = new Option('--network <network>', 'on which network').choices(networkIds)
-const anyNetwork = new Option(network.flags, network.description).choices(networkIds)
-network.makeOptionMandatory()
-const needed = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory()
-const wallet = {
-  argument: ['address', 'the address of the wallet'],
-  example: '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum',
-} as const
+const walletExample = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum'
 
 const groups: Readonly<Record<string, string>> = {
   webhooks: 'list and delete the webhooks of the account in the service; subscribe registers one',
@@ -44,27 +36,18 @@ const commands: Readonly<Record<string, RestCommand>> = {
   'webhooks list': {
     operation: 'listWebhooks',
     description: 'list the webhooks of the account, where the service does that: it is not documented',
-    columns: ['webhook_id', 'status', 'url', 'events', 'created_at'],
+    columns: 'webhook_id status url events created_at',
     undocumented: 'this service gives no list of webhooks',
   },
   'webhooks delete': {
     operation: 'deleteWebhook',
     description: 'delete a webhook, where the service does that: it is not documented',
-    argument: ['webhook_id', 'its id: that of subscribe or of webhooks list'],
     example: 'wh_4f9a1c',
     undocumented: 'nothing was deleted: there is no such webhook, or this service deletes none',
   },
   'alerts create': {
     operation: 'createAlert',
     description: 'create an alert; the same twice makes two',
-    options: [
-      needed('--type <type>', 'what it watches for').choices(alertTypes),
-      needed('--address <address>', 'the token or wallet that it watches'),
-      network,
-      needed('--threshold <number>', 'USD for price alerts, percent for volume_spike').argParser(parseThreshold),
-      needed('--webhook-url <url>', 'the https URL that gets a POST when it triggers'),
-      new Option('--label <text>', 'a label for people'),
-    ],
     example:
       '--type price_above --address 0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum --threshold 2 ' +
       '--webhook-url https://inbox.example.com/webhooks',
@@ -72,75 +55,73 @@ const commands: Readonly<Record<string, RestCommand>> = {
   'alerts list': {
     operation: 'listAlerts',
     description: 'list the alerts of the account, where the service does that: it is not documented',
-    columns: ['alert_id', 'status', 'type', 'network', 'address', 'threshold', 'label', 'created_at'],
+    columns: 'alert_id status type network address threshold label created_at',
     undocumented: 'this service gives no list of alerts',
   },
   'tokens get': {
     operation: 'getToken',
     description: 'show a token',
-    argument: ['address', 'its address'],
-    options: [network],
     example: '0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum',
   },
   'tokens search': {
     operation: 'searchTokens',
     description: 'find tokens by a part of their symbol or name, or by their address',
-    argument: ['q', 'what to look for', 'text'],
-    options: [anyNetwork],
+    argument: ['q', 'text'],
     example: 'pepe --network ethereum',
-    columns: ['symbol', 'name', 'network', 'address', 'price_usd', 'change_pct_24h', 'liquidity_usd', 'risk_level'],
+    columns: 'symbol name network address price_usd change_pct_24h liquidity_usd risk_level',
   },
-  'wallets get': {
-    ...wallet,
-    operation: 'getWallet',
-    description: 'show the overview of a wallet',
-    options: [network],
-  },
+  'wallets get': { operation: 'getWallet', description: 'show the overview of a wallet', example: walletExample },
   'wallets portfolio': {
-    ...wallet,
     operation: 'getWalletPortfolio',
     description: 'list what a wallet holds',
-    options: [network],
-    columns: [
-      'symbol',
-      'token_address',
-      'balance',
-      'price_usd',
-      'value_usd',
-      'cost_basis_usd',
-      'unrealised_pnl_usd',
-      'allocation_pct',
-    ],
+    example: walletExample,
+    columns: 'symbol token_address balance price_usd value_usd cost_basis_usd unrealised_pnl_usd allocation_pct',
   },
   'wallets pnl': {
-    ...wallet,
     operation: 'getWalletPnl',
     description: 'show profit and loss of a wallet',
-    options: [network, new Option('--timeframe <time>', 'how far back').choices(timeframes)],
+    example: walletExample,
   },
   'wallets trades': {
-    ...wallet,
     operation: 'listWalletTrades',
     description: 'list the trades of a wallet',
-    options: [network, new Option('--token <address>', 'only those with this token in or out')],
-    columns: [
-      'timestamp',
-      'type',
-      'token_in.amount',
-      'token_in.symbol',
-      'token_out.amount',
-      'token_out.symbol',
-      'token_out.value_usd',
-      'fee_usd',
-      'dex',
-      'tx_hash',
-    ],
+    example: walletExample,
+    columns:
+      'timestamp type token_in.amount token_in.symbol token_out.amount token_out.symbol token_out.value_usd fee_usd dex tx_hash',
   },
   networks: {
     operation: 'listNetworks',
     description: 'list the networks of the service, with their status',
-    columns: ['id', 'name', 'chain_id', 'native_currency', 'status', 'features'],
+    columns: 'id name chain_id native_currency status features',
   },
+}
+
+/** The fields that a request of an operation may carry, but those of paging. */
+function fieldsOf(operation: OperationId): readonly (readonly [name: string, schema: z.ZodType])[] {
+  const { params, query, body } = operations.find(({ id }) => id === operation) as Operation
+  const fields: Readonly<Record<string, z.ZodType>> = { ...params.shape, ...query.shape, ...body?.shape }
+  return Object.entries(fields).filter(([name]) => !Object.hasOwn(pageParameters, name))
+}
+
+function toOption(field: string, schema: z.ZodType): Option {
+  const name = field.replaceAll('_', '-')
+  const inner = unwrapped(schema)
+  const isNumber = inner instanceof z.ZodNumber
+  const option = new Option(`--${name} <${isNumber ? 'number' : name.replace(/.*-/, '')}>`, descriptionOf(schema))
+  if (inner instanceof z.ZodEnum) option.choices(inner.options.map(String))
+  if (isNumber) option.argParser(parsePositive)
+  return option.makeOptionMandatory(!schema.safeParse(undefined).success)
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
+  return isWrapper ? unwrapped(schema.unwrap() as z.ZodType) : schema
+}
+
+/** The first sentence of a schema's description, in the form of help. */
+function descriptionOf(schema: z.ZodType): string {
+  const [first = ''] = (schema.description ?? unwrapped(schema).description ?? '').split(/\.(?: |$)/)
+  return first.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
 }
 
 /** Adds the commands on one resource of the REST service (R51–R59, R64, R65). */
@@ -162,10 +143,17 @@ interface Options extends ApiOptions, OutputOptions {
 }
 
 function addRestCommand(command: Command, words: string, rest: RestCommand): void {
-  const { operation, argument, columns, options: own = [] } = rest
+  const { operation } = rest
+  const columns = rest.columns?.split(' ')
+  const fields = fieldsOf(operation)
+  const [inPath] = /(?<=\{)\w+/.exec(routes[operation].path) ?? []
+  const [argument, shownAs = argument] = rest.argument ?? [inPath]
+  const optional = fields
+    .filter(([field]) => field !== argument)
+    .map(([field, schema]) => [field, toOption(field, schema)] as const)
   command.description(rest.description)
-  if (argument !== undefined) command.argument(`<${argument[2] ?? argument[0]}>`, argument[1])
-  for (const option of own) command.addOption(option)
+  for (const [field, schema] of fields) if (field === argument) command.argument(`<${shownAs}>`, descriptionOf(schema))
+  for (const [, option] of optional) command.addOption(option)
   const isPaged = routes[operation].data === 'page'
   if (isPaged) {
     command
@@ -179,11 +167,11 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
     .addHelpText('after', `\nExample:\n  $ onchain-inbox ${[words, rest.example].filter(Boolean).join(' ')}`)
     .action(async (...given: readonly unknown[]) => {
       const options = given[argument === undefined ? 0 : 1] as Options
-      const args = Object.fromEntries(own.map((one) => [snakeCase(one.attributeName()), options[one.attributeName()]]))
-      if (argument !== undefined) args[argument[0]] = given[0]
+      const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
+      if (argument !== undefined) args[argument] = given[0]
       try {
         const { url, key } = await readApiSettings(options)
-        // The table above has the arguments that each operation takes.
+        // The arguments are those of the operation's own schema.
         const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
         const ask = async (query?: object) => {
           const asked = call({ ...args, ...query })
@@ -213,10 +201,6 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
         host().exitCode = printError(toInboxError(error, rest), options)
       }
     })
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /** What the service said, with the id by which it knows the request. */
@@ -258,7 +242,7 @@ function cellOf(value: unknown): string {
   return Array.isArray(value) ? value.map(cellOf).join(', ') : JSON.stringify(value)
 }
 
-function parseThreshold(text: string): number {
+function parsePositive(text: string): number {
   const value = /^\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
   if (value > 0 && Number.isFinite(value)) return value
   throw new InvalidArgumentError('Expected a number above 0.')
