@@ -4,8 +4,7 @@ import { ApiProtocolError, ApiTimeoutError } from './errors.ts'
 import type { Logger } from '../base/log.ts'
 import { parseClientOptions, parseTimeout, type ClientOptions } from './options.ts'
 import { toGetRequest, toRequest } from './request.ts'
-import { Transport } from './transport.ts'
-import { anyOf, orAborted } from './wait.ts'
+import { anyOf, orAborted, Transport } from './transport.ts'
 
 /** Makes clients that share everything but a signal: their calls are paced together. The signal is read when a call begins. */
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient

@@ -2,7 +2,6 @@ import { parseApiUrl } from '../base/api-url.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
-import { waitingClock } from './wait.ts'
 
 export interface TransportOptions {
   /** With the prefix of the version and without a slash at its end. */
@@ -44,6 +43,16 @@ export interface ClientOptions {
   readonly signal?: AbortSignal | undefined
   /** Where repeats and waits are told. Default: nowhere. */
   readonly log?: Logger | undefined
+}
+
+/** The system's clock, with timers that keep the process alive: a script must not end while it waits for its turn. */
+const waitingClock: Clock = {
+  now: () => Date.now(),
+  after(ms, fn) {
+    const timer = setTimeout(fn, Math.max(0, ms))
+    return { cancel: () => clearTimeout(timer) }
+  },
+  random: () => Math.random(),
 }
 
 const longestTimeoutMs = 2 ** 31 - 1

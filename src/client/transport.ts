@@ -8,7 +8,6 @@ import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError, isInDoubt
 import { parseTimeout, type TransportOptions } from './options.ts'
 import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
-import { anyOf, orAborted, pause } from './wait.ts'
 
 /** The state of a call. */
 interface Call {
@@ -214,4 +213,33 @@ function explain(error: ApiError, { request: { method }, mayBeDone }: Call): Api
     error.message += '; an earlier attempt, whose answer was lost, may have deleted it'
   else if (method !== 'get' && isInDoubt(error)) error.message += '; whether it was done is not known'
   return error
+}
+
+/** A signal that is aborted when one of `signals` is, with its reason. */
+export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
+}
+
+/** Resolves with `promise`, unless the signal is aborted before: then it rejects with its reason. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const listener = () => aborted.reject(signal.reason)
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener)
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', listener)
+  }
+}
+
+/** Resolves `ms` milliseconds later, or rejects with the reason of the signal. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const timer = clock.after(ms, over.resolve)
+  try {
+    await orAborted(over.promise, signal)
+  } finally {
+    timer.cancel()
+  }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { parseEffects } from '../../src/cli/conformance/effects.ts'
 import { failed } from '../../src/cli/conformance/judge.ts'
-import { toJunit } from '../../src/cli/conformance/report.ts'
+import { toJunit } from '../../src/cli/conformance/command.ts'
 import { toReport, type Verdict } from '../../src/cli/conformance/run.ts'
 import { needsOf, scenarios } from '../../src/cli/conformance/scenarios.ts'
 

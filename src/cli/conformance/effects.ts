@@ -8,7 +8,6 @@ import { z } from 'zod'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { safeText } from '../../base/log.ts'
 import { failed, notChecked, passed, type Outcome } from './judge.ts'
-import { describe } from './sender.ts'
 
 interface EffectsOptions {
   /** A URL that answers GET, or a shell command. */
@@ -229,4 +228,22 @@ export async function runShell(command: string, { limitMs, signal, isRead }: She
   } finally {
     ending.removeEventListener('abort', kill)
   }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut without an answer',
+  EPIPE: 'the connection was cut without an answer',
+  ENOTFOUND: 'the host name is unknown',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed (--insecure accepts it)',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed (--insecure accepts it)',
+}
+
+/** Why a connection failed, for people. */
+export function describe(error: unknown): string {
+  return reasons[codeOf(error)] ?? safeText(messageOf(error))
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -1,4 +1,12 @@
-import type { Answer } from './sender.ts'
+export interface Answer {
+  /** Null without an answer; `failure` then says why. */
+  readonly status: number | null
+  readonly failure: string | null
+  /** True if the connection stayed open and no answer came within the limit. */
+  readonly isLate: boolean
+  /** From the first byte sent to the status line. */
+  readonly ms: number
+}
 
 export interface Outcome {
   readonly verdict: 'passed' | 'failed' | 'not checked'
@@ -66,9 +74,8 @@ export function isHere({ status }: Answer): boolean {
 export const accepted: Expectation = {
   expected: (timeoutMs) => `2xx within ${timeoutMs} ms`,
   holds: (answer, timeoutMs) => isAccepted(answer) && answer.ms <= timeoutMs,
-  advice({ status, ms }, timeoutMs) {
-    if (status === null && ms < timeoutMs)
-      return 'read the log of the receiver: an uncaught exception may have ended it'
+  advice({ status, isLate }) {
+    if (status === null && !isLate) return 'read the log of the receiver: an uncaught exception may have ended it'
     if (status === null || status <= 299) return 'answer as soon as the event is stored, and do the work afterwards'
     if (status === 401 || status === 403) {
       return (

@@ -1,9 +1,8 @@
 import { InboxError } from '../../base/errors.ts'
 import type { Case, Check, Need } from './cases.ts'
 import { createContext, type Context, type ContextOptions, type Delivery } from './context.ts'
-import { isAccepted, isHere, judge, notChecked, refused, summarize, type Outcome } from './judge.ts'
+import { isAccepted, isHere, judge, notChecked, refused, summarize, type Answer, type Outcome } from './judge.ts'
 import { needsOf, scenarios } from './scenarios.ts'
-import type { Answer } from './sender.ts'
 
 export interface ConformanceOptions extends ContextOptions {
   /** Names of scenarios; default: all. */

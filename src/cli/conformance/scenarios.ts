@@ -14,7 +14,7 @@ import {
 } from './cases.ts'
 import { connections, type Context, type Delivery, type TestEvent } from './context.ts'
 import { accepted, isHere, type Advice, type Expectation } from './judge.ts'
-import type { WriteBytes } from './sender.ts'
+import type { WriteBytes } from './context.ts'
 
 const list = (length: number, create: () => TestEvent) => Array.from({ length }, create)
 const uniqueKey = 'let a unique key of the store decide which delivery is first, not a look-up before the insert'
