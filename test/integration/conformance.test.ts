@@ -96,12 +96,12 @@ test('R79 a redirect, an error and no answer are no acknowledgement, each with w
 test('R92 a receiver that always answers too late, or 503, was reached, and fails', async () => {
   await using app = await AppServer.start()
   app.answer = async ({ method }) => {
-    if (method === 'POST') await wait(300)
+    if (method === 'POST') await wait(700)
     return { status: method === 'POST' ? 200 : 405 }
   }
-  const late = await conformance(app.url, 'acceptance,methods', { timeoutMs: 100 })
+  const late = await conformance(app.url, 'acceptance,methods', { timeoutMs: 250 })
   expect(failedScenarios(late)).toEqual(Array(10).fill('acceptance'))
-  expect(late.verdicts[0]?.detail).toContain('came: no answer within 100 ms')
+  expect(late.verdicts[0]?.detail).toContain('came: no answer within 250 ms')
   expect(late).toMatchObject({ outcome: 'failed', reason: null, passed: 1, notChecked: 0 })
 
   app.answer = () => ({ status: 503 })

@@ -18,7 +18,7 @@ export interface Outcome {
 export interface Expectation {
   readonly expected: (timeoutMs: number) => string
   readonly holds: (answer: Answer, timeoutMs: number) => boolean
-  readonly advice: (answer: Answer, timeoutMs: number) => string
+  readonly advice: (answer: Answer) => string
 }
 
 interface Judged {
@@ -53,7 +53,7 @@ export function judge({ expected, holds, advice }: Expectation, { sent, answers,
   const came = summarize(answers)
   if (wrong === undefined) return passed(came)
   const own = typeof todo === 'function' ? todo(wrong, index) : todo
-  return failed({ sent, expected: expected(timeoutMs), came, todo: own ?? advice(wrong, timeoutMs) })
+  return failed({ sent, expected: expected(timeoutMs), came, todo: own ?? advice(wrong) })
 }
 
 /** True if the service counts the delivery as acknowledged, however long it took. */
