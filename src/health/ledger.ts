@@ -1,5 +1,5 @@
 import type { Before, Found } from './facts.ts'
-import type { ToldWarning, Turn } from './own-events.ts'
+import type { ToldWarning, Turn } from './notifier.ts'
 import type { Warning } from './port.ts'
 import { byUrgency, processCodes } from './warnings.ts'
 
