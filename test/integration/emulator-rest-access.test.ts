@@ -52,6 +52,18 @@ test('A55 requests without a valid key share the quota of the plan free, by remo
   expect((await stage.request('/v1/networks')).status).toBe(200)
 })
 
+test('A28 a key that is missing or unknown is refused with 401, and one without the scope with 403, which names the scope', async () => {
+  await using stage = await createRestStage()
+  for (const key of [null, 'sk_unknown']) {
+    const refused = await stage.request('/v1/networks', { key })
+    expect([refused.status, refused.body.error.code]).toEqual([401, 'invalid_api_key'])
+    expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer/)
+  }
+  const lacking = await stage.request('/v1/alerts', { key: stage.newKey(['read:tokens']) })
+  expect([lacking.status, lacking.body.error.code]).toEqual([403, 'insufficient_scope'])
+  expect(lacking.body.error.message).toContain('write:alerts')
+})
+
 test('R68 the value of a key is in no answer and in no entry of the journal', async () => {
   await using stage = await createRestStage()
   const key = stage.newKey()

@@ -15,8 +15,9 @@ const body = {
   webhook_url: 'https://example.com/alert',
 } as const
 
-test('R31 A22 the alert_id is the handle by which an alert is read, listed and deleted', async () => {
-  const { body: created } = await stage.request('/v1/alerts', { body })
+test('R31 A19 A22 an alert is created with 201, and read, listed and deleted by its alert_id', async () => {
+  const { status: creation, body: created } = await stage.request('/v1/alerts', { body })
+  expect(creation).toBe(201)
   const path = `/v1/alerts/${created.data.alert_id}`
   expect((await stage.get(path)).data).toEqual(created.data)
   expect((await stage.get('/v1/alerts')).data).toContainEqual(created.data)

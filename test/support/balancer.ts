@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface Balancer extends AsyncDisposable {
   readonly url: string
-  /** Ends all connections to a port, as one that has found its target dead. */
+  /** Ends all connections to a port, also those that are being opened, as a balancer does that has found its target dead. */
   cut(port: number): void
 }
 
@@ -18,22 +18,22 @@ export async function startBalancer(targets: () => readonly number[]): Promise<B
 
   /** Tries one after the other; a client that nobody takes is cut off, as by a real one without health checks. */
   function forward(client: Socket, wanted: readonly number[]): void {
-    const [port, ...others] = wanted
+    const [port, ...others] = wanted.filter((candidate) => targets().includes(candidate))
     if (port === undefined || client.destroyed) return void client.destroy()
     const server = connect({ port, host: '127.0.0.1' })
-    const tryNext = () => forward(client, others)
-    server.once('error', tryNext)
-    server.once('connect', () => {
-      server.off('error', tryNext)
-      sockets.add(server)
-      ports.set(server, port)
-      server.on('error', () => client.destroy())
-      server.on('close', () => {
-        sockets.delete(server)
-        client.destroy()
-      })
+    sockets.add(server)
+    ports.set(server, port)
+    let isConnected = false
+    server.on('connect', () => {
+      isConnected = true
       client.on('close', () => server.destroy())
       client.pipe(server).pipe(client)
+    })
+    server.on('error', () => {})
+    server.on('close', (hasFailed) => {
+      sockets.delete(server)
+      if (hasFailed && !isConnected) forward(client, others)
+      else client.destroy()
     })
   }
 

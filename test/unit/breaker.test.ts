@@ -152,19 +152,19 @@ describe('the breaker of a sink', () => {
   })
 
   it('gives back what waits for its send in a batch', async () => {
-    const ends: PromiseWithResolvers<void>[] = []
+    const sends: (PromiseWithResolvers<void> & { readonly size: number })[] = []
     const stage = await stageSink(
-      () => {
-        const end = Promise.withResolvers<void>()
-        ends.push(end)
-        return end.promise
+      (items) => {
+        const send = { ...Promise.withResolvers<void>(), size: items.length }
+        sends.push(send)
+        return send.promise
       },
       { batch: 4, concurrency: 1, order: 'none', breaker: { failures: 1 } },
     )
     await stage.accept({ id: 'first' })
     await stage.accept(...numbered(8))
     expect(stage.sent).toEqual(['first'])
-    ends[0]?.reject(new Error('it is down'))
+    sends[0]?.reject(new Error('it is down'))
     await stage.turns()
     expect(stage.sent).toEqual(['first'])
     expect(stage.settled).toEqual(['h1 retry'])
@@ -172,9 +172,14 @@ describe('the breaker of a sink', () => {
     await stage.pass(5_000)
     // One item, not a batch.
     expect(stage.sent).toHaveLength(2)
-    ends[1]?.resolve()
-    await stage.turns()
-    expect(stage.sent).toHaveLength(6)
+    await stage.until(() => {
+      for (const send of sends) send.resolve()
+      return stage.sent.length > 9
+    })
+    // How many are claimed in one turn of the event loop depends on the machine.
+    const largest = Math.max(...sends.map(({ size }) => size))
+    expect(largest).toBeGreaterThan(1)
+    expect(largest).toBeLessThanOrEqual(4)
   })
 
   it('does not hold back what a crash left: each of it gets its verdict, once, and nothing spins', async () => {
