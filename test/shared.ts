@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { cp, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { launchBrowserServer } from './support/browser.ts'
+import { dockerContext } from './support/docker-context.ts'
 import { startPostgres } from './support/postgres.ts'
 import { createTempDir } from './support/temp-dir.ts'
 
@@ -16,35 +18,48 @@ declare module 'vitest' {
   }
 }
 
+export type SharedThing = 'postgres' | 'chromium' | 'dist' | 'console' | 'dashboard'
+
 const root = join(import.meta.dirname, '..')
 
 /** Things that are slow to start: started once per run, when the first test file asks for them. Each is given to tests as a text. */
-const starts = {
-  /** The URL of a database. */
-  async postgres(stack: AsyncDisposableStack): Promise<string> {
-    return stack.use(await startPostgres()).createDatabase('shared')
-  },
-  /** The WebSocket endpoint of a Chromium. */
-  async chromium(stack: AsyncDisposableStack): Promise<string> {
-    const server = await launchBrowserServer()
-    stack.defer(() => server.close())
-    return server.wsEndpoint()
-  },
-  /** The folder of the built page. */
-  console: (stack: AsyncDisposableStack) => buildPage('console', stack),
-  dashboard: (stack: AsyncDisposableStack) => buildPage('dashboard', stack),
+class SharedThings implements AsyncDisposable {
+  readonly #stack = new AsyncDisposableStack()
+  readonly #started = new Map<SharedThing, Promise<string>>()
+
+  get(name: SharedThing): Promise<string> {
+    const text = this.#started.get(name) ?? this.#start(name)
+    this.#started.set(name, text)
+    return text
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#started.values())
+    await this.#stack.disposeAsync()
+  }
+
+  async #start(name: SharedThing): Promise<string> {
+    switch (name) {
+      case 'postgres': // The URL of a database.
+        return this.#stack.use(await startPostgres()).createDatabase('shared')
+      case 'chromium': {
+        const server = await launchBrowserServer()
+        this.#stack.defer(() => server.close())
+        return server.wsEndpoint()
+      }
+      case 'dist': // What `npm run build` makes of the files that the Dockerfile gets.
+        return build(this.#stack.use(await createTempDir()).path)
+      case 'console':
+      case 'dashboard': // The folder of the built page.
+        return join(await this.get('dist'), 'src/web', name)
+    }
+  }
 }
 
-export type SharedThing = keyof typeof starts
-
 export default async function setUp({ provide }: TestProject): Promise<() => Promise<void>> {
-  const stack = new AsyncDisposableStack()
-  const started = new Map<string, Promise<string>>()
+  const things = new SharedThings()
   const gate = createServer(({ url = '' }, response) => {
-    const name = url.slice(1) as SharedThing
-    const text = started.get(name) ?? starts[name](stack)
-    started.set(name, text)
-    text.then(
+    things.get(url.slice(1) as SharedThing).then(
       (value) => response.end(value),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )
@@ -54,19 +69,13 @@ export default async function setUp({ provide }: TestProject): Promise<() => Pro
   provide('shared', `http://127.0.0.1:${(gate.address() as AddressInfo).port}`)
   return async () => {
     gate.close()
-    await Promise.allSettled(started.values())
-    await stack.disposeAsync()
+    await things[Symbol.asyncDispose]()
   }
 }
 
-/** Builds a page as `npm run build` does. */
-async function buildPage(page: string, stack: AsyncDisposableStack): Promise<string> {
-  const folder = stack.use(await createTempDir()).path
-  const config = ['--config', `src/web/${page}/vite.config.ts`, '--outDir', folder, '--emptyOutDir']
-  await promisify(execFile)(process.execPath, ['node_modules/vite/bin/vite.js', 'build', ...config], {
-    cwd: root,
-    // Vitest sets NODE_ENV=test, which builds React for development.
-    env: { ...process.env, NODE_ENV: 'production' },
-  })
-  return folder
+async function build(folder: string): Promise<string> {
+  for (const name of dockerContext(root)) await cp(join(root, name), join(folder, name), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  await promisify(execFile)(process.execPath, ['.ci/build.mjs'], { cwd: folder })
+  return join(folder, 'dist')
 }

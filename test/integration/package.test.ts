@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { completed, pages, pathOf, placesOf, type Snippet, snippetsOf } from '../support/snippets.ts'
 import { ProcessOutput } from '../support/process-output.ts'
+import { shared } from '../support/shared.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
@@ -35,11 +36,11 @@ interface Packed {
 
 const generated: readonly string[] = ['dist', 'docs/api', 'schema/json', 'schema/admin-openapi.json']
 
-/** Builds the package from scratch in `folder` and packs it there, as `npm pack` does in a clone. */
+/** Packs the package in `folder`, as `npm pack` does in a clone. */
 async function pack(folder: string): Promise<Packed> {
   const staged = join(folder, 'package')
   await mkdir(staged)
-  await run(process.execPath, [join(root, '.ci/build.mjs'), join(staged, 'dist')], root)
+  await cp(await shared('dist'), join(staged, 'dist'), { recursive: true })
   const { files } = await readManifest(join(root, 'package.json'))
   for (const file of ['package.json', ...files.filter((name) => !generated.includes(name))]) {
     await cp(join(root, file), join(staged, file), { recursive: true })
