@@ -46,7 +46,7 @@ describe.each([
   }
 
   test.each(implemented)(
-    'R1 R8 R9 R11 R13 A1 A7 R28 R29 R38 R64 R125 $id answers what is documented',
+    'R1 R8 R9 R11 R13 A1 A7 A19 R28 R29 R38 R64 R125 $id answers what is documented',
     async (operation) => {
       const [status = 0] = operation.answers.keys()
       for (const asked of here.samplesOf(operation)) {
@@ -131,7 +131,7 @@ describe.each([
     expect(here.fingerprint()).toEqual(before)
   })
 
-  test.each(document.operations)('R66 $id answers 401 without a key', async (operation) => {
+  test.each(document.operations)('R66 A28 $id answers 401 without a key', async (operation) => {
     const base = baseOf(operation)
     for (const [key, hint] of [
       [null, 'none came'],
@@ -143,7 +143,7 @@ describe.each([
     }
   })
 
-  test.each(documenting(403))('R69 A29 $id answers 403 to a key without its scope', async (operation) => {
+  test.each(documenting(403))('R69 A28 A29 $id answers 403 to a key without its scope', async (operation) => {
     const others = (['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] as const).filter(
       (scope) => scope !== operation.scope,
     )

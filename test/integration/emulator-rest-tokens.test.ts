@@ -51,25 +51,3 @@ test('A18 a degraded network answers 300 to 2000 ms of real time later, and late
   expect(new Set(latencies).size).toBeGreaterThan(1)
   setStatus('bnb', 'operational')
 })
-
-test('R65 A20 search finds parts of symbols and names in any case, and whole addresses, on one network or all', async () => {
-  stage.world.acts.apply({ kind: 'list', network: 'base', symbol: 'ZZTOP', name: 'Sharp Dressed', liquidityUsd: 1e5 })
-  const listed = stage.world.acts.apply({
-    kind: 'list',
-    network: 'bnb',
-    symbol: 'XZZT',
-    name: 'Other',
-    liquidityUsd: 1e5,
-  })
-  const address = String(listed['token'])
-  const symbols = async (query: string) => {
-    const { data } = await stage.get(`/v1/tokens/search?${query}`)
-    return data.map(({ symbol }: { symbol: string }) => symbol)
-  }
-  expect(await symbols('q=zZt')).toEqual(['ZZTOP', 'XZZT'])
-  expect(await symbols('q=p+dress')).toEqual(['ZZTOP'])
-  expect(await symbols('q=zzt&network=bnb')).toEqual(['XZZT'])
-  expect(await symbols(`q=${address.toLowerCase()}`)).toEqual(['XZZT'])
-  expect(await symbols(`q=${address.slice(0, -1)}`)).toEqual([])
-  expect(await symbols(`q=${encodeURIComponent('no such token')}`)).toEqual([])
-})

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createRestStage, type RestStage } from './emulator-rest-stage.ts'
+import { createRestStage, unseen, type RestStage } from './emulator-rest-stage.ts'
 
 let stage: RestStage
 beforeAll(async () => {
@@ -78,12 +78,12 @@ test('a member that differs from a documented one in case only is refused, and t
   await register({ url, events: ['*'], color: 'red' })
 })
 
-test('A22 a webhook that is deleted, or of another account, is 404', async () => {
+test('A22 a webhook that is deleted is 404, and so is a webhook or an alert of another account', async () => {
   await clear()
   const { webhook_id } = await register({ url, events: ['*'] })
   const path = `/v1/webhooks/${webhook_id}`
   const { accountId } = stage.accounts.putAccount('somebody else', 'unlimited')
-  const key = stage.newKey(['write:webhooks'], accountId)
+  const key = stage.newKey(undefined, accountId)
   const each = [
     ['GET', {}],
     ['PATCH', { body: { url } }],
@@ -92,6 +92,19 @@ test('A22 a webhook that is deleted, or of another account, is 404', async () =>
   for (const [method, options] of each) {
     expect((await stage.request(path, { method, key, ...options })).status).toBe(404)
   }
+  const alert = {
+    type: 'whale_buy',
+    network: 'base',
+    address: unseen.evm,
+    threshold: 1,
+    webhookUrl: url,
+    label: null,
+  } as const
+  const { alertId } = stage.accounts.addAlert(stage.accountId, alert)
+  for (const method of ['GET', 'DELETE']) {
+    expect((await stage.request(`/v1/alerts/${alertId}`, { method, key })).status).toBe(404)
+  }
+  expect((await stage.request('/v1/alerts', { key })).body).toMatchObject({ data: [], meta: { total: 0 } })
   const deleted = await stage.request(path, { method: 'DELETE' })
   expect([deleted.status, deleted.body.data]).toEqual([200, { webhook_id, deleted: true }])
   for (const [method, options] of each) expect((await stage.request(path, { method, ...options })).status).toBe(404)

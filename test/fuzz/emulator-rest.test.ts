@@ -1,0 +1,279 @@
+import fc from 'fast-check'
+import { base58 } from '@scure/base'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { networkIds } from '../../schema/index.ts'
+import { counts } from '../counts.ts'
+import { createRestStage, unseen, type RestStage } from '../integration/emulator-rest-stage.ts'
+import type { Json } from '../support/api-document.ts'
+import { createContract, type Sent } from '../support/openapi-contract.ts'
+import type { DocumentedOperation } from '../support/openapi-document.ts'
+import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
+const timeout = 3_600_000
+const contract = createContract()
+const { operations } = contract.document
+const withBody = operations.filter(({ body }) => body !== null)
+
+let stage: RestStage
+let headers: Readonly<Record<string, string>>
+beforeAll(async () => {
+  stage = await createRestStage({ seed: 'fuzz', hours: 3 })
+  headers = { Authorization: `Bearer ${stage.newKey()}`, 'Content-Type': 'application/json' }
+  console.log(`fuzz of the REST service: SEED=${seed}`)
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const owned = () => ({ alerts: stage.accounts.alerts(stage.accountId), webhooks: stage.accounts.allWebhooks() })
+
+function clear(): void {
+  const { accounts, accountId } = stage
+  for (const { alertId } of accounts.alerts(accountId)) accounts.removeAlert(accountId, alertId)
+  for (const { webhookId } of accounts.webhooks(accountId)) accounts.removeWebhook(accountId, webhookId)
+}
+
+/** Runs a property. Afterwards the world is what it was, and the service still answers. */
+async function unchanged<T>(property: fc.IAsyncProperty<T>, runs = counts.restFuzzRuns): Promise<void> {
+  const before = stage.world.digest()
+  await fc.assert(property, { numRuns: runs, seed })
+  expect(stage.world.digest()).toBe(before)
+  expect((await rawRequest(stage.port, { method: 'GET', target: '/v1/networks', headers })).status).toBe(200)
+}
+
+/** An answer follows the document. `sent` is null if the request is none of an operation. */
+function expectDocumented(answer: RawAnswer, sent: Sent | null): void {
+  const text = answer.body.toString()
+  const got = { status: answer.status, header: (name: string) => headerOf(answer, name), text }
+  expect(contract.check(sent ?? { method: 'NONE', target: '*' }, got), text.slice(0, 500)).toEqual([])
+  if (answer.status < 400) return
+  const { error } = jsonOf(answer) as { error: { message: string } }
+  // oxlint-disable-next-line no-control-regex
+  expect(error.message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
+}
+
+async function send(operation: DocumentedOperation, target: string, bytes: Buffer | null): Promise<RawAnswer> {
+  await stage.wall.advance(60_000)
+  const parts = { method: operation.method, target, headers, ...(bytes !== null && { body: bytes }) }
+  const answer = await rawRequest(stage.port, parts)
+  expectDocumented(answer, { method: operation.method, target, body: bytes === null ? undefined : parse(bytes) })
+  expect(answer.status === 501 || answer.status < 500, answer.body.toString()).toBe(true)
+  return answer
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 120 }),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.double().map(String),
+  fc.integer({ min: 1, max: 4_000 }).map((length) => 'x'.repeat(length)),
+  fc.constantFrom('null', '[]', '__proto__', '*', '..', '\\', '\u0000', '\r\n', '\u202e', '00', '-0', '1e2', '0x14'),
+)
+const anyRaw = fc.oneof(
+  { weight: 4, arbitrary: anyText.map((text) => encodeURIComponent(text.toWellFormed())) },
+  fc.constantFrom('%', '%zz', '%00', '%ff', '%2f', '%2e%2e', '%u0041', '%0d%0a', '+', '%25zz', '%ed%a0%80'),
+)
+
+const goodBodies: Readonly<Record<string, Json>> = {
+  createAlert: {
+    type: 'whale_buy',
+    address: unseen.evm,
+    network: 'base',
+    threshold: 1.5,
+    webhook_url: 'https://hooks.example.com/a',
+    label: 'a label',
+  },
+}
+const goodWebhook = { url: 'https://hooks.example.com/a', events: ['*'], secret: 'a secret of the client' }
+const goodValues: Readonly<Record<string, string>> = { address: unseen.evm, network: 'base', q: 'a' }
+
+/** A target of the operation. Parameters are good, arbitrary, repeated or missing. */
+function anyTarget({ path, parameters }: DocumentedOperation): fc.Arbitrary<string> {
+  const each = parameters.map(({ name, in: place, schema }) => {
+    const known: readonly string[] = [...(schema['enum'] ?? []), goodValues[name] ?? '1']
+    const one = fc.oneof(fc.constantFrom(...known).map(encodeURIComponent), anyRaw)
+    if (place === 'path') return one.filter((raw) => raw !== '').map((raw) => ({ name, raws: [raw] }))
+    return fc.array(one, { maxLength: 2 }).map((raws) => ({ name, raws }))
+  })
+  return fc.tuple(...each).map((written) => {
+    const inPath = new Map(written.map(({ name, raws }) => [name, raws[0] ?? '']))
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => inPath.get(name) ?? '')
+    const query = written.filter(({ name }) => !path.includes(`{${name}}`))
+    return `/v1${filled}?${query.flatMap(({ name, raws }) => raws.map((raw) => `${name}=${raw}`)).join('&')}`
+  })
+}
+
+const anyJson = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(0, -1, 1e308, 5e-324, '', '*', true, null, [], {}, [[]], ['*', '*'], { toString: 1 }),
+  fc.integer({ min: 1, max: 2_000 }).map((depth) => JSON.parse('['.repeat(depth) + ']'.repeat(depth))),
+)
+
+/** Bytes of a body. One or no member is replaced or missing, or the text is damaged. */
+function anyBody({ id, members }: DocumentedOperation): fc.Arbitrary<Buffer> {
+  const good = goodBodies[id] ?? goodWebhook
+  const text = JSON.stringify(good)
+  const at = fc.nat(text.length)
+  const garbage = fc.constantFrom([0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xef, 0xbb, 0xbf], [0], [0x22], [0x5c])
+  return fc.oneof(
+    fc
+      .tuple(fc.constantFrom('__proto__', 'constructor', ...members.map(({ name }) => name)), fc.option(anyJson))
+      .map(([name, value]) => Buffer.from(JSON.stringify({ ...good, [name]: value ?? undefined }))),
+    at.map((length) => Buffer.from(text.slice(0, length))),
+    fc
+      .tuple(
+        at,
+        fc.oneof(
+          garbage,
+          fc.constantFrom('NaN', '1e999', '//', ',', '}').map((one) => Buffer.from(one)),
+        ),
+      )
+      .map(([place, bytes]) =>
+        Buffer.concat([Buffer.from(text.slice(0, place)), Buffer.from(bytes), Buffer.from(text.slice(place))]),
+      ),
+    fc.constantFrom('null', '[]', '""', '0', '{', ' ', '[{}]').map((one) => Buffer.from(one)),
+    fc.integer({ min: 1, max: 30_000 }).map((depth) => Buffer.from('{"url":'.repeat(depth) + '1' + '}'.repeat(depth))),
+    fc.constant(Buffer.from(text.replace('{', `{"x":"${'x'.repeat(70_000)}",`))),
+  )
+}
+
+test(
+  'R4 R50 R57 any parameters and body are answered as documented, and a refusal changes nothing',
+  { timeout },
+  async () => {
+    const statuses = new Set<number>()
+    const anyRequest = fc
+      .constantFrom(...operations)
+      .chain((one) => fc.tuple(fc.constant(one), anyTarget(one), one.body === null ? fc.constant(null) : anyBody(one)))
+    await unchanged(
+      fc.asyncProperty(anyRequest, async ([operation, target, bytes]) => {
+        const { status } = await send(operation, target, bytes)
+        statuses.add(status)
+        if (status >= 400) expect(owned()).toEqual({ alerts: [], webhooks: [] })
+        clear()
+      }),
+      5 * counts.restFuzzRuns,
+    )
+    expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 404, 501]))
+  },
+)
+
+const addressOf = (network: string) =>
+  network === 'solana'
+    ? fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => base58.encode(bytes))
+    : fc.stringMatching(/^[0-9a-fA-F]{40}$/).map((digits) => `0x${digits}`)
+const url = fc
+  .tuple(
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,10}(\.[a-z][a-z0-9-]{0,10}){0,3}$/),
+    fc.option(
+      fc.integer({ min: 1, max: 65_535 }).map((port) => `:${port}`),
+      { nil: '' },
+    ),
+    fc.stringMatching(/^(\/([\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2}){0,20}){0,4}(\?[\w=&]{0,20})?$/),
+  )
+  .map(([host, port, path]) => `https://${host}${port}${path}`)
+const textFrom = (minLength: number) => fc.string({ unit: 'grapheme-composite', minLength, maxLength: 20 })
+
+/** Bodies that the document allows. */
+function rightBody({ members }: DocumentedOperation): fc.Arbitrary<Json> {
+  return fc.constantFrom(...networkIds).chain((network) => {
+    const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+      network: fc.constant(network),
+      address: addressOf(network),
+      threshold: fc.double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true }),
+      webhook_url: url,
+      url,
+      label: textFrom(1),
+      secret: textFrom(16).map((text) => `a${text}z`),
+    }
+    const each = members.map(({ name, schema }) => [name, values[name] ?? oneOfThose(schema)] as const)
+    const optional = members.filter(({ name, required }) => !required && name !== 'url').map(({ name }) => name)
+    const requiredKeys = members.map(({ name }) => name).filter((name) => !optional.includes(name))
+    return fc.record(Object.fromEntries(each), { requiredKeys })
+  })
+}
+
+function oneOfThose(schema: Json): fc.Arbitrary<unknown> {
+  if (schema['type'] !== 'array') return fc.constantFrom(...schema['enum'])
+  const names: readonly string[] = schema['items']['enum']
+  const some = fc.subarray(
+    names.filter((name) => name !== '*'),
+    { minLength: 1 },
+  )
+  return fc.oneof(some, fc.constant(['*']))
+}
+
+test.each(withBody)('R36 R37 R41 R58 R60 $id takes any body that the document allows', { timeout }, (operation) =>
+  unchanged(
+    fc.asyncProperty(rightBody(operation), async (body) => {
+      const { accounts, accountId } = stage
+      const isNew = operation.method === 'POST'
+      const own = isNew ? null : accounts.addWebhook(accountId, { url: 'https://a.example/', events: ['*'] }).webhook
+      const target = `/v1${operation.path.replace(/\{\w+\}/, own?.webhookId ?? '')}`
+      const bytes = Buffer.from(JSON.stringify(body))
+      const answer = await send(operation, target, bytes)
+      expect(answer.status, answer.body.toString()).toBe(isNew ? 201 : 200)
+      const { address, secret: _secret, ...rest } = JSON.parse(bytes.toString())
+      expect(jsonOf(answer)).toMatchObject({ data: rest })
+      if (address !== undefined) expect(answer.body.toString().toLowerCase()).toContain(address.toLowerCase())
+      clear()
+    }),
+  ),
+)
+
+const oneOf = (texts: string) => fc.constantFrom(...texts.split('|'))
+const noise = fc.oneof(
+  fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  fc
+    .oneof(
+      oneOf('\r\n|\r|\n|\0|: | |\t|\r\n\r\n|\r\nHost: b|\r\nContent-Length: 5|\r\nContent-Length: -1'),
+      oneOf('\r\nTransfer-Encoding: chunked|\r\nTransfer-Encoding: gzip|\r\nExpect: 100-continue|\r\nExpect: x'),
+      oneOf('\r\nConnection: upgrade\r\nUpgrade: websocket|\r\nConnection: close|\r\n folded|\r\n\r\n0\r\n\r\n'),
+      fc.nat(20_000).map((size) => 'x'.repeat(size)),
+    )
+    .map((text) => Buffer.from(text)),
+)
+const methods = oneOf('GET|GET|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|QUERY|PROPFIND|M-SEARCH|BREW|get|')
+const targets = oneOf(
+  '/v1/networks|/v1/networks?|/v1/none|/v1/contracts/x|/v1/trending?x|/v2/networks|/V1/networks|/|*|//|/v1//networks|' +
+    '/v1/networks#x|/v1/./networks|/v1/wallets/%zz|/v1/wallets/%00|/v1/tokens/\u00ff|http://evil.example/v1/networks',
+)
+
+/** Whole requests, some damaged, cut, or one after the other, and bytes that never were a request. */
+const wireBytes = fc.tuple(methods, targets, noise, fc.nat(400), fc.nat(20), fc.boolean()).chain((parts) => {
+  const [method, target, inserted, at, gone, isAlone] = parts
+  const bytes = requestBytes({ method, target, headers, ...(method !== 'GET' && { body: Buffer.from('{}') }) })
+  const place = Math.min(at, bytes.length)
+  return fc.constantFrom(
+    bytes,
+    Buffer.concat([bytes, bytes]),
+    bytes.subarray(0, at),
+    isAlone ? inserted : Buffer.concat([bytes.subarray(0, place), inserted, bytes.subarray(place + gone)]),
+  )
+})
+
+test('R1 R117 A2 A3 whatever bytes come, each answer is in the envelope, and nothing changes', { timeout }, () =>
+  unchanged(
+    fc.asyncProperty(wireBytes, async (bytes) => {
+      await stage.wall.advance(60_000)
+      using connection = await RawConnection.open(stage.port, { allowHalfOpen: true })
+      connection.socket.end(bytes)
+      await connection.closed()
+      while (connection.unread.length > 0) {
+        const answer = await connection.answer()
+        if (answer.status === 100) continue
+        expect([200, 400, 401, 404, 405, 408, 413, 415, 429, 431, 501], answer.head).toContain(answer.status)
+        if (answer.status >= 400) expectDocumented(answer, null)
+        else expect(jsonOf(answer)).toMatchObject({ success: true })
+      }
+      expect(owned()).toEqual({ alerts: [], webhooks: [] })
+    }),
+    2 * counts.restFuzzRuns,
+  ),
+)
