@@ -74,14 +74,6 @@ describe('a world that was put away and taken up again', () => {
 })
 
 describe('a snapshot', () => {
-  it('changes nothing when it is taken, nor when it is put back at once', () => {
-    const world = openWorld('at once')
-    world.advanceTo(startAt + 2 * hourMs)
-    const digest = world.digest()
-    world.restore(world.snapshot())
-    expect(world.digest()).toBe(digest)
-  })
-
   it('brings back the moment at which it was taken, also when its bytes are read later', () => {
     const world = openWorld('rewound')
     world.advanceTo(startAt + 2 * hourMs)

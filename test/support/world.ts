@@ -1,5 +1,14 @@
 import { deserialize } from 'node:v8'
-import type { WalletRef, World, WorldEvent, WorldOptions } from '../../src/emulator/world/port.ts'
+import type { AlertType } from '../../schema/rest/alert.ts'
+import {
+  WorldRefusal,
+  type WalletRef,
+  type World,
+  type WorldAct,
+  type WorldEvent,
+  type WorldOptions,
+} from '../../src/emulator/world/port.ts'
+import { expect } from 'vitest'
 import type { WorldState } from '../../src/emulator/world/state.ts'
 import { TradeLog } from '../../src/emulator/world/trade-log.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
@@ -103,4 +112,51 @@ export function readLedger(world: World): WorldLedger {
   const log = new TradeLog()
   log.load(trades)
   return { state: deserialize(state) as WorldState, log }
+}
+
+/** Wallets that no world knows before they act. */
+export const somebody = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const another = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+/** A world in which nobody acts on their own, with two of its tokens, and shorthands for acts on Ethereum. */
+export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
+  const world = openWorld(seed, { activity: 0, ...options })
+  const network = 'ethereum' as const
+  const [first = '', second = ''] = world.views
+    .tokens()
+    .flatMap((one) => (one.network === network ? [one.address] : []))
+  const act = (given: WorldAct) => world.acts.apply(given)
+  return {
+    world,
+    events: collectEvents(world),
+    network,
+    first,
+    second,
+    act,
+    buy: (usd: number, { wallet = somebody, token = first } = {}) =>
+      act({ kind: 'trade', side: 'buy', network, wallet, token, usd }),
+    sell: (fraction = 1, { wallet = somebody, token = first } = {}) =>
+      act({ kind: 'trade', side: 'sell', network, wallet, token, fraction }),
+    swap: () => act({ kind: 'swap', network, wallet: somebody, from: first, to: second }),
+    move: (percent: number) => act({ kind: 'price-move', network, token: first, percent }),
+    track: (wallet = somebody, isTracked = true) => act({ kind: 'track', network, wallet, isTracked }),
+    alert: (alertId: string, type: AlertType, address: string, threshold: number, isOneShot = false) =>
+      act({ kind: 'add-alert', alertId, type, network, address, threshold, isOneShot }),
+    removeAlert: (alertId: string) => act({ kind: 'remove-alert', alertId }),
+    wait: (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs),
+    refOf: (wallet = somebody) => world.views.findWallet(network, wallet)!,
+  }
+}
+
+/** Why an act is refused. A refusal changes nothing. */
+export function refusalOf(world: World, act: WorldAct): string {
+  const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
+  try {
+    world.acts.apply(act)
+  } catch (error) {
+    expect(error).toBeInstanceOf(WorldRefusal)
+    expect({ digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }).toEqual(before)
+    return (error as Error).message
+  }
+  return 'not refused'
 }

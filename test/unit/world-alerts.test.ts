@@ -1,27 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import type { World } from '../../src/emulator/world/port.ts'
-import { collectEvents, dataOf, dayMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
+import {
+  collectEvents,
+  dataOf,
+  dayMs,
+  minuteMs,
+  openWorld,
+  quietWorld,
+  setPriceAlerts,
+  startAt,
+} from '../support/world.ts'
 
-/** A world in which nobody acts, with one alert on one token, and what it tells. */
+/** A quiet world with one alert on the price of one token. */
 function watch(type: 'price_above' | 'price_below', percentAway: number) {
-  const world = openWorld('watched', { activity: 0 })
-  const events = collectEvents(world)
-  const [token] = world.views.tokens()
-  const { network, address } = token!
-  const price = () => world.views.token(token!).price_usd
-  const opening = price()
-  const threshold = opening * (1 + percentAway / 100)
-  world.acts.apply({ kind: 'add-alert', alertId: 'alrt_1', type, network, address, threshold })
+  const quiet = quietWorld('watched')
+  const { world, network, first, events } = quiet
+  const price = () => world.views.token(world.views.findToken(network, first)!).price_usd
+  const threshold = price() * (1 + percentAway / 100)
+  quiet.alert('alrt_1', type, first, threshold)
   return {
-    world,
+    ...quiet,
     threshold,
     price,
     /** Moves the price to so many percent beside the threshold. */
-    moveTo: (percent: number) => {
-      world.acts.apply({ kind: 'price-move', network, token: address, priceUsd: threshold * (1 + percent / 100) })
-    },
+    moveTo: (percent: number) =>
+      quiet.act({ kind: 'price-move', network, token: first, priceUsd: threshold * (1 + percent / 100) }),
     told: () => dataOf(events, 'token.price_alert'),
-    events,
   }
 }
 
@@ -120,14 +123,12 @@ describe('an alert on a price', () => {
   })
 
   it('A17 that is to fire once does not fire again, however far and long the price went back', () => {
-    const { world, moveTo, told, threshold, events } = watch('price_above', 5)
-    const { network, address } = world.views.tokens()[0]!
-    const alert = { type: 'price_above', network, address, threshold } as const
-    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_once', ...alert, isOneShot: true })
+    const { wait, moveTo, told, threshold, events, alert, first } = watch('price_above', 5)
+    alert('alrt_once', 'price_above', first, threshold, true)
     const rounds = () => {
       moveTo(1)
       moveTo(-5)
-      world.advanceTo(world.now() + 10 * minuteMs)
+      wait(10)
       moveTo(-6)
     }
     for (let n = 0; n < 3; n++) rounds()
@@ -150,25 +151,4 @@ describe('an alert on a price', () => {
     world.advanceTo(world.now() + 60 * minuteMs)
     expect(events.flatMap(({ alertIds }) => alertIds)).toEqual(['alrt_token'])
   })
-
-  it('is gone when it is removed, and the others stay', () => {
-    const { world, moveTo, told, events, threshold } = watch('price_above', 5)
-    const [token] = world.views.tokens()
-    const { network, address } = token!
-    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_2', type: 'price_above', network, address, threshold })
-    world.acts.apply({ kind: 'remove-alert', alertId: 'alrt_1' })
-    moveTo(1)
-    expect(told()).toHaveLength(1)
-    expect(events.map(({ alertIds }) => alertIds)).toEqual([['alrt_2']])
-    expect(refusalOf(world, { kind: 'remove-alert', alertId: 'alrt_1' })).toMatch(/there is none/)
-  })
 })
-
-function refusalOf(world: World, act: Parameters<World['acts']['apply']>[0]): string {
-  try {
-    world.acts.apply(act)
-  } catch (error) {
-    return String(error)
-  }
-  return 'not refused'
-}

@@ -8,9 +8,7 @@ import {
   type WorldSnapshot,
 } from '../../src/emulator/world/port.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
-import { hourMs, minuteMs, openWorld, readLedger, startAt } from '../support/world.ts'
-
-const nobodyYet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+import { hourMs, minuteMs, openWorld, readLedger, refusalOf, somebody as nobodyYet, startAt } from '../support/world.ts'
 
 interface Watched {
   readonly type: AlertType
@@ -35,19 +33,6 @@ function fire(world: World, alertId: string): readonly WorldEvent[] {
 /** Events in answer to one alert. */
 function answersOf(events: readonly WorldEvent[], alertId: string): readonly WorldEvent[] {
   return events.filter(({ alertIds }) => alertIds.includes(alertId))
-}
-
-/** Why an act is refused; that it changes nothing is made sure of. */
-function refusalOf(world: World, act: WorldAct): string {
-  const digest = world.digest()
-  try {
-    world.acts.apply(act)
-  } catch (error) {
-    expect(error).toBeInstanceOf(WorldRefusal)
-    expect(world.digest()).toBe(digest)
-    return String(error)
-  }
-  return 'not refused'
 }
 
 function refusalToFire(world: World, watched: Watched): string {

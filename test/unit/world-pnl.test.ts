@@ -12,13 +12,12 @@ import {
   hourMs,
   minuteMs,
   openWorld,
+  quietWorld,
   readAll,
   readLedger,
   startAt,
   type WorldLedger,
 } from '../support/world.ts'
-
-const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 function booksOf(world: World, ref: WalletRef, mode: 'closed' | 'disposals' = 'closed'): Books {
   return keepBooks(readAll(world, (page) => world.views.trades(ref, page, null)).toReversed(), mode)
@@ -76,22 +75,13 @@ describe('profit and loss', () => {
   })
 })
 
-/** A world in which nobody acts, and one wallet that does as it is told. */
+/** A quiet world, and the profit and loss of its one wallet. */
 function stage(options: Partial<WorldOptions> = {}) {
-  const world = openWorld('stage', { activity: 0, ...options })
-  const [token, other] = world.views.tokens()
-  const { network, address } = token!
-  const ref = () => world.views.findWallet(network, wallet)!
+  const quiet = quietWorld('stage', options)
   return {
-    world,
-    buy: (usd: number) => world.acts.apply({ kind: 'trade', network, wallet, side: 'buy', token: address, usd }),
-    sell: (fraction: number) =>
-      world.acts.apply({ kind: 'trade', network, wallet, side: 'sell', token: address, fraction }),
-    move: (percent: number) => world.acts.apply({ kind: 'price-move', network, token: address, percent }),
-    swap: () => world.acts.apply({ kind: 'swap', network, wallet, from: address, to: other!.address }),
-    pnl: (timeframe: Timeframe = 'all') => world.views.pnl(ref(), timeframe).pnl,
-    books: (mode: 'closed' | 'disposals') => booksOf(world, ref(), mode),
-    ref,
+    ...quiet,
+    pnl: (timeframe: Timeframe = 'all') => quiet.world.views.pnl(quiet.refOf(), timeframe).pnl,
+    books: (mode: 'closed' | 'disposals') => booksOf(quiet.world, quiet.refOf(), mode),
   }
 }
 
@@ -198,15 +188,5 @@ describe('the story of the bag holder', () => {
       expect(pnl.unrealized_usd).toBeLessThan(0)
       expect(pnl.total_usd).toBeGreaterThan(0)
     }
-  })
-
-  it('R27 is told within every day, also when nobody asks for it', () => {
-    const world = openWorld('every day')
-    world.advanceTo(startAt + dayMs)
-    const found = activeWallets(world).filter((ref) => {
-      const { pnl } = world.views.pnl(ref, 'all')
-      return pnl.unrealized_usd < 0 && pnl.total_usd > 0
-    })
-    expect(found.length).toBeGreaterThan(0)
   })
 })

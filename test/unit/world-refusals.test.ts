@@ -1,39 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
-import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
-import { openWorld, readLedger } from '../support/world.ts'
+import { another as nobody, quietWorld, readLedger, refusalOf, somebody as wallet } from '../support/world.ts'
 
-const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-const nobody = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-
-/** A world in which nobody acts on their own. */
 function stage() {
-  const world = openWorld('refusals', { activity: 0 })
-  const [token, other] = world.views.tokens()
-  const { network, address } = token!
-  const act = (given: WorldAct) => world.acts.apply(given)
-  return {
-    world,
-    act,
-    network,
-    token: address,
-    other: other!.address,
-    buy: (usd: number) => act({ kind: 'trade', network, wallet, side: 'buy', token: address, usd }),
-  }
-}
-
-/** The message of the refusal of an act that must have changed nothing. */
-function refusalOf(world: World, act: WorldAct): string {
-  const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
-  try {
-    world.acts.apply(act)
-  } catch (error) {
-    expect(error).toBeInstanceOf(WorldRefusal)
-    expect({ digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }).toEqual(before)
-    return (error as Error).message
-  }
-  return 'not refused'
+  const { first: token, second: other, ...rest } = quietWorld('refusals')
+  return { ...rest, token, other }
 }
 
 const amounts = [0, -1, Number.NaN, Infinity, 1e15] as const

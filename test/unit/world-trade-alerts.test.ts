@@ -1,43 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { AlertType } from '../../schema/rest/alert.ts'
 import type { WorldOptions } from '../../src/emulator/world/port.ts'
-import { asOfNow, collectEvents, dataOf, hourMs, openWorld, setOtherAlerts, startAt } from '../support/world.ts'
+import { another, asOfNow, quietWorld, somebody } from '../support/world.ts'
 
-const somebody = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-const another = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-
-/** A world in which nobody acts, two tokens of one network, and what is told of trades. */
+/** A quiet world, and what is told of trades. */
 function watch(options: Partial<WorldOptions> = {}) {
-  const world = openWorld('watched trades', { activity: 0, ...options })
-  const events = collectEvents(world)
-  const network = 'ethereum'
-  const [token, other] = world.views.tokens().flatMap((one) => (one.network === network ? [one.address] : []))
-  const first = token!
-  const second = other!
+  const quiet = quietWorld('watched trades', options)
+  const { world, events, refOf } = quiet
   return {
-    world,
-    network,
-    first,
-    second,
-    alert: (alertId: string, type: AlertType, address: string, threshold: number, isOneShot = false) =>
-      world.acts.apply({ kind: 'add-alert', alertId, type, network, address, threshold, isOneShot }),
-    remove: (alertId: string) => world.acts.apply({ kind: 'remove-alert', alertId }),
-    track: (wallet: string) => world.acts.apply({ kind: 'track', network, wallet, isTracked: true }),
-    buy: (usd: number, wallet = somebody, token = first) =>
-      world.acts.apply({ kind: 'trade', side: 'buy', network, wallet, token, usd }),
-    sellAll: (wallet = somebody, token = first) =>
-      world.acts.apply({ kind: 'trade', side: 'sell', network, wallet, token, fraction: 1 }),
-    swap: (wallet = somebody) => world.acts.apply({ kind: 'swap', network, wallet, from: first, to: second }),
-    overview: (wallet = somebody) => world.views.overview(world.views.findWallet(network, wallet)!),
-    newest: (wallet = somebody) => {
-      const page = { limit: 1, after: null, asOf: asOfNow(world) }
-      return world.views.trades(world.views.findWallet(network, wallet)!, page, null).items[0]!
-    },
+    ...quiet,
+    overview: (wallet = somebody) => world.views.overview(refOf(wallet)),
+    newest: () => world.views.trades(refOf(), { limit: 1, after: null, asOf: asOfNow(world) }, null).items[0]!,
     told: () =>
       events.flatMap(({ event, alertIds, audience }) =>
         event.type === 'wallet.large_trade' ? [{ ...event.data, alertIds: alertIds.join(), audience }] : [],
       ),
-    events,
   }
 }
 
@@ -46,7 +22,7 @@ describe('an alert on the trades of a wallet', () => {
     const { alert, buy, told, first, newest } = watch()
     alert('alrt_1', 'whale_buy', somebody, 7000)
     buy(6999.99)
-    buy(7000, another)
+    buy(7000, { wallet: another })
     expect(told()).toEqual([])
     buy(7000)
     const { tx_hash, token_out } = newest()
@@ -66,16 +42,16 @@ describe('an alert on the trades of a wallet', () => {
   })
 
   it('A15 tells of a sale for exactly its threshold, and not of one for a cent less', () => {
-    const { world, alert, buy, sellAll, told, newest } = watch()
+    const { world, alert, buy, sell, told, newest } = watch()
     buy(7000)
     const before = world.snapshot()
-    sellAll()
+    sell()
     const brought = newest().token_out.value_usd
     world.restore(before)
     alert('alrt_buy', 'whale_buy', somebody, 1)
     alert('alrt_cent', 'whale_sell', somebody, brought + 0.01)
     alert('alrt_1', 'whale_sell', somebody, brought)
-    sellAll()
+    sell()
     expect(told()).toMatchObject([{ trade_type: 'sell', amount_usd: brought, alertIds: 'alrt_1' }])
   })
 
@@ -91,7 +67,7 @@ describe('an alert on the trades of a wallet', () => {
 
   it('A42 R96 gives one event where the wallet is tracked too, and names the alerts in it', () => {
     const { alert, buy, track, told } = watch()
-    track(somebody)
+    track()
     buy(20_000)
     alert('alrt_1', 'whale_buy', somebody, 5000)
     alert('alrt_2', 'whale_buy', somebody, 20_000)
@@ -105,12 +81,12 @@ describe('an alert on the trades of a wallet', () => {
   })
 
   it('A15 takes each trade for itself: none has to wait for the one before', () => {
-    const { alert, buy, sellAll, told } = watch()
+    const { alert, buy, sell, told } = watch()
     alert('alrt_1', 'whale_buy', somebody, 1000)
     alert('alrt_2', 'whale_sell', somebody, 1000)
     for (let n = 0; n < 3; n++) {
       buy(2000)
-      sellAll()
+      sell()
     }
     expect(told().map(({ alertIds }) => alertIds)).toEqual(['alrt_1', 'alrt_2', 'alrt_1', 'alrt_2', 'alrt_1', 'alrt_2'])
     expect(new Set(told().map(({ tx_hash }) => tx_hash)).size).toBe(6)
@@ -129,17 +105,6 @@ describe('an alert on the trades of a wallet', () => {
       [4000, 'alrt_all'],
     ])
   })
-
-  it('tells of nothing any more when it is removed', () => {
-    const { alert, remove, buy, told } = watch()
-    alert('alrt_1', 'whale_buy', somebody, 1000)
-    alert('alrt_2', 'whale_buy', somebody, 1000)
-    remove('alrt_1')
-    buy(2000)
-    remove('alrt_2')
-    buy(3000)
-    expect(told()).toMatchObject([{ amount_usd: 2000, alertIds: 'alrt_2' }])
-  })
 })
 
 describe('an alert on the trades of a token', () => {
@@ -148,12 +113,12 @@ describe('an alert on the trades of a token', () => {
     alert('alrt_1', 'whale_buy', first, 7000)
     buy(7000)
     expect([overview().is_whale, told().length]).toEqual([false, 0])
-    buy(60_000, somebody, second)
+    buy(60_000, { token: second })
     expect([overview().is_whale, told().length]).toEqual([true, 0])
     buy(6999.99)
     expect(told()).toEqual([])
     buy(7000)
-    buy(60_000, another)
+    buy(60_000, { wallet: another })
     expect(told().map((data) => [data.wallet_address, data.amount_usd])).toEqual([
       [somebody, 7000],
       [another, 60_000],
@@ -162,14 +127,14 @@ describe('an alert on the trades of a token', () => {
   })
 
   it('A15 A5 tells of the sale with which a whale leaves, though it is none any more', () => {
-    const { alert, buy, sellAll, told, first, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
+    const { alert, buy, sell, told, first, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_buy', 'whale_buy', first, 1000)
     alert('alrt_1', 'whale_sell', first, 1000)
-    buy(40_000, another)
-    sellAll(another)
+    buy(40_000, { wallet: another })
+    sell(1, { wallet: another })
     expect(told()).toEqual([])
     buy(60_000)
-    sellAll()
+    sell()
     expect(overview().is_whale).toBe(false)
     expect(told().map(({ trade_type, alertIds }) => [trade_type, alertIds])).toEqual([
       ['buy', 'alrt_buy'],
@@ -194,26 +159,11 @@ describe('an alert on the trades of a token', () => {
     alert('alrt_2', 'whale_buy', somebody, 1000)
     alert('alrt_3', 'whale_buy', first, 1000)
     buy(7000)
-    track(somebody)
+    track()
     buy(70_000)
     expect(told().map(({ alertIds, audience }) => [alertIds, audience])).toEqual([
       ['alrt_1,alrt_2,alrt_3', 'alerts'],
       ['alrt_1,alrt_2,alrt_3', 'all'],
     ])
-  })
-})
-
-describe('alerts on trades', () => {
-  it('change nothing else: whoever trades, and what is told to all, stays the same', () => {
-    const [watched, plain] = [openWorld('the same'), openWorld('the same')]
-    setOtherAlerts(watched)
-    for (const one of [watched, plain]) one.advanceTo(startAt + 4 * hourMs)
-    expect(watched.seq()).toBe(plain.seq())
-    const toAll = watched.eventsAfter(0, Infinity).filter(({ audience }) => audience === 'all')
-    const withoutIds = (events: typeof toAll) => events.map(({ event: { type, data } }) => ({ type, data }))
-    expect(withoutIds(toAll)).toEqual(withoutIds([...plain.eventsAfter(0, Infinity)]))
-    expect(dataOf(watched.eventsAfter(0, Infinity), 'wallet.large_trade').length).toBeGreaterThan(
-      dataOf(plain.eventsAfter(0, Infinity), 'wallet.large_trade').length,
-    )
   })
 })

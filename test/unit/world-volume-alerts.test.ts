@@ -1,36 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { collectEvents, dataOf, hourMs, minuteMs, openWorld } from '../support/world.ts'
+import { another, dataOf, hourMs, quietWorld, somebody } from '../support/world.ts'
 
-const network = 'ethereum'
-const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-
-/** A world in which nobody acts, in which 2,400 USD of a token were traded two hours ago: 100 in the mean hour. */
+/** A quiet world in which 2,400 USD of a token were traded two hours ago: 100 in the mean hour. */
 function watch(threshold = 100) {
-  const world = openWorld('watched volume', { activity: 0 })
-  const events = collectEvents(world)
-  const [token, other] = world.views.tokens().flatMap((one) => (one.network === network ? [one.address] : []))
-  const first = token!
-  const buy = (usd: number, of = first) =>
-    world.acts.apply({ kind: 'trade', side: 'buy', network, wallet, token: of, usd })
-  const alert = (alertId: string, address = first, isOneShot = false) =>
-    world.acts.apply({ kind: 'add-alert', alertId, type: 'volume_spike', network, address, threshold, isOneShot })
+  const quiet = quietWorld('watched volume')
+  const { world, events, first, buy } = quiet
   buy(2400)
   world.advanceTo(world.now() + 2 * hourMs)
   return {
-    world,
-    first,
-    second: other!,
-    buy,
-    alert,
-    wait: (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs),
+    ...quiet,
+    alert: (alertId: string, address = first, isOneShot = false) =>
+      quiet.alert(alertId, 'volume_spike', address, threshold, isOneShot),
     told: () => dataOf(events, 'token.volume_spike'),
-    events,
   }
 }
 
 describe('an alert on the volume of a token', () => {
   it('A14 A41 tells once that the last hour is over the mean of the 24 before by more than the threshold', () => {
-    const { world, first, buy, alert, told, events } = watch()
+    const { world, first, network, buy, alert, told, events } = watch()
     alert('alrt_1')
     buy(150)
     buy(50)
@@ -56,12 +43,12 @@ describe('an alert on the volume of a token', () => {
   })
 
   it('A14 counts sales like purchases, and both halves of a swap', () => {
-    const { world, first, second, buy, alert, told } = watch()
-    buy(2400, second)
+    const { world, swap, first, second, buy, alert, told } = watch()
+    buy(2400, { token: second })
     world.advanceTo(world.now() + 2 * hourMs)
     alert('alrt_1')
     alert('alrt_2', second)
-    world.acts.apply({ kind: 'swap', network, wallet, from: first, to: second })
+    swap()
     expect(told().map(({ token_address }) => token_address)).toEqual([first, second])
     expect(told().every(({ volume_1h_usd }) => volume_1h_usd > 2300 && volume_1h_usd < 2400)).toBe(true)
   })
@@ -83,9 +70,9 @@ describe('an alert on the volume of a token', () => {
   it('A14 is silent where nothing was traded in the 24 hours before, whatever is traded now', () => {
     const { buy, alert, wait, told, second } = watch()
     alert('alrt_new', second)
-    buy(50_000, second)
+    buy(50_000, { token: second })
     wait(59)
-    buy(50_000, second)
+    buy(50_000, { token: second })
     alert('alrt_old')
     wait(24 * 60)
     buy(50_000)
@@ -94,8 +81,8 @@ describe('an alert on the volume of a token', () => {
 
   it('A15 is silent about a wallet, and about what is no token', () => {
     const { buy, alert, told } = watch()
-    alert('alrt_wallet', wallet)
-    alert('alrt_nothing', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')
+    alert('alrt_wallet', somebody)
+    alert('alrt_nothing', another)
     buy(5000)
     expect(told()).toEqual([])
   })
@@ -159,11 +146,11 @@ describe('an alert on the volume of a token', () => {
   })
 
   it('A17 that is to fire once does so, and one that is removed does not', () => {
-    const { world, buy, alert, wait, events } = watch()
+    const { buy, alert, removeAlert, wait, events } = watch()
     alert('alrt_once', undefined, true)
     alert('alrt_gone')
     alert('alrt_stays')
-    world.acts.apply({ kind: 'remove-alert', alertId: 'alrt_gone' })
+    removeAlert('alrt_gone')
     buy(300)
     wait(61)
     buy(1000)
