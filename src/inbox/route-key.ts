@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { HandlerRoute } from './port.ts'
 
-const evmAddress = /^0x[0-9a-fA-F]{40}$/
+const evmAddress = /^0x[0-9a-f]{40}$/i
 
-/** An EVM address in lower case: it is the same in any case. Every other text as it is. */
+/** An EVM address in lower case, its prefix too: people also type it all in capitals. Every other text as it is. */
 export function foldAddress(text: string): string {
   return evmAddress.test(text) ? text.toLowerCase() : text
 }

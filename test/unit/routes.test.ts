@@ -104,6 +104,7 @@ test.each<[object, boolean]>([
   [{ 'data.constructor': { exists: true } }, false],
   // EVM addresses in any case; all others as they are.
   [{ 'data.token_address': '0xabcdef0123456789abcdef0123456789abcdef01' }, true],
+  [{ 'data.token_address': '0XABCDEF0123456789ABCDEF0123456789ABCDEF01' }, true],
   [{ 'data.token_address': { ne: '0xABCDEF0123456789ABCDEF0123456789ABCDEF01' } }, false],
   [{ 'data.mint': 'so11111111111111111111111111111111111111112' }, false],
   [{ id: 'evt_1', type: 'wallet.large_trade' }, true],
