@@ -65,19 +65,6 @@ describe('commands in the docs', () => {
     expect(calls.length).toBeGreaterThan(30)
   })
 
-  test.each([
-    [['serve', '--prot', '1'], /unknown option '--prot'/],
-    [['serv'], /unknown command 'serv'/],
-    [['dead', 'lst'], /unknown command 'lst'/],
-    [['trigger'], /missing required argument/],
-    [['replay', '--rate', 'fast'], /--rate/],
-  ])('a call such as %j would be found', async (args, complaint) => {
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true)
-    expect(await complaintAbout(args)).toMatch(complaint)
-    vi.restoreAllMocks()
-  })
-
   test('`npm run …` names scripts that there are', () => {
     const { scripts } = JSON.parse(readPage('package.json')) as { readonly scripts: Readonly<Record<string, string>> }
     const named = pages.flatMap((page) =>
@@ -87,19 +74,4 @@ describe('commands in the docs', () => {
     )
     expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([])
   })
-})
-
-test('callsOf reads a block as a shell does', () => {
-  const code = [
-    '# a comment with onchain-inbox serve',
-    `A=1 B='2 3' npx onchain-inbox trigger x --set data.a="b c" 'd e' \\`,
-    '  --json   # the end',
-    'cat file | onchain-inbox verify --secret @s "$(cat x)" && onchain-inbox check > out',
-    'echo onchain-inbox',
-  ].join('\n')
-  expect(callsOf(code, 'onchain-inbox')).toEqual([
-    ['trigger', 'x', '--set', 'data.a=b c', 'd e', '--json'],
-    ['verify', '--secret', '@s', '$(cat x)'],
-    ['check'],
-  ])
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -68,13 +68,13 @@ describe('code in the docs', () => {
     expect(blocks.length).toBeGreaterThan(5)
   }, 60_000)
 
-  test('a block that begins with the path of a file of this repository is that file', () => {
+  test('a block that begins with the path of a file of this repository is that file; each of docs/examples is shown', () => {
     const shown = snippets.filter((snippet) => fileOf(snippet) !== undefined)
     for (const snippet of shown) {
       const { code } = snippet
       expect(code.slice(code.indexOf('\n') + 1), at(snippet)).toBe(readPage(fileOf(snippet) ?? ''))
     }
-    expect(shown.length).toBeGreaterThan(5)
+    expect(shown.map(fileOf)).toEqual(expect.arrayContaining(globSync('docs/examples/*.ts', { cwd: root })))
   })
 
   test('every block of JSON parses, line by line where it is NDJSON', () => {

@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.ts'
@@ -6,7 +6,6 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/base/errors.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
-import { pages } from '../support/snippets.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -101,12 +100,4 @@ test('docs/operations.md names the metrics that are missing while the store cann
   expect([...row.matchAll(/`(inbox_\w+)`/g)].map(([, name]) => name)).toEqual(
     [...all].filter((name) => !left.has(name)),
   )
-})
-
-test('pages show the files of docs/examples, which tests run, as they are', () => {
-  const blocks = pages.flatMap((page) => [...read(page).matchAll(/^```ts\n\/\/ (docs\/examples\/\S+)\n([^]*?)^```$/gm)])
-  const shown = new Map(blocks.map(([, file = '', code = '']) => [file, code]))
-  const files = globSync('docs/examples/*.ts', { cwd: root }).toSorted()
-  expect([...shown.keys()].toSorted()).toEqual(files)
-  for (const file of files) expect(shown.get(file), file).toBe(read(file))
 })

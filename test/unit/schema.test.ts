@@ -32,107 +32,14 @@ const requirement: Record<EventType, string> = {
   'pump.graduation': 'R102',
 }
 
-/** The fields of the spec and their JSON types, written down here a second time. */
-const fields: Record<EventType, Record<string, string>> = {
-  'token.price_alert': {
-    token_address: 's',
-    network: 's',
-    symbol: 's',
-    alert_type: 's',
-    threshold_usd: 'n',
-    current_price_usd: 'n',
-    change_pct_24h: 'n',
-  },
-  'token.new_listing': {
-    token_address: 's',
-    network: 's',
-    symbol: 's',
-    name: 's',
-    dex: 's',
-    pool_address: 's',
-    initial_liquidity_usd: 'n',
-    listing_tx: 's',
-  },
-  'token.risk_change': {
-    token_address: 's',
-    network: 's',
-    symbol: 's',
-    previous_risk_score: 'i',
-    current_risk_score: 'i',
-    risk_level: 's',
-    triggered_checks: 'a',
-    ai_summary: 's',
-  },
-  'wallet.large_trade': {
-    wallet_address: 's',
-    network: 's',
-    trade_type: 's',
-    token_address: 's',
-    token_symbol: 's',
-    amount_usd: 'n',
-    tx_hash: 's',
-  },
-  'wallet.new_position': {
-    wallet_address: 's',
-    network: 's',
-    token_address: 's',
-    token_symbol: 's',
-    entry_price_usd: 'n',
-    amount_usd: 'n',
-    tx_hash: 's',
-  },
-  'wallet.pnl_milestone': {
-    wallet_address: 's',
-    network: 's',
-    milestone_usd: 'n',
-    realized_pnl_usd: 'n',
-    roi_pct: 'n',
-    timeframe: 's',
-  },
-  'contract.honeypot_detected': {
-    contract_address: 's',
-    network: 's',
-    symbol: 's',
-    risk_score: 'i',
-    honeypot_type: 's',
-    liquidity_usd: 'n',
-    holder_count: 'i',
-    ai_summary: 's',
-  },
-  'contract.liquidity_removed': {
-    contract_address: 's',
-    network: 's',
-    symbol: 's',
-    pool_address: 's',
-    liquidity_removed_usd: 'n',
-    liquidity_removed_pct: 'n',
-    remaining_liquidity_usd: 'n',
-    tx_hash: 's',
-  },
-  'contract.ownership_changed': {
-    contract_address: 's',
-    network: 's',
-    symbol: 's',
-    previous_owner: 's',
-    new_owner: 's',
-    tx_hash: 's',
-  },
-  'pump.graduation': {
-    token_address: 's',
-    symbol: 's',
-    name: 's',
-    bonding_curve_completed: 'b',
-    sol_raised: 'n',
-    raydium_pool: 's',
-    migration_tx: 's',
-  },
-}
-const wrongFor: Record<string, unknown[]> = {
-  s: [1, null],
-  n: ['1', null],
-  i: [1.5, '1'],
-  a: ['x', [1]],
-  b: ['true', 1],
+const integers = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
+
+/** Values that a field must not have. The samples, which are written by hand, say what it is in the spec. */
+function wrongFor(field: string, value: unknown): readonly unknown[] {
+  if (integers.has(field)) return [undefined, 1.5, '1']
+  if (Array.isArray(value)) return [undefined, 'x', [1]]
+  if (typeof value === 'boolean') return [undefined, 'true', 1]
+  return typeof value === 'number' ? [undefined, '1', null] : [undefined, 1, null]
 }
 
 describe.each(eventTypes)('%s', (type) => {
@@ -146,13 +53,12 @@ describe.each(eventTypes)('%s', (type) => {
   })
 
   it(`${requirement[type]}: has exactly the fields of the spec`, () => {
-    expect(Object.keys(eventSchemas[type].shape.data.shape)).toEqual(Object.keys(fields[type]))
-    expect(Object.keys(sample.data)).toEqual(Object.keys(fields[type]))
+    expect(Object.keys(eventSchemas[type].shape.data.shape)).toEqual(Object.keys(sample.data))
   })
 
   it(`${requirement[type]}: refuses each field that is missing or of a wrong type`, () => {
-    for (const [field, kind] of Object.entries(fields[type])) {
-      for (const wrong of [undefined, ...wrongFor[kind]!]) {
+    for (const [field, value] of Object.entries(sample.data)) {
+      for (const wrong of wrongFor(field, value)) {
         const broken = JSON.parse(JSON.stringify({ ...sample, data: { ...sample.data, [field]: wrong } }))
         const verdicts = [passesZod(broken), passesJson(type, broken), passesJson('event', broken)]
         expect(verdicts, `${field} = ${JSON.stringify(wrong)}`).toEqual([false, false, false])
@@ -238,18 +144,13 @@ describe('envelope', () => {
   it('lists every problem with its path and no value', () => {
     const sample = eventSamples['wallet.large_trade']
     const broken = { ...sample, created_at: 'secret', data: { ...sample.data, amount_usd: 'hidden', network: 7 } }
-    expect(() => parseEvent(broken)).toThrow(TypeError)
-    const { message } = (() => {
-      try {
-        return parseEvent(broken) as unknown as Error
-      } catch (error) {
-        return error as Error
-      }
-    })()
-    for (const part of ['wallet.large_trade', 'created_at', 'data.amount_usd', 'data.network']) {
-      expect(message).toContain(part)
-    }
-    expect(message).not.toMatch(/secret|hidden/)
+    const lines = [
+      'Not a valid wallet.large_trade event:',
+      '✖ expected an RFC 3339 UTC time such as 2026-01-31T12:00:00.000Z\n  → at created_at',
+      '✖ Invalid input: expected string, received number\n  → at data.network',
+      '✖ Invalid input: expected number, received string\n  → at data.amount_usd',
+    ]
+    expect(() => parseEvent(broken)).toThrow(expect.objectContaining({ name: 'TypeError', message: lines.join('\n') }))
   })
 
   it('does not let `__proto__` of a payload become a prototype', () => {
