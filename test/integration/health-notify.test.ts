@@ -1,5 +1,3 @@
-import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
-import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import { describe, expect, test } from 'vitest'
 import { toMessage } from '../../handlers/sinks/common/message.ts'
 import type { AnyEvent } from '../../schema/index.ts'
@@ -9,8 +7,7 @@ import { toOwnEvent, type Turn } from '../../src/health/notifier.ts'
 import type { Warning } from '../../src/health/port.ts'
 import { partsOfKey } from '../../src/inbox/replays.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
-import { genieKey, opsgenieRules, pagerdutyRules, routingKey } from '../support/fake-chat-rules.ts'
-import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
+import { items, stageService, type FakeChat } from '../support/fake-chat.ts'
 import { until } from '../support/until.ts'
 
 const toldAt = Date.UTC(2026, 0, 1, 12)
@@ -77,10 +74,7 @@ describe('a warning as a message', () => {
 
 const pagers = [
   {
-    kind: 'pagerduty',
-    rules: pagerdutyRules,
-    create: (baseUrl: string, given: object) =>
-      pagerdutyKind.create({ name: 'pager', options: pagerdutyKind.options.parse({ routingKey, baseUrl, ...given }) }),
+    kind: 'pagerduty' as const,
     acts: ({ accepted }: FakeChat) =>
       accepted.map(({ body }) => [
         body.event_action,
@@ -94,13 +88,7 @@ const pagers = [
     ],
   },
   {
-    kind: 'opsgenie',
-    rules: opsgenieRules,
-    create: (baseUrl: string, given: object) =>
-      opsgenieKind.create({
-        name: 'pager',
-        options: opsgenieKind.options.parse({ apiKey: genieKey, baseUrl, ...given }),
-      }),
+    kind: 'opsgenie' as const,
     acts: ({ server, accepted }: FakeChat) =>
       accepted.map(({ body }, index) => [server.requests[index]?.path, body.alias, body.priority]),
     expected: [
@@ -111,7 +99,7 @@ const pagers = [
   },
 ]
 
-describe.each(pagers)('a warning at $kind', ({ rules, create, acts, expected }) => {
+describe.each(pagers)('a warning at $kind', ({ kind, acts, expected }) => {
   const course = [
     eventOf('begun'),
     eventOf('critical', { level: 'critical' }),
@@ -119,20 +107,18 @@ describe.each(pagers)('a warning at $kind', ({ rules, create, acts, expected }) 
   ]
 
   test('opens one incident, which is closed when it is over', async () => {
-    await using fake = await FakeChat.start(rules)
-    const sink = create(fake.origin, {})
-    for (const event of course) expect(await sendingStage().send(sink, items(event))).toBeUndefined()
-    expect(fake.refused).toEqual([])
-    expect(acts(fake)).toEqual(expected)
+    await using to = await stageService(kind)
+    for (const event of course) expect(await to.send(items(event))).toBeUndefined()
+    expect(to.fake.refused).toEqual([])
+    expect(acts(to.fake)).toEqual(expected)
   })
 
   test('below minSeverity opens none, and closes none', async () => {
-    await using fake = await FakeChat.start(rules)
-    const sink = create(fake.origin, { minSeverity: 'critical' })
-    for (const event of [eventOf('begun'), eventOf('resolved')]) await sendingStage().send(sink, items(event))
-    expect(fake.accepted).toEqual([])
-    for (const event of course) await sendingStage().send(sink, items(event))
-    expect(acts(fake)).toEqual(expected.slice(1))
+    await using to = await stageService(kind, { minSeverity: 'critical' })
+    for (const event of [eventOf('begun'), eventOf('resolved')]) await to.send(items(event))
+    expect(to.fake.accepted).toEqual([])
+    for (const event of course) await to.send(items(event))
+    expect(acts(to.fake)).toEqual(expected.slice(1))
   })
 })
 

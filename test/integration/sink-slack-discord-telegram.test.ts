@@ -1,76 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import discordKind from '../../handlers/sinks/discord.ts'
-import slackKind from '../../handlers/sinks/slack.ts'
-import telegramKind from '../../handlers/sinks/telegram.ts'
-import type { Timing } from '../../handlers/sinks/common/chat.ts'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { SinkDefinition, SinkItem } from '../../src/dispatch/define-sink.ts'
-import { RetryableError, TerminalError } from '../../src/base/errors.ts'
+import type { SinkItem } from '../../src/dispatch/define-sink.ts'
+import { TerminalError } from '../../src/base/errors.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 import { createTestInbox } from '../../src/app/testing/test-inbox.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 import { counts } from '../counts.ts'
-import { botToken, discordRules, slackRules, telegramRules, type Rules } from '../support/fake-chat-rules.ts'
-import { FakeChat, items, sendingStage } from '../support/fake-chat.ts'
+import { discordRules } from '../support/fake-chat-rules.ts'
+import { FakeChat, items, services, stageService } from '../support/fake-chat.ts'
 import { until } from '../support/until.ts'
-
-interface ChatKind {
-  readonly kind: string
-  readonly who: string
-  readonly rules: Rules
-  /** What must be seen nowhere. */
-  readonly secret: string
-  /** Milliseconds that it waits between messages, once so many have been sent at once. */
-  readonly gapMs: number
-  readonly atOnce: number
-  readonly create: (
-    fake: Pick<FakeChat, 'origin' | 'url'>,
-    templates?: object,
-    timing?: Timing,
-  ) => Readonly<SinkDefinition>
-}
-
-const chatKinds: readonly ChatKind[] = [
-  {
-    kind: 'slack',
-    who: 'Slack',
-    rules: slackRules,
-    secret: 'TokenOfSlackThatIsNone',
-    gapMs: 1_000,
-    atOnce: 1,
-    create: ({ url }, templates, timing) =>
-      slackKind.create({ name: 'chat', options: slackKind.options.parse({ url, templates }) }, undefined, timing),
-  },
-  {
-    kind: 'discord',
-    who: 'Discord',
-    rules: discordRules,
-    secret: 'TokenOfDiscordThatIsNone',
-    gapMs: 2_000,
-    atOnce: 5,
-    create: ({ url }, templates, timing) =>
-      discordKind.create({ name: 'chat', options: discordKind.options.parse({ url, templates }) }, undefined, timing),
-  },
-  {
-    kind: 'telegram',
-    who: 'Telegram',
-    rules: telegramRules,
-    secret: botToken,
-    gapMs: 1_000,
-    atOnce: 1,
-    create: ({ origin }, templates, timing) =>
-      telegramKind.create(
-        {
-          name: 'chat',
-          options: telegramKind.options.parse({ token: botToken, chatId: 42, baseUrl: `${origin}/`, templates }),
-        },
-        undefined,
-        timing,
-      ),
-  },
-]
 
 const text = (said: string) => ({ payload: { text: said } })
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => text(`message ${index + 1}.`))
@@ -81,28 +21,27 @@ const hostile = [
   '\\ \\\\ \\n &amp; &#38; {data.symbol}',
 ]
 
-describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce, create }) => {
+// Milliseconds that it waits between messages, once so many have been sent at once.
+describe.each([
+  { kind: 'slack', gapMs: 1_000, atOnce: 1 },
+  { kind: 'discord', gapMs: 2_000, atOnce: 5 },
+  { kind: 'telegram', gapMs: 1_000, atOnce: 1 },
+] as const)('the sink $kind', ({ kind, gapMs, atOnce }) => {
   async function stage(templates?: object) {
-    const fake = await FakeChat.start(rules)
-    const sending = sendingStage()
-    const sink = create(fake, templates, sending.timing)
-    const send = (batch: readonly SinkItem[]) => sending.send(sink, batch)
+    const sending = await stageService(kind, { templates })
     return {
-      fake,
       ...sending,
-      send,
       /** Sends again and again, as the dispatcher would; gives the errors there were. */
       async deliver(batch: readonly SinkItem[]): Promise<unknown[]> {
         const errors: unknown[] = []
         for (let sends = 0; sends < 100; sends++) {
-          const error = await send(batch)
+          const error = await sending.send(batch)
           sending.pass(sending.pauses.splice(0).at(-1) ?? gapMs)
           if (error === undefined) return errors
           errors.push(error)
         }
         throw new Error('it was sent 100 times')
       },
-      [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
     }
   }
 
@@ -123,12 +62,6 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     )
     expect(to.fake.accepted[3]?.links[0]).toBe(`https://etherscan.io/tx/0x${'4'.repeat(64)}`)
     expect(to.fake.accepted.every(({ links }) => links.length > 0)).toBe(true)
-  })
-
-  test('R127 says of an unknown type what it can', async () => {
-    await using to = await stage()
-    await to.send(items({ id: 'evt_1', type: 'token_burned', created_at: '', data: { network: 'ton', amount: 5 } }))
-    expect(to.fake.shown).toEqual(['🔹 token_burned\nton · --:--:-- UTC · amount 5'])
   })
 
   test('writes what the template of a type says, the values escaped', async () => {
@@ -175,30 +108,6 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     expect(to.sleeps).toEqual([])
   })
 
-  test('splits what one message does not hold, keeps the pace in between, and sends no part twice', async () => {
-    await using to = await stage()
-    const said = Array.from({ length: 1_500 }, (_, index) => `word${index}`).join(' ')
-    to.fake.next.push({ status: 500 })
-    const errors = await to.deliver(items(text(said)))
-    expect(errors[0]).toMatchObject({ message: `${who} answered 500` })
-    expect(to.fake.refused).toEqual([])
-    expect(to.fake.shown.length).toBeGreaterThan(2)
-    expect(to.fake.shown.join(' ')).toBe(said)
-    if (atOnce === 1) expect(to.sleeps.length).toBe(to.fake.shown.length - 1)
-  })
-
-  test('waits as long as a 429 says, and says so to the dispatcher', async () => {
-    await using to = await stage()
-    to.fake.next.push({ tooMany: 7 })
-    const error = await to.send(items(text('a')))
-    expect(error).toBeInstanceOf(RetryableError)
-    expect(error).toMatchObject({ retryAfterMs: 7_000, message: expect.stringContaining(`${who} answered 429`) })
-    expect(to.pauses).toEqual([7_000])
-    to.pass(7_000)
-    expect(await to.send(items(text('a')))).toBeUndefined()
-    expect(to.fake.shown).toEqual(['a'])
-  })
-
   test('sends nothing twice when it fails in the middle of a digest, or of an item with several parts', async () => {
     await using to = await stage()
     const batch = items(
@@ -212,6 +121,8 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     expect(errors.length).toBeGreaterThan(0)
     expect(to.fake.shown.join('').replaceAll(/[-\n]/g, '')).toBe('abcdefghijkl')
     expect(to.fake.shown.join('').match(/-/g)).toHaveLength(11 * 1_200 + 6_000)
+    expect(to.fake.refused).toEqual([])
+    if (atOnce === 1) expect(new Set(to.sleeps)).toEqual(new Set([gapMs]))
   })
 
   test('sends what is new beside what was sent of a send that failed', async () => {
@@ -234,6 +145,13 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     expect(to.lines).toMatchObject([{ level: 'warn', message: 'the chat service refused a message' }])
   })
 
+  test('says in a message what is wrong where a handler enqueued no text beside others that did', async () => {
+    await using to = await stage()
+    expect(await to.send(items({ payload: { text: ' \n' } }, text('fine')))).toBeUndefined()
+    expect(to.fake.shown.join()).toMatch(/takes \{ text: '…' \}[^]*fine/)
+    expect(to.lines).toMatchObject([{ level: 'error' }])
+  })
+
   test('does not go through all items where the service will have none', async () => {
     await using to = await stage()
     to.fake.dislikes = () => true
@@ -243,62 +161,12 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
     expect(to.fake.refused.length).toBeLessThanOrEqual(3)
   })
 
-  test.each([null, 'text', [], {}, { text: 5 }, { text: ' \n' }])('takes no %j from a handler', async (payload) => {
-    await using to = await stage()
-    const error = await to.send(items({ payload }))
-    expect(error).toBeInstanceOf(TerminalError)
-    expect(error).toMatchObject({ message: expect.stringContaining("takes { text: '…' }") })
-    expect(to.fake.server.requests).toEqual([])
-    // Beside others it is shown what is wrong: an error would be one for all of them.
-    expect(await to.send(items({ payload }, text('fine')))).toBeUndefined()
-    expect(to.fake.shown.join()).toMatch(/takes \{ text: '…' \}[^]*fine/)
-    expect(to.lines).toMatchObject([{ level: 'error' }])
-  })
-
-  test('keeps its secret to itself, whatever goes wrong', async () => {
-    await using to = await stage()
-    const said: unknown[] = []
-    for (const answer of [
-      { status: 404, body: `no route ${to.fake.url} ${rules.path} ${encodeURIComponent(secret)}` },
-      { status: 500, body: `${'x'.repeat(190)}${secret}` },
-      { status: 302, headers: { Location: to.fake.url } },
-      { status: 401, body: secret },
-    ]) {
-      to.fake.next.push(answer)
-      said.push(await to.send(items(text('a'))))
-      to.pass(gapMs)
-    }
-    to.fake.dislikes = () => true
-    said.push(await to.send(items(text('a'))))
-    const { url, origin } = to.fake
-    await to.fake[Symbol.asyncDispose]()
-    said.push(await to.send(items(text('a'))))
-    const unreachable = await sendingStage().send(create({ url, origin }), items(text('a')))
-    expect(unreachable).toMatchObject({ message: `${who} could not be reached: ECONNREFUSED` })
-    expect(said.every((error) => error instanceof Error)).toBe(true)
-    const all = [...said, unreachable].map(
-      (error) => `${String(error)} ${(error as Error).stack} ${JSON.stringify(error)}`,
-    )
-    for (const hidden of [secret, encodeURIComponent(secret), rules.path]) {
-      expect(all.join('\n')).not.toContain(hidden)
-      expect(JSON.stringify(to.lines)).not.toContain(hidden)
-    }
-  })
-
-  test('ends at once when its time is over', async () => {
-    await using to = await stage()
-    to.fake.server.answer = () => null
-    const sent = to.send(items(text('a')))
-    await to.fake.server.received(1)
-    to.abort.abort(new Error('over'))
-    expect(await sent).toEqual(new Error('over'))
-  })
-
   test('goes with a dispatcher: digests while it waits its turn, each event once', async () => {
-    await using fake = await FakeChat.start(rules)
+    await using fake = await FakeChat.start(services[kind].rules)
     const clock = createTestClock()
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-    const sink = { ...create(fake, { '*': '{id}.' }, { now: () => clock.now(), sleep }), type: '*' as const }
+    const timing = { now: () => clock.now(), sleep }
+    const sink = { ...services[kind].create(fake, { templates: { '*': '{id}.' } }, timing), type: '*' as const }
     await using inbox = await createTestInbox({ handlers: [sink], clock })
     const ids = Array.from({ length: 60 }, (_, index) => `evt${index}`)
     for (const id of ids) await inbox.deliver(createEvent('token.price_alert', { id }))
@@ -316,42 +184,16 @@ describe.each(chatKinds)('the sink $kind', ({ rules, who, secret, gapMs, atOnce,
 })
 
 /** A sink of one kind, and texts that go to it from a handler. */
-async function start(
-  rules: Rules,
-  create: (fake: Pick<FakeChat, 'origin' | 'url'>, timing: Timing) => Readonly<SinkDefinition>,
-) {
-  const fake = await FakeChat.start(rules)
-  const to = sendingStage()
-  const sink = create(fake, to.timing)
-  return {
-    ...to,
-    fake,
-    send: (...texts: string[]) => to.send(sink, items(...texts.map((said) => text(said)))),
-    show: (data: Record<string, unknown>) => to.send(sink, items({ id: 'evt_1', type: 'x', created_at: '', data })),
-    [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
-  }
+async function start(kind: keyof typeof services, given: object = {}) {
+  const to = await stageService(kind, given)
+  return { ...to, say: (...texts: string[]) => to.send(items(...texts.map((said) => text(said)))) }
 }
 
-const toDiscord = (query = '') =>
-  start(discordRules, ({ url }, timing) =>
-    discordKind.create(
-      { name: 'chat', options: discordKind.options.parse({ url: `${url}${query}` }) },
-      undefined,
-      timing,
-    ),
-  )
-
-const toTelegram = (given: object = {}) =>
-  start(telegramRules, ({ origin }, timing) => {
-    const options = telegramKind.options.parse({ token: botToken, chatId: -42, baseUrl: origin, ...given })
-    return telegramKind.create({ name: 'chat', options }, undefined, timing)
-  })
+const toTelegram = (given: object = {}) => start('telegram', { chatId: -42, ...given })
 
 test('the sink slack puts each item into a block, previews nothing, and repeats all of it as text', async () => {
-  await using to = await start(slackRules, ({ url }, timing) =>
-    slackKind.create({ name: 'chat', options: slackKind.options.parse({ url }) }, undefined, timing),
-  )
-  await to.send('a & b', 'c\nd')
+  await using to = await start('slack')
+  await to.say('a & b', 'c\nd')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
     {
       text: 'a &amp; b\nc\nd',
@@ -366,8 +208,8 @@ test('the sink slack puts each item into a block, previews nothing, and repeats 
 })
 
 test('the sink discord calls nobody, previews nothing, and asks whether the message was kept; a thread stays one', async () => {
-  await using to = await toDiscord('?thread_id=77')
-  await to.send('@everyone look')
+  await using to = await start('discord')
+  await to.say('@everyone look')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
     { content: '\\@everyone look', allowed_mentions: { parse: [] }, flags: 4 },
   ])
@@ -375,31 +217,31 @@ test('the sink discord calls nobody, previews nothing, and asks whether the mess
 })
 
 test('the sink discord waits for the fraction of a second that retry_after says', async () => {
-  await using to = await toDiscord()
+  await using to = await start('discord')
   to.fake.next.push({ tooMany: 0.35 })
-  expect(await to.send('a')).toMatchObject({ retryAfterMs: 350 })
+  expect(await to.say('a')).toMatchObject({ retryAfterMs: 350 })
   expect(to.pauses).toEqual([350])
 })
 
 test('the sink discord waits when the headers say that the last message allowed was sent', async () => {
-  await using to = await toDiscord()
+  await using to = await start('discord')
   to.fake.headers = { 'X-RateLimit-Remaining': '1', 'X-RateLimit-Reset-After': '9' }
-  expect(await to.send('a')).toBeUndefined()
+  expect(await to.say('a')).toBeUndefined()
   expect(to.pauses).toEqual([])
   to.fake.headers = { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset-After': '1.5' }
-  expect(await to.send('b')).toBeUndefined()
+  expect(await to.say('b')).toBeUndefined()
   expect(to.pauses).toEqual([1_500])
 })
 
 test('the sink discord takes Retry-After where Cloudflare answers in its stead', async () => {
-  await using to = await toDiscord()
+  await using to = await start('discord')
   to.fake.next.push({ status: 429, headers: { 'Retry-After': '12' }, body: '<html>error 1015</html>' })
-  expect(await to.send('a')).toMatchObject({ retryAfterMs: 12_000 })
+  expect(await to.say('a')).toMatchObject({ retryAfterMs: 12_000 })
 })
 
 test('the sink telegram writes to a chat and topic, without preview or sound', async () => {
   await using to = await toTelegram({ threadId: 7, silent: true })
-  await to.send('a < b')
+  await to.say('a < b')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
     {
       chat_id: '-42',
@@ -415,21 +257,21 @@ test('the sink telegram writes to a chat and topic, without preview or sound', a
 test('the sink telegram sends a group 20 messages a minute at most, one a second', async () => {
   await using to = await toTelegram()
   for (let n = 1; n < 20; n++) {
-    expect(await to.send(`message ${n}`)).toBeUndefined()
+    expect(await to.say(`message ${n}`)).toBeUndefined()
     to.pass(to.pauses.splice(0).at(-1) ?? 0)
   }
-  await to.send('message 20')
+  await to.say('message 20')
   expect(to.pauses).toEqual([41_000])
   expect(to.fake.shown).toHaveLength(20)
   // Not even if it is called too early; and it does not sleep for that long.
-  expect(await to.send('message 21')).toMatchObject({ retryAfterMs: 41_000 })
+  expect(await to.say('message 21')).toMatchObject({ retryAfterMs: 41_000 })
   expect(to.sleeps).toEqual([])
   expect(to.fake.shown).toHaveLength(20)
 })
 
 test('the sink telegram splits by what is shown, not by what is written, and counts links', async () => {
   await using to = await toTelegram({ chatId: '@channel', templates: { '*': '{links}' } })
-  await to.send('&'.repeat(4_096))
+  await to.say('&'.repeat(4_096))
   expect(to.fake.shown).toEqual(['&'.repeat(4_096)])
 })
 
@@ -442,7 +284,7 @@ test('R103 makes no link of what looks like a name of the web in an event, and c
     ['@admin /start 0.5 a/b me@x', '@\u2060admin /\u2060start 0.5 a/b me@x'],
   ]) {
     // The joiner is put in behind the event's own text was made safe.
-    await to.show({ name })
+    await to.send(items({ id: 'evt_1', type: 'x', created_at: '', data: { name } }))
     expect(to.fake.shown.at(-1)).toBe(shown)
     to.pass(1_000)
   }
@@ -452,9 +294,9 @@ test('the sink telegram follows a group that has become another, and says so', a
   await using to = await toTelegram()
   const moved = { ok: false, error_code: 400, description: 'x', parameters: { migrate_to_chat_id: -100_42 } }
   to.fake.next.push({ status: 400, body: JSON.stringify(moved) })
-  expect(await to.send('a')).toBeUndefined()
+  expect(await to.say('a')).toBeUndefined()
   to.pass(1_000)
-  await to.send('b')
+  await to.say('b')
   expect(to.fake.accepted.map(({ body }) => body.chat_id)).toEqual(['-10042', '-10042'])
-  expect(to.lines).toMatchObject([{ level: 'warn', fields: { chatId: '-10042' } }])
+  expect(to.lines).toMatchObject([{ level: 'warn', chatId: '-10042' }])
 })

@@ -1,9 +1,27 @@
-import type { SinkContext, SinkDefinition, SinkItem } from '../../src/dispatch/define-sink.ts'
-import { toHandlerEvent } from '../../src/dispatch/context.ts'
+import type { z } from 'zod'
+import discordKind from '../../handlers/sinks/discord.ts'
+import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
+import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
+import slackKind from '../../handlers/sinks/slack.ts'
+import telegramKind from '../../handlers/sinks/telegram.ts'
+import type { Timing } from '../../handlers/sinks/common/chat.ts'
 import type { AnyEvent } from '../../schema/index.ts'
+import type { SinkDefinition, SinkItem } from '../../src/dispatch/define-sink.ts'
 import { AppServer, type AppAnswer } from './app-server.ts'
-import { parseBody, type Rules, type Verdict } from './fake-chat-rules.ts'
-import { recordingLog } from './recording-log.ts'
+import {
+  botToken,
+  discordRules,
+  genieKey,
+  opsgenieRules,
+  pagerdutyRules,
+  parseBody,
+  routingKey,
+  slackRules,
+  telegramRules,
+  type Rules,
+  type Verdict,
+} from './fake-chat-rules.ts'
+import { anItem, aSinkContext } from './sink-items.ts'
 
 type Accepted = Extract<Verdict, { readonly shown: string }>
 
@@ -69,44 +87,95 @@ export function items(...given: readonly (AnyEvent | { readonly payload: unknown
     const id = String(index + 1)
     const isPayload = 'payload' in one
     const event = isPayload ? { id: 'evt_p', type: 'x', created_at: '2026-01-31T14:03:22Z', data: {} } : one
-    const raw = Buffer.from(JSON.stringify(event))
-    const stored = { seq: 1, id: event.id, type: event.type, createdAt: event.created_at, receivedAt: 0 }
-    return {
+    const payload = isPayload ? one.payload : undefined
+    return anItem(Buffer.from(JSON.stringify(event)), {
       id,
       key: null,
-      payload: isPayload ? one.payload : undefined,
-      event: toHandlerEvent({ ...stored, key: event.id, secretLabel: 'main', raw }),
-      secretLabel: 'main',
-      attempt: 1,
+      payload,
       idempotencyKey: `sink:${event.id}:${id}`,
-      traceparent: null,
-    }
+    })
   })
 }
 
-/** Sends by hand, under a clock that stands still but for the sink's own sleeps. */
-export function sendingStage() {
-  const { log, lines } = recordingLog()
+interface Service {
+  /** Its name in messages. */
+  readonly who: string
+  readonly rules: Rules
+  /** Must not be in any error or line of the log. */
+  readonly secret: string
+  create(fake: Place, given: object, timing: Timing): Readonly<SinkDefinition>
+}
+
+type Place = Pick<FakeChat, 'origin' | 'url'>
+
+function service<S extends z.ZodType>(
+  kind: {
+    readonly options: S
+    create(
+      setup: { readonly name: string; readonly options: z.output<S> },
+      tools: undefined,
+      timing: Timing,
+    ): Readonly<SinkDefinition>
+  },
+  [who, rules, secret]: readonly [who: string, rules: Rules, secret: string],
+  optionsAt: (fake: Place) => object,
+): Service {
+  return {
+    who,
+    rules,
+    secret,
+    create: (fake, given, timing) =>
+      kind.create({ name: 'out', options: kind.options.parse({ ...optionsAt(fake), ...given }) }, undefined, timing),
+  }
+}
+
+/** The kinds of sinks that write to people, each as it is set up for its fake. */
+export const services = {
+  slack: service(slackKind, ['Slack', slackRules, 'TokenOfSlackThatIsNone'], ({ url }) => ({ url })),
+  discord: service(discordKind, ['Discord', discordRules, 'TokenOfDiscordThatIsNone'], ({ url }) => ({
+    url: `${url}?thread_id=77`,
+  })),
+  telegram: service(telegramKind, ['Telegram', telegramRules, botToken], ({ origin }) => ({
+    token: botToken,
+    chatId: 42,
+    baseUrl: `${origin}/`,
+  })),
+  pagerduty: service(pagerdutyKind, ['PagerDuty', pagerdutyRules, routingKey], ({ origin }) => ({
+    routingKey,
+    baseUrl: origin,
+  })),
+  opsgenie: service(opsgenieKind, ['Opsgenie', opsgenieRules, genieKey], ({ origin }) => ({
+    apiKey: genieKey,
+    baseUrl: origin,
+  })),
+}
+
+/** A sink of a kind before its fake service, under a clock that stands still but for the sink's own sleeps. */
+export async function stageService(kind: keyof typeof services, given: object = {}) {
+  const { rules, create } = services[kind]
+  const fake = await FakeChat.start(rules)
   const pauses: number[] = []
   const sleeps: number[] = []
   const abort = new AbortController()
   let now = 0
-  const ctx = { signal: abort.signal, log, pause: (ms: number) => void pauses.push(ms) } as SinkContext
+  const ctx = aSinkContext({ signal: abort.signal, pause: (ms) => void pauses.push(ms) })
+  const timing = {
+    now: () => now,
+    async sleep(ms: number) {
+      sleeps.push(ms)
+      now += ms
+    },
+  }
+  const sink = create(fake, given, timing)
   return {
+    fake,
     pauses,
     sleeps,
-    lines,
+    lines: ctx.lines,
     abort,
     pass: (ms: number) => void (now += ms),
-    timing: {
-      now: () => now,
-      async sleep(ms: number) {
-        sleeps.push(ms)
-        now += ms
-      },
-    },
     /** What it throws, or undefined. */
-    async send(sink: Pick<SinkDefinition, 'send'>, batch: readonly SinkItem[]): Promise<unknown> {
+    async send(batch: readonly SinkItem[]): Promise<unknown> {
       try {
         await sink.send(batch, ctx)
         return undefined
@@ -114,5 +183,6 @@ export function sendingStage() {
         return error
       }
     },
+    [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
   }
 }

@@ -1,33 +1,13 @@
 import { createServer } from 'node:net'
 import { createEvent } from '../../src/app/testing/create-event.ts'
-import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
+import { anItem } from './sink-items.ts'
 
 /** An item for a sink: the event itself, unless a payload is given. */
 export function streamItem(n: number, changes: Partial<SinkItem> = {}): SinkItem {
-  const id = `evt_${n}`
-  const raw = Buffer.from(JSON.stringify(createEvent('wallet.large_trade', { id, data: { network: 'base' } })))
-  const event = toHandlerEvent({
-    seq: n,
-    id,
-    type: 'wallet.large_trade',
-    createdAt: '2026-01-31T00:00:00Z',
-    receivedAt: 0,
-    key: 'base:0xabc',
-    secretLabel: 'main',
-    raw,
-  })
-  return {
-    id: String(n),
-    key: 'base:0xabc',
-    payload: undefined,
-    event,
-    secretLabel: 'main',
-    attempt: 1,
-    idempotencyKey: `out:${id}`,
-    traceparent: null,
-    ...changes,
-  }
+  const event = createEvent('wallet.large_trade', { id: `evt_${n}`, data: { network: 'base' } })
+  const own = { id: String(n), key: 'base:0xabc', idempotencyKey: `out:${event.id}` }
+  return anItem(Buffer.from(JSON.stringify(event)), { ...own, ...changes })
 }
 
 /** A port that was free a moment ago, for servers that cannot choose one themselves. */
