@@ -1,76 +1,37 @@
-import { once } from 'node:events'
+import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createPaces } from '../../src/dispatch/pace.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import type { Reconcile, Reconciler, Warning } from '../../src/health/port.ts'
+import type { Reconcile } from '../../src/health/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import { toAdminOpenApi } from '../../src/admin/openapi.ts'
-import { describedRoutes, routes } from '../../src/admin/routes.ts'
 import { createRejects } from '../../src/receiver/rejects.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
+import { counts } from '../counts.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { readAdminDocument, type AdminOperation } from '../support/admin-document.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { adminToken, setUpAdmin, viewerToken } from './admin-app.ts'
+import { viewerToken } from './admin-app.ts'
+import { startAdmin } from './admin-server.ts'
 
 const start = Date.UTC(2026, 0, 31, 14, 0, 0)
 const signatureHeader = 'x-service-signature'
+const document = readAdminDocument()
 
-function fakeReconciler(): Reconciler {
-  let current: Reconcile | null = null
-  return {
-    isConfigured: true,
-    check: () => {},
-    start: ({ from, to }) =>
-      (current = {
-        id: 1,
-        state: 'running',
-        from,
-        to,
-        startedAt: start,
-        endedAt: null,
-        wallets: 2,
-        walletsDone: 1,
-        trades: 3,
-        requests: 1,
-        error: null,
-        notes: ['alerts cannot be compared'],
-        candidates: [{ network: 'base', wallet: '0xab', txHash: '0x01', tradedAt: '2026-01-31', summary: 'buy 1 ABC' }],
-        candidateCount: 1,
-      }),
-    current: () => current,
-    cancel: () => (current = current && { ...current, state: 'cancelled', endedAt: start + 1 }),
-    close: async () => {},
-  }
-}
-
-const warning: Warning = {
-  code: 'ack_slow',
-  subject: '',
-  level: 'critical',
-  title: 'Answers are slow',
-  text: 'Look at the disk.',
-  since: start,
-  href: '/health',
-}
-
-/** A real server over a real file with something of everything in it. */
-async function setUp(folder: string) {
+/** A server over a file with something of everything in it. */
+async function startFilled() {
+  await using opened = new AsyncDisposableStack()
+  const dir = opened.use(await createTempDir())
   const clock = createTestClock(start)
-  const inbox = await createSqliteInbox({ file: join(folder, 'inbox.db') })
+  const inbox = await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
   const [dead = 0, other = 0] = await giveUp(inbox, ['dead-1', 'dead-2', 'dead-3'])
   const bodies = ['{', '[1]', 'true', '"x"'].map((text) => quarantinedOf(Buffer.from(text)))
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   await inbox.accept([
     arrivalOf('a', 'token.price_alert', '18446744073709551615'),
-    {
-      ...arrivalOf('b'),
-      headers: '{"user-agent":"sender/1"}',
-      trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    },
+    { ...arrivalOf('b'), headers: '{"user-agent":"sender/1"}', trace },
     arrivalOf('c', 'token.new_kind'),
     arrivalOf('a', 'token.price_alert', '2'),
     arrivalOf('b'),
@@ -78,7 +39,6 @@ async function setUp(folder: string) {
   ])
   const meter = createMeter(clock)
   meter.acknowledged(12)
-  const paces = createPaces(clock)
   const rejects = createRejects({
     clock,
     secrets: () => parseSecrets('main:a-secret-of-the-webhook'),
@@ -87,300 +47,295 @@ async function setUp(folder: string) {
     storedHeaders: [],
     trustedProxies: [],
   })
-  rejects.add(
-    {
-      method: 'POST',
-      url: '/webhooks',
-      headers: { [signatureHeader]: 'ab'.repeat(32) },
-      socket: { remoteAddress: '192.0.2.1' },
-    },
-    'signature_mismatch',
-    Buffer.from('{}'),
-  )
-  const set = await setUpAdmin({
-    inbox,
-    handlers: [info],
-    more: {
-      clock,
-      now: () => clock.now(),
-      meter,
-      rejects,
-      reconciler: fakeReconciler(),
-      watch: {
-        warnings: () => [warning],
-        silences: () => [
-          { type: 'a.b', network: null, lastAt: start, silentMs: 1.5, usualMs: 2, alarmAfterMs: 3, state: 'silent' },
-        ],
-        close: async () => {},
+  const headers = { [signatureHeader]: 'ab'.repeat(32) }
+  const refused = { method: 'POST', url: '/webhooks', headers, socket: { remoteAddress: '192.0.2.1' } }
+  rejects.add(refused, 'signature_mismatch', Buffer.from('{}'))
+  const paces = createPaces(clock)
+  let reconcile: Reconcile | null = null
+  const candidate = { network: 'base', wallet: '0xab', txHash: '0x01', tradedAt: '2026-01-31', summary: 'buy 1 ABC' }
+  const counted = { wallets: 2, walletsDone: 1, trades: 3, requests: 1, candidates: [candidate], candidateCount: 1 }
+  const begun = { id: 1, state: 'running', startedAt: start, endedAt: null, error: null, notes: ['a note'] } as const
+  const stage = opened.use(
+    await startAdmin({
+      inbox,
+      handlers: [
+        {
+          kind: 'handler',
+          name: 'trades',
+          types: ['*'],
+          order: 'key',
+          concurrency: 8,
+          batch: 1,
+          priority: 0,
+          timeoutMs: 30_000,
+          onDead: 'skip',
+          latestOnly: false,
+          from: 'now',
+          isolate: false,
+          retry: { attempts: 10, baseMs: 1_000, capMs: 600_000 },
+          file: '/handlers/trades.ts',
+        },
+      ],
+      more: {
+        clock,
+        now: () => clock.now(),
+        meter,
+        rejects,
+        reconciler: {
+          isConfigured: true,
+          check: () => {},
+          start: (span) => (reconcile = { ...begun, ...counted, ...span }),
+          current: () => reconcile,
+          cancel: () => (reconcile = reconcile && { ...reconcile, state: 'cancelled', endedAt: start + 1 }),
+          close: async () => {},
+        },
+        watch: {
+          warnings: () => [
+            { code: 'ack_slow', subject: '', level: 'critical', title: 'Slow', text: 'Look', since: start, href: '/x' },
+          ],
+          silences: () => [
+            { type: 'a.b', network: null, lastAt: start, silentMs: 1.5, usualMs: 2, alarmAfterMs: 3, state: 'silent' },
+          ],
+          close: async () => {},
+        },
+        paces: () => paces.current(),
+        shut: () => new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
+        settings: () => [{ name: 'log level', value: 'info', source: 'default', secret: false }],
+        secretLabels: () => ['main', 'next'],
+        startedAt: start,
       },
-      paces: () => paces.current(),
-      shut: () => new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
-      settings: () => [{ name: 'log level', value: 'info', source: 'default', secret: false }],
-      secretLabels: () => ['main', 'next'],
-      startedAt: start,
-    },
-  })
-  set.app.listen(0, '127.0.0.1')
-  await once(set.app, 'listening')
-  const { port } = set.app.address() as AddressInfo
+    }),
+  )
+  const [conflict] = (await inbox.conflicts({ limit: 1 })).data
+  const owned = opened.move()
   return {
-    inbox,
+    ...stage,
     clock,
-    base: `http://127.0.0.1:${port}/api/v1`,
-    ids: { dead, other, body: bodies.map(({ id }) => id), reject: rejects.list().groups[0]?.id ?? '' },
-    async [Symbol.asyncDispose]() {
-      set.admin.close()
-      set.app.close()
-      set.app.closeAllConnections()
-      await inbox.close()
-    },
+    ids: { dead, other, bodies: bodies.map(({ id }) => id), reject: rejects.list().groups[0]?.id ?? '' },
+    digest: conflict?.digest ?? '',
+    group: (await inbox.deadGroups({})).groups[0]?.group ?? '',
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-const info = {
-  kind: 'handler' as const,
-  name: 'trades',
-  types: ['*'],
-  order: 'key' as const,
-  concurrency: 8,
-  batch: 1,
-  priority: 0,
-  timeoutMs: 30_000,
-  onDead: 'skip' as const,
-  latestOnly: false,
-  from: 'now' as const,
-  isolate: false,
-  retry: { attempts: 10, baseMs: 1_000, capMs: 600_000 },
-  file: '/handlers/trades.ts',
-}
+type Step = readonly [
+  id: string,
+  given?: { readonly param?: string | number; readonly query?: string; readonly body?: object },
+  /** The status, or what the body holds with a status of success. */
+  expected?: number | object,
+]
 
-interface Call {
-  readonly id: string
-  /** What stands for the parameter of the path. */
-  readonly param?: string
-  readonly query?: string
-  readonly body?: object
-  readonly status?: number
-}
+test('every operation of the document answers as it says', { timeout: 120_000 }, async () => {
+  await using stage = await startFilled()
+  const { ids, group, digest } = stage
+  const filter = { handler: 'trades', group }
+  const reason = 'a test'
+  const replay = { type: 'wallet.large_trade', from: '2026-01-01', per_second: 5 }
+  const span = { from: '2026-01-31T14:00:00Z', to: '2026-01-31T15:00:00Z' }
+  const endpoint = { digest: '0'.repeat(64), url: 'https://example.com/hook', events: ['*'], secret_label: 'main' }
+  const isDry = { dry_run: true }
+  const complete = true
+  const receipt = { headers: { 'user-agent': 'sender/1' }, traceparent: expect.any(String) }
+  const steps: readonly Step[] = [
+    ['getSession', {}, 401],
+    ['signIn', { body: { token: viewerToken } }, 201],
+    ['getSession'],
+    ['signOut'],
 
-test(
-  'every operation of the document answers as it says, on a server over a file with something of everything in it',
-  { timeout: 120_000 },
-  async () => {
-    await using dir = await createTempDir()
-    await using stage = await setUp(dir.path)
-    const { ids, base, inbox, clock } = stage
-    const document = readAdminDocument()
-    const byId = new Map(document.operations.map((operation) => [operation.id, operation]))
-    const called = new Set<string>()
-    const headers = { Authorization: `Bearer ${adminToken}` }
-    let cookie = ''
+    ['getEvent', { param: 'b' }, { receipt }],
+    ['getEvent', { param: 'dead-1' }],
+    ['getEvent', { param: 'nothing' }, 404],
+    ['getEventBytes', { param: 'a' }],
+    ['listEvents'],
+    [
+      'listEvents',
+      { query: '?type=wallet.large_trade&network=ethereum&address=0xabc&status=unhandled&q=dead&limit=2' },
+    ],
+    ['listEvents', { query: '?status=lost' }, 400],
+    ['getOverview', {}, { now: new Date(start).toISOString() }],
+    ['getActivity'],
+    ['getActivity', { query: '?window=day' }],
+    ...['getHealth', 'listDrift', 'listSecrets', 'listReplicas', 'getSettings', 'listHandlers'].map(
+      (id) => [id] as const,
+    ),
 
-    async function call({ id, param = '', query = '', body, status = 200 }: Call): Promise<unknown> {
-      const operation = byId.get(id) as AdminOperation
-      const path = operation.path.replace(/\{\w+\}/, encodeURIComponent(param))
-      const isSession = operation.path === '/session'
-      const response = await fetch(`${base}${path}${query}`, {
-        method: operation.method,
-        headers: { ...(isSession ? { Cookie: cookie } : headers), ...(body && { 'Content-Type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-      cookie ||= response.headers.get('set-cookie')?.split(';')[0] ?? ''
-      const type = response.headers.get('content-type')
-      const text = type === 'text/event-stream' ? '' : await response.text()
-      if (type === 'text/event-stream') await response.body?.cancel()
-      expect({ id, status: response.status, text: response.status === status ? '' : text }).toEqual({
-        id,
-        status,
-        text: '',
-      })
-      expect(document.problemsOf(operation, { status, type, text })).toEqual([])
-      if (body !== undefined && status < 300) expect(document.isBody(operation, body), id).toBe(true)
-      if (status < 300) called.add(id)
-      return type === 'application/json' ? JSON.parse(text) : undefined
-    }
+    ['groupDeadLetters', {}, { data: [{ group, count: 3 }], complete }],
+    ['listDeadLetters', { query: `?handler=trades&group=${encodeURIComponent(group)}` }],
+    ['getDeadLetter', { param: ids.dead }],
+    ['getDeadLetter', { param: 'x' }, 404],
+    ['requeueDeadLetters', { body: { filter, dryRun: true } }, { requeued: 3, complete, ...isDry }],
+    ['requeueDeadLetters', { body: { run_ids: [ids.dead] } }, { requeued: 1, complete }],
+    ['dropDeadLetters', { body: { run_ids: [ids.dead, ids.other], reason, dryRun: true } }, { dropped: 1, ...isDry }],
+    ['dropDeadLetters', { body: { filter, reason } }, { dropped: 2, complete }],
+    ['dropDeadLetters', { body: { filter, reason } }, { dropped: 0, complete }],
 
-    await call({ id: 'getSession', status: 401 })
-    await call({ id: 'signIn', body: { token: viewerToken }, status: 201 })
-    await call({ id: 'getSession' })
-    await call({ id: 'signOut' })
+    ['listQuarantine', { query: '?reason=not_json' }],
+    ['groupQuarantine'],
+    ['getQuarantined', { param: ids.bodies[0] ?? '' }],
+    ['retryQuarantine', { body: { all: true, dryRun: true } }, isDry],
+    ['retryQuarantine', { body: { filter: { reason: 'not_json' } } }, { accepted: 0, still_unusable: 4 }],
+    ['retryQuarantine', { body: { ids: ['sha256:00'] } }, 404],
+    ['dropQuarantine', { body: { ids: ['sha256:00'], reason } }, { dropped: 0 }],
+    ['dropQuarantine', { body: { ids: ids.bodies.slice(0, 1), reason } }, { dropped: 1 }],
+    ['dropQuarantine', { body: { all: true, reason, dryRun: true } }, { dropped: 3 }],
+    ['dropQuarantine', { body: { filter: { reason: 'not_json' }, reason } }, { dropped: 3 }],
 
-    const event = (await call({ id: 'getEvent', param: 'b' })) as { receipt: object }
-    expect(event.receipt).toMatchObject({ headers: { 'user-agent': 'sender/1' }, traceparent: expect.any(String) })
-    await call({ id: 'getEvent', param: 'dead-1' })
-    await call({ id: 'getEvent', param: 'nothing', status: 404 })
-    await call({ id: 'getEventBytes', param: 'a' })
-    await call({ id: 'listEvents' })
-    await call({
-      id: 'listEvents',
-      query: '?type=wallet.large_trade&network=ethereum&address=0xabc&status=unhandled&q=dead&limit=2',
-    })
-    await call({ id: 'listEvents', query: '?status=lost', status: 400 })
+    ['listConflicts', {}, { data: [{ event_id: 'a' }] }],
+    ['getConflict', { param: 'a', query: `?digest=${digest}` }],
+    ['getConflict', { param: 'a' }, 400],
+    ['getConflict', { param: 'a', query: `?digest=${'0'.repeat(64)}` }, 404],
+    ['listRejects'],
+    ['explainReject', { param: ids.reject }, { code: 'wrong_secret' }],
+    ['explainReject', { param: 'nothing' }, 404],
 
-    const { now } = (await call({ id: 'getOverview' })) as { now: string }
-    expect(now).toBe(new Date(start).toISOString())
-    await call({ id: 'getActivity' })
-    await call({ id: 'getActivity', query: '?window=day' })
-    for (const id of ['getHealth', 'listDrift', 'listSecrets', 'listReplicas', 'getSettings', 'listHandlers'])
-      await call({ id })
+    ['pauseHandler', { param: 'trades' }],
+    ['pauseHandler', { param: 'nobody' }, 404],
+    ['resumeHandler', { param: 'trades' }],
+    ['pauseAll'],
+    ['resumeAll'],
+    ['changeHandler', { param: 'trades', body: { concurrency: 2 } }],
+    ['dropHandlerRuns', { param: 'trades', body: { reason } }],
 
-    const groups = (await call({ id: 'groupDeadLetters' })) as { data: { group: string }[] }
-    const group = groups.data[0]?.group ?? ''
-    await call({ id: 'listDeadLetters', query: `?handler=trades&group=${encodeURIComponent(group)}` })
-    await call({ id: 'getDeadLetter', param: String(ids.dead) })
-    await call({ id: 'getDeadLetter', param: 'x', status: 404 })
-    const filter = { handler: 'trades', group }
-    expect(await call({ id: 'requeueDeadLetters', body: { filter, dryRun: true } })).toEqual({
-      requeued: 3,
-      complete: true,
-      dry_run: true,
-    })
-    const requeued = await call({ id: 'requeueDeadLetters', body: { run_ids: [ids.dead] } })
-    expect(requeued).toEqual({ requeued: 1, complete: true })
-    expect(
-      await call({ id: 'dropDeadLetters', body: { run_ids: [ids.dead, ids.other], reason: 'gone', dryRun: true } }),
-    ).toEqual({
-      dropped: 1,
-      complete: true,
-      dry_run: true,
-    })
-    for (const dropped of [2, 0]) {
-      const answer = await call({ id: 'dropDeadLetters', body: { filter, reason: 'gone' } })
-      expect(answer).toEqual({ dropped, complete: true })
-    }
+    ['startReplay', { body: { ids: ['a'], dryRun: true } }],
+    ['startReplay', { body: replay }, { id: 1 }],
+    ['startReplay', { body: {} }, 400],
+    ['replayEvent', { param: 'a' }],
+    ['listReplays', { query: '?limit=1' }],
+    ['getReplay', { param: 1 }],
+    ['cancelReplay', { param: 1 }, { cancelled: true }],
 
-    await call({ id: 'listQuarantine', query: '?reason=not_json' })
-    await call({ id: 'groupQuarantine' })
-    await call({ id: 'getQuarantined', param: ids.body[0] ?? '' })
-    await call({ id: 'retryQuarantine', body: { all: true, dryRun: true } })
-    const retried = await call({ id: 'retryQuarantine', body: { filter: { reason: 'not_json' } } })
-    expect(retried).toMatchObject({ accepted: 0, still_unusable: 4 })
-    await call({ id: 'retryQuarantine', body: { ids: ['sha256:00'] }, status: 404 })
-    expect(await call({ id: 'dropQuarantine', body: { ids: ['sha256:00'], reason: 'a test' } })).toEqual({ dropped: 0 })
-    expect(await call({ id: 'dropQuarantine', body: { ids: ids.body.slice(0, 1), reason: 'a test' } })).toEqual({
-      dropped: 1,
-    })
-    expect(await call({ id: 'dropQuarantine', body: { all: true, reason: 'a test', dryRun: true } })).toMatchObject({
-      dropped: 3,
-    })
-    expect(await call({ id: 'dropQuarantine', body: { filter: { reason: 'not_json' }, reason: 'a test' } })).toEqual({
-      dropped: 3,
-    })
+    ['getReconcile'],
+    ['startReconcile', { body: span }, 202],
+    ['startReconcile', { body: { from: '2026-01-31' } }, 400],
+    ['getReconcile'],
+    ['cancelReconcile'],
+    ['cancelReconcile'],
 
-    const conflicts = (await call({ id: 'listConflicts' })) as { data: { event_id: string; digest: string }[] }
-    expect(conflicts.data.map(({ event_id: id }) => id)).toEqual(['a'])
-    await call({ id: 'getConflict', param: 'a', query: `?digest=${conflicts.data[0]?.digest}` })
-    await call({ id: 'getConflict', param: 'a', status: 400 })
-    await call({ id: 'getConflict', param: 'a', query: `?digest=${'0'.repeat(64)}`, status: 404 })
+    ['beginSubscription', { body: { ...endpoint, replaces: null } }],
+    ['getSubscription'],
+    ['endSubscription', { param: 1, body: { state: 'registered', answer: null } }],
+    ['getSubscription'],
+    ['acknowledgeGaps'],
+    ['prune', { body: { older_than_days: 0 } }],
+    ['getEvent', { param: 'dead-2' }],
+    ['getEventBytes', { param: 'dead-2' }, 404],
 
-    await call({ id: 'listRejects' })
-    expect(await call({ id: 'explainReject', param: ids.reject })).toMatchObject({ code: 'wrong_secret' })
-    await call({ id: 'explainReject', param: 'nothing', status: 404 })
-
-    await call({ id: 'pauseHandler', param: 'trades' })
-    await call({ id: 'pauseHandler', param: 'nobody', status: 404 })
-    await call({ id: 'resumeHandler', param: 'trades' })
-    await call({ id: 'pauseAll' })
-    await call({ id: 'resumeAll' })
-    await call({ id: 'changeHandler', param: 'trades', body: { concurrency: 2 } })
-    await call({ id: 'dropHandlerRuns', param: 'trades', body: { reason: 'gone' } })
-
-    await call({ id: 'startReplay', body: { ids: ['a'], dryRun: true } })
-    const replay = (await call({
-      id: 'startReplay',
-      body: { type: 'wallet.large_trade', from: '2026-01-01', per_second: 5 },
-    })) as {
-      id: number
-    }
-    await call({ id: 'startReplay', body: {}, status: 400 })
-    await call({ id: 'replayEvent', param: 'a' })
-    await call({ id: 'listReplays', query: '?limit=1' })
-    await call({ id: 'getReplay', param: String(replay.id) })
-    expect(await call({ id: 'cancelReplay', param: String(replay.id) })).toMatchObject({ cancelled: true })
-
-    await call({ id: 'getReconcile' })
-    await call({
-      id: 'startReconcile',
-      body: { from: '2026-01-31T14:00:00Z', to: '2026-01-31T15:00:00Z' },
-      status: 202,
-    })
-    await call({ id: 'startReconcile', body: { from: '2026-01-31' }, status: 400 })
-    await call({ id: 'getReconcile' })
-    await call({ id: 'cancelReconcile' })
-    await call({ id: 'cancelReconcile' })
-
-    const subscription = {
-      digest: '0'.repeat(64),
-      url: 'https://example.com/hook',
-      events: ['*'],
-      secret_label: 'main',
-      replaces: null,
-    }
-    await call({ id: 'beginSubscription', body: subscription })
-    await call({ id: 'getSubscription' })
-    await call({ id: 'endSubscription', param: '1', body: { state: 'registered', answer: null } })
-    await call({ id: 'getSubscription' })
-    await call({ id: 'acknowledgeGaps' })
-    await clock.advance(1)
-    await call({ id: 'prune', body: { older_than_days: 0 } })
-    await call({ id: 'getEvent', param: 'dead-2' })
-    await call({ id: 'getEventBytes', param: 'dead-2', status: 404 })
-
-    await call({ id: 'followStream', query: '?kinds=events' })
-    await call({ id: 'followStream', query: '?kinds=all', status: 400 })
-    expect(await call({ id: 'getDocument' })).toEqual(JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))))
-    const audit = (await call({ id: 'listAudit', query: '?limit=200' })) as {
-      data: { action: string; by: string | null }[]
-    }
-    expect(called).toEqual(new Set(byId.keys()))
-
-    // Every act is there once, with who did it; what was only counted, or had nothing left to do, is not.
-    const acts = audit.data.filter(({ action }) => !action.startsWith('session.')).toReversed()
-    expect(acts.map(({ action }) => action)).toEqual([
-      'dead.requeue',
-      'dead.drop',
-      ...Array.from({ length: 4 }, () => 'quarantine.drop'),
-      'handler.pause',
-      'handler.resume',
-      'handler.pause',
-      'handler.resume',
-      'handler.set',
-      'handler.drop',
-      'replay.start',
-      'replay.start',
-      'replay.cancel',
-      'reconcile.start',
-      'reconcile.cancel',
-      'subscription.begin',
-      'subscription.register',
-      'prune',
+    ['followStream', { query: '?kinds=events' }],
+    ['followStream', { query: '?kinds=all' }, 400],
+    ['getDocument', {}, document.text],
+  ]
+  const byId = new Map(document.operations.map((operation) => [operation.id, operation]))
+  const called = new Set<string>(['listAudit'])
+  let cookie = ''
+  for (const [id, { param = '', query = '', body } = {}, expected = 200] of steps) {
+    // What is pruned is older than now.
+    if (id === 'prune') await stage.clock.advance(1)
+    const operation = byId.get(id) as AdminOperation
+    const path = `${operation.path.replace(/\{\w+\}/, encodeURIComponent(param))}${query}`
+    const { method } = operation
+    const reply =
+      operation.path === '/session'
+        ? await stage.send(`/api/v1${path}`, { method, body, headers: { Cookie: cookie } })
+        : await stage.call(method, path, body)
+    cookie ||= reply.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const { status, json, headers, text } = reply
+    expect([id, status, status < 300 ? '' : text]).toEqual([
+      id,
+      typeof expected === 'number' ? expected : 200,
+      expect.any(String),
     ])
-    expect(new Set(acts.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
-    expect((await inbox.stats()).quarantined).toBe(0)
-  },
-)
-
-test('the document has every route of the table once, and says of each who may call it', () => {
-  const { operations } = readAdminDocument()
-  const documented = operations.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, ':id')}`)
-  expect(new Set(documented).size).toBe(documented.length)
-  const served = routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-  const apart = ['GET /session', 'POST /session', 'DELETE /session', 'GET /events/:id/raw', 'GET /stream']
-  expect(documented.toSorted()).toEqual([...served, ...apart].toSorted())
-  for (const { id, method, role } of operations) {
-    const open = ['signIn', 'signOut', 'getDocument'].includes(id)
-    expect(role, id).toBe(open ? null : method === 'GET' ? 'viewer' : 'operator')
+    if (typeof expected === 'object') expect(json, id).toMatchObject(expected)
+    expect(document.problemsOf(operation, { status, type: headers['content-type'] ?? null, text })).toEqual([])
+    if (status >= 300) continue
+    if (body !== undefined) expect(document.isBody(operation, body), id).toBe(true)
+    called.add(id)
   }
+  expect(called).toEqual(new Set(byId.keys()))
+
+  const { json, text } = await stage.call('GET', '/audit?limit=200')
+  const answer = { status: 200, type: 'application/json', text }
+  expect(document.problemsOf(byId.get('listAudit') as AdminOperation, answer)).toEqual([])
+  // The audit has every action once, with its caller; not what was only counted, or had nothing left to do.
+  const acts = (json as { data: { action: string; by: string }[] }).data.filter(
+    ({ action }) => !action.startsWith('session.'),
+  )
+  expect(acts.map(({ action }) => action).toReversed()).toEqual([
+    'dead.requeue',
+    'dead.drop',
+    ...Array.from({ length: 4 }, () => 'quarantine.drop'),
+    ...['handler.pause', 'handler.resume', 'handler.pause', 'handler.resume', 'handler.set', 'handler.drop'],
+    ...['replay.start', 'replay.start', 'replay.cancel'],
+    ...['reconcile.start', 'reconcile.cancel'],
+    ...['subscription.begin', 'subscription.register'],
+    'prune',
+  ])
+  expect(new Set(acts.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
+  expect((await stage.inbox.stats()).quarantined).toBe(0)
 })
 
-test('the page about the admin API names every operation, and none that is not there', () => {
-  const page = readFileSync('docs/admin-api.md', 'utf8')
-  const named = [...page.matchAll(/`(GET|POST|PATCH|DELETE) (\/[a-z./:-]+)/g)].map(
-    ([, method, path]) => `${method} ${path}`,
-  )
+const oddText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom('', ' ', '0', '-1', '1e3', '201', '9'.repeat(20), 'null', '[object Object]', '%00', '../..', 'é'),
+  fc.constantFrom("' OR 1=1 --", '"', '*', 'a AND', 'NEAR(', '\u202e', '2026-13-01', '2026-01-31', '0000-01-01'),
+  fc.constantFrom(
+    '9999-12-31T23:59:59+14:00',
+    'x'.repeat(256),
+    'day',
+    'dead',
+    'b3Bhcg',
+    'MQ',
+    'sha256:00',
+    '0'.repeat(64),
+  ),
+)
+const members = 'run_ids all filter reason ids dryRun handler type group from to concurrency __proto__'.split(' ')
+const oddValue = fc.oneof(oddText, fc.jsonValue(), fc.array(fc.oneof(oddText, fc.integer()), { maxLength: 3 }))
+const oddBody = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
+  fc.dictionary(fc.constantFrom(...members), oddValue, { maxKeys: 4 }).map((value) => JSON.stringify(value)),
+  oddText,
+)
+
+function queryOf({ parameters }: AdminOperation) {
+  const names = parameters.filter((one) => one['in'] === 'query').map((one) => String(one['name']))
+  const name = fc.constantFrom(...names, ...names, 'limit', 'x', '__proto__')
+  return fc
+    .array(fc.tuple(name, oddText), { maxLength: 4 })
+    .map((pairs) => (pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`))
+}
+
+/** Sessions have tests of their own: wrong ones are slowed down. */
+const request = fc.constantFrom(...document.operations.filter(({ path }) => path !== '/session')).chain((operation) =>
+  fc.record({
+    operation: fc.constant(operation),
+    param: fc.oneof(oddText, fc.constantFrom('a', '1', 'trades')),
+    query: queryOf(operation),
+    body: operation.body === null ? fc.constant(undefined) : oddBody.map((text) => Buffer.from(text)),
+  }),
+)
+
+test('requests of any content are answered as documented, and never with a failure', { timeout: 120_000 }, async () => {
+  await using stage = await startFilled()
+  const property = fc.asyncProperty(request, async ({ operation, param, query, body }) => {
+    // A URL takes dots for something else, and without anything there it is another path.
+    const part = encodeURIComponent(param.toWellFormed()).replace(/^\.{0,2}$/, '_')
+    const reply = await stage.call(operation.method, `${operation.path.replace(/\{\w+\}/, part)}${query}`, body)
+    const { status, text, headers } = reply
+    expect(status, text).toBeLessThan(500)
+    expect(document.problemsOf(operation, { status, type: headers['content-type'] ?? null, text })).toEqual([])
+  })
+  await fc.assert(property, { numRuns: counts.adminRequests })
+})
+
+test('viewers may call what gets, operators everything; the page about the admin API names every operation', () => {
+  const named = readFileSync('docs/admin-api.md', 'utf8').matchAll(/`((?:GET|POST|PATCH|DELETE) \/[a-z./:-]+)/g)
   const beside = ['GET /metrics', 'GET /healthz', 'GET /readyz', 'GET /api/v']
-  const documented = readAdminDocument().operations.map(
-    ({ method, path }) => `${method} ${path.replace(/\{\w+\}/, ':id')}`,
+  const documented = document.operations.map(({ id, method, path, role }) => {
+    const isOpen = ['signIn', 'signOut', 'getDocument'].includes(id)
+    expect(role, id).toBe(isOpen ? null : method === 'GET' ? 'viewer' : 'operator')
+    return `${method} ${path.replace(/\{\w+\}/, ':id')}`
+  })
+  expect(new Set([...named].map(([, name = '']) => name).filter((name) => !beside.includes(name)))).toEqual(
+    new Set(documented),
   )
-  expect(new Set(named.filter((name) => !beside.includes(name)))).toEqual(new Set(documented))
 })

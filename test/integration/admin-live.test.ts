@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { version } from '../../src/base/version.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { eventBytes } from '../support/signed.ts'
 
 const tampered = { 'X-Service-Signature': 'ab'.repeat(32), 'User-Agent': 'sender/1' }
@@ -65,4 +66,14 @@ test('what the app refuses and what is set shows in its admin API, without a sec
   expect(replicas).toMatchObject([
     { id: expect.stringMatching(`-${process.pid}$`), version, alive: true, self: true, leader: true },
   ])
+})
+
+test.each([
+  ['0.0.0.0', 1],
+  ['127.0.0.1', 0],
+])('an admin side on %s without TLS of its own is logged %i time', async (host, times) => {
+  const { log, lines } = recordingLog()
+  await using app = await startTestApp({ log, settings: { INBOX_ADMIN_HOST: host } })
+  const said = lines.filter(({ message }) => message.includes('has no TLS of its own'))
+  expect(said.map(({ fields }) => fields)).toEqual(Array.from({ length: times }, () => ({ adminUrl: app.adminUrl })))
 })

@@ -15,7 +15,7 @@ export interface Reply {
 export interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** Bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown
   /** Ends the answer after its head: for one that never ends by itself. */
   readonly headAlone?: boolean
@@ -51,7 +51,7 @@ export async function startAdmin(setup: AppSetup = {}) {
         }
       })
       outgoing.on('error', reject)
-      outgoing.end(body === undefined ? undefined : JSON.stringify(body))
+      outgoing.end(body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body))
     })
 
   return {
@@ -61,6 +61,9 @@ export async function startAdmin(setup: AppSetup = {}) {
     /** What was asked, and the status it was answered with. */
     answered,
     send,
+    /** Calls the API as the operator; of an answer that never ends, the head. `path` is below `/api/v1`. */
+    call: (method: string, path: string, body?: unknown) =>
+      send(`/api/v1${path}`, { method, headers: { Authorization: `Bearer ${adminToken}` }, body, headAlone: true }),
     /** The header of a session whose value is given. */
     withCookie: (value: string) => ({ Cookie: `${cookie}=${value}` }),
     /** Signs in, and gives the header of the session. */

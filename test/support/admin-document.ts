@@ -26,7 +26,8 @@ export interface GivenAnswer {
 
 /** Every object may have what is documented and nothing else. */
 export function readAdminDocument() {
-  const document: Json = strict(JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))))
+  const text = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as object
+  const document: Json = strict(text)
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
   addFormats.default(ajv)
   ajv.addSchema(withDocument({ $id: 'document', $defs: document['components']['schemas'] }))
@@ -55,6 +56,8 @@ export function readAdminDocument() {
   }
 
   return {
+    /** As it is served. */
+    text,
     operations,
     /** Why an answer is not as documented; empty if it is. */
     problemsOf({ id, method, path }: AdminOperation, { status, type, text }: GivenAnswer): readonly string[] {
@@ -71,7 +74,7 @@ export function readAdminDocument() {
   }
 }
 
-function strict(value: unknown): Json {
+function strict(value: object): Json {
   return JSON.parse(JSON.stringify(value), (_key, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
     const isClosable = 'properties' in member && 'type' in member && !('additionalProperties' in member)

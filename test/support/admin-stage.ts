@@ -1,11 +1,8 @@
-import { createMetrics } from '../../src/admin/metrics.ts'
-import { createAdminApp } from '../../src/admin/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { startHttpServer } from '../../src/base/http/server.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/base/log.ts'
-import { readAsEvent } from '../../src/receiver/ingest.ts'
+import { setUpAdmin } from '../integration/admin-app.ts'
 
 export interface AdminStage extends AsyncDisposable {
   readonly inbox: Inbox
@@ -23,18 +20,8 @@ export async function createAdminStage({
   inbox: given,
 }: { readonly token?: string; readonly inbox?: Inbox } = {}): Promise<AdminStage> {
   const inbox = given ?? (await createMemoryInbox({ clock: systemClock }))
-  const handler = createAdminApp({
-    readEvent: readAsEvent,
-    now: () => systemClock.now(),
-    clock: systemClock,
-    inbox,
-    metrics: createMetrics({ inbox, clock: systemClock }),
-    handlers: () => [],
-    token,
-    hosts: [],
-    state: { stopping: false, health: () => inbox.health() },
-    log: silentLogger,
-  })
+  const more = { clock: systemClock, now: () => systemClock.now(), token, viewerToken: undefined }
+  const { admin: handler } = await setUpAdmin({ inbox, more })
   const limits = { maxConnections: 10, keepAliveMs: 1_000, portSetting: 'INBOX_ADMIN_PORT' }
   const listen = (port: number) => startHttpServer({ host: '127.0.0.1', port, handler, ...limits })
   let server = await listen(0)

@@ -1,0 +1,239 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createGuard } from '../../src/admin/auth.ts'
+import { routes } from '../../src/admin/routes.ts'
+import { createConsolePages } from '../../src/admin/server.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { adminToken, viewerToken } from './admin-app.ts'
+import { sessionValue, startAdmin } from './admin-server.ts'
+
+type Stage = Awaited<ReturnType<typeof startAdmin>>
+type Headers = Readonly<Record<string, string>>
+type Callers = readonly (readonly [who: string, headers: (stage: Stage) => Headers])[]
+
+const lifetimeMs = 12 * 3_600_000
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+const sessionOf = (stage: Stage, role: 'operator' | 'viewer', ageMs = 0) =>
+  stage.withCookie(sessionValue(role, stage.clock.now() - ageMs))
+
+const wrongTokens = [
+  'Bearer ',
+  `Bearer ${adminToken}x`,
+  `Bearer ${adminToken.slice(0, -1)}`,
+  `Bearer ${adminToken} ${adminToken}`,
+  adminToken,
+]
+const outside: Callers = [
+  ['nobody', () => ({})],
+  ...wrongTokens.map((Authorization) => [Authorization, () => ({ Authorization })] as const),
+  ['a session that is over', (s) => sessionOf(s, 'operator', lifetimeMs)],
+  ['a forged session', (s) => s.withCookie(`${sessionValue('operator', s.clock.now())}A`)],
+  ['a wrong token beside a session', (s) => ({ ...sessionOf(s, 'operator'), ...bearer('wrong') })],
+]
+const viewers: Callers = [
+  ['the token of viewers', () => bearer(viewerToken)],
+  ['a session of a viewer', (s) => sessionOf(s, 'viewer')],
+  [
+    'the token of viewers beside a session of the operator',
+    (s) => ({ ...sessionOf(s, 'operator'), ...bearer(viewerToken) }),
+  ],
+]
+const operators: Callers = [
+  ['the token of the operator', () => bearer(adminToken)],
+  ['the scheme in lower case', () => ({ Authorization: `bearer ${adminToken}` })],
+  ['a session of the operator', (s) => sessionOf(s, 'operator', lifetimeMs - 1)],
+  [
+    'a session beside what a proxy asked for',
+    (s) => ({ ...sessionOf(s, 'operator'), Authorization: 'Basic cHJveHk=' }),
+  ],
+  [
+    'the token of the operator beside a session of a viewer',
+    (s) => ({ ...sessionOf(s, 'viewer'), ...bearer(adminToken) }),
+  ],
+]
+
+interface Place {
+  readonly method: string
+  readonly path: string
+  readonly role: 'anyone' | 'viewer' | 'operator'
+}
+
+const places: readonly Place[] = [
+  ...['/metrics', '/api/v1/stream', '/api/v1/session', '/api/v1/events/a/raw'].map((path) => ({
+    method: 'GET',
+    path,
+    role: 'viewer' as const,
+  })),
+  ...['/', '/healthz', '/readyz'].map((path) => ({ method: 'GET', path, role: 'anyone' as const })),
+  ...routes.map(({ method, path, role }) => ({
+    method: method.toUpperCase(),
+    path: `/api/v1${path.replace(/:\w+/g, 'a')}`,
+    role,
+  })),
+]
+
+describe('who may do what', () => {
+  let stage: Stage
+  const large = `export const text = '${'x'.repeat(5_000)}'`
+  const asset = '/assets/index-Ab1.js'
+  beforeAll(async () => {
+    await using dir = await createTempDir()
+    await mkdir(join(dir.path, 'assets'))
+    await writeFile(join(dir.path, 'index.html'), 'the console')
+    await writeFile(join(dir.path, asset), large)
+    stage = await startAdmin({ more: { pages: await createConsolePages(dir.path) } })
+  })
+  afterAll(() => stage[Symbol.asyncDispose]())
+
+  test.each([
+    ['without a valid credential callers see nothing and do nothing', outside, 401, 401],
+    ['viewers see everything and do nothing', viewers, null, 403],
+    ['operators may do everything', operators, null, null],
+  ])('%s', async (_name, callers, toSee, toDo) => {
+    for (const { method, path, role } of places) {
+      for (const [who, headersOf] of callers) {
+        const sent = { method, headers: headersOf(stage), headAlone: true, ...(method !== 'GET' && { body: {} }) }
+        const { status, headers, json, text } = await stage.send(path, sent)
+        const refused = role === 'anyone' ? null : role === 'viewer' ? toSee : toDo
+        expect([method, path, who, [401, 403].includes(status) ? status : null]).toEqual([method, path, who, refused])
+        const code = refused === 401 ? 'unauthorized' : 'forbidden'
+        if (refused !== null) expect(json).toMatchObject({ error: { code } })
+        expect(headers['www-authenticate']).toBe(refused === 401 ? 'Bearer' : undefined)
+        expect(text).not.toContain(adminToken)
+        expect(Object.keys(headers).filter((name) => /^access-control|^x-powered-by/.test(name))).toEqual([])
+        if (path === '/') continue
+        expect(headers).toMatchObject({
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+          'cache-control': 'no-store',
+          'referrer-policy': 'no-referrer',
+          'cross-origin-resource-policy': 'same-origin',
+        })
+      }
+    }
+  })
+
+  test('paths that do not exist, and the methods of a path, are named only to callers who may look', async () => {
+    const asViewer = (path: string, method = 'GET') => stage.send(path, { method, headers: bearer(viewerToken) })
+    for (const path of ['/api/v1/none', '/api/v1', '/api/v1/events/a/b', '/metrics/x']) {
+      expect([path, (await stage.send(path)).status, (await asViewer(path)).status]).toEqual([path, 401, 404])
+    }
+    for (const path of ['/API/v1/events', '/api/v1/events/', '/METRICS', '/metrics/', '//api/v1/events', '/api//v1'])
+      expect([path, [401, 404].includes((await stage.send(path)).status)]).toEqual([path, true])
+    for (const [method, path, allow] of [
+      ['PUT', '/api/v1/events', 'GET, HEAD'],
+      ['OPTIONS', '/api/v1/events', 'GET, HEAD'],
+      ['GET', '/api/v1/dead-letters/requeue', 'POST'],
+    ] as const) {
+      const { status, headers } = await asViewer(path, method)
+      expect([(await stage.send(path, { method })).status, status, headers.allow]).toEqual([401, 405, allow])
+    }
+    expect((await stage.send('/healthz', { method: 'OPTIONS' })).headers.allow).toBe('GET, HEAD')
+  })
+
+  test.each([
+    { 'Sec-Fetch-Site': 'cross-site' },
+    // A page on another port of this machine, whose requests carry the cookie.
+    { 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'http://localhost:9999' },
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: 'http://localhost:9999', 'Sec-Fetch-Site': 'same-origin' },
+  ])('a session from a page of another origin (%j) is rejected everywhere', async (headers) => {
+    for (const { method, path } of places.filter(({ role }) => role !== 'anyone')) {
+      const sent = { method, headers: { ...sessionOf(stage, 'operator'), ...headers }, body: {} }
+      const { status, json } = await stage.send(path, sent)
+      expect([path, status, json]).toMatchObject([path, 403, { error: { code: 'forbidden' } }])
+    }
+  })
+
+  test.each([{ 'Sec-Fetch-Site': 'same-origin' }, { 'Sec-Fetch-Site': 'none' }])(
+    'a session from the own page, or a typed address (%j), is valid',
+    async (headers) => {
+      const sent = { headers: { ...sessionOf(stage, 'viewer'), ...headers } }
+      expect((await stage.send('/api/v1/events', sent)).status).toBe(200)
+    },
+  )
+
+  test('an unknown Host is rejected with the right token, and for the files of the console', async () => {
+    const headers = { ...bearer(adminToken), Host: 'evil.example' }
+    for (const path of ['/', asset, '/metrics', '/api/v1/events'])
+      expect([path, (await stage.send(path, { headers })).status]).toEqual([path, 403])
+    // Probes call by address.
+    for (const path of ['/healthz', '/readyz']) expect((await stage.send(path, { headers })).status).toBe(200)
+  })
+
+  test('files of the console need no credential, and are packed for clients that take gzip', async () => {
+    expect((await stage.send('/')).headers).toMatchObject({
+      'content-security-policy': expect.stringMatching(
+        /script-src 'self'.*connect-src 'self'.*frame-ancestors 'none'$/,
+      ),
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    })
+    for (const [encoding, isPacked] of [
+      ['gzip', true],
+      ['br, GZIP;q=0.5', true],
+      ['deflate,gzip ', true],
+      ['', false],
+      ['br', false],
+      ['gzip;q=0', false],
+      ['gzip; q=0.0, br', false],
+      ['xgzip', false],
+    ] as const) {
+      const { headers } = await stage.send(asset, { method: 'HEAD', headers: { 'Accept-Encoding': encoding } })
+      expect(headers['vary']).toBe('Accept-Encoding')
+      const found = [headers['content-encoding'], Number(headers['content-length']) < large.length]
+      expect([encoding, ...found]).toEqual([encoding, isPacked ? 'gzip' : undefined, isPacked])
+    }
+    // Fetch asks for gzip and unpacks it.
+    expect(await (await fetch(`http://127.0.0.1:${stage.port}${asset}`)).text()).toBe(large)
+  })
+})
+
+test('where no viewers are set, the token of the operator is the only one', async () => {
+  await using alone = await startAdmin({ more: { viewerToken: undefined } })
+  for (const [token, status] of [
+    [viewerToken, 401],
+    ['undefined', 401],
+    [adminToken, 200],
+  ] as const)
+    expect((await alone.send('/metrics', { headers: bearer(token) })).status).toBe(status)
+})
+
+test('a console that was not built says how to build it', async () => {
+  await using stage = await startAdmin({ more: { pages: await createConsolePages('/nowhere/at/all') } })
+  expect((await stage.send('/')).text).toContain('npm run build')
+})
+
+describe('the Host header', () => {
+  const isAllowed = (hosts: readonly string[], ...host: readonly string[]) => {
+    const guard = createGuard({ roleOf: () => null, sessions: { find: () => null }, hosts })
+    try {
+      guard.checkHost({ headersDistinct: { host } } as unknown as IncomingMessage)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const named = ['Inbox.example', 'proxy.example:8443']
+
+  test.each([
+    [true, ['localhost', 'LOCALHOST:1', '127.0.0.1:8081', '127.9.9.9', '[::1]:8081'], []],
+    [true, ['inbox.example:99', 'proxy.example:8443'], named],
+    [false, ['evil.example', 'evil.example:8081', 'localhost.evil.example', '127.0.0.1.evil.example'], named],
+    [false, ['[::2]', '', 'a@localhost', 'proxy.example:99'], named],
+    [true, ['[fd00::5]:8081', '[FD00::5]'], ['fd00::5']],
+    [true, ['[fd00::5]:8081'], ['[fd00::5]']],
+    [true, ['[fd00::5]:8081'], ['[fd00::5]:8081']],
+    [false, ['[fd00::6]:8081'], ['fd00::5', '[fd00::5]', '[fd00::5]:8081']],
+  ])('is allowed (%s): %j with the setting %j', (expected, hosts, setting) => {
+    for (const host of hosts) expect([host, isAllowed(setting, host)]).toEqual([host, expected])
+  })
+
+  test('is rejected when it is repeated', () => {
+    expect(isAllowed([], 'localhost', 'localhost')).toBe(false)
+  })
+})

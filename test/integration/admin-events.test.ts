@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest'
+import { InboxError } from '../../src/base/errors.ts'
+import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { RawConnection } from '../support/raw-http.ts'
+import { startAdmin } from './admin-server.ts'
+
+type Stage = Awaited<ReturnType<typeof startAdmin>>
+/** The body of a successful call, looked into at many depths. */
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON
+const get = async (stage: Stage, path: string, expected = 200): Promise<any> => {
+  const { status, json } = await stage.call('GET', path)
+  expect([path, status]).toEqual([path, expected])
+  return json
+}
+const codeOf = ({ json }: { readonly json: unknown }) => (json as { error: { code: string } }).error.code
+
+test('events are listed newest first, in pages, with the filters applied', async () => {
+  await using stage = await startAdmin()
+  await stage.inbox.accept([arrivalOf('a'), arrivalOf('b', 'token.price_alert'), arrivalOf('c')])
+
+  const first = await get(stage, '/events?limit=2')
+  expect(first.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b'])
+  expect(await get(stage, `/events?limit=2&cursor=${first.next_cursor}`)).toEqual({
+    data: [
+      {
+        seq: 1,
+        id: 'a',
+        type: 'wallet.large_trade',
+        created_at: '2026-01-31T13:59:59Z',
+        received_at: '2026-01-31T14:00:00.000Z',
+        network: 'ethereum',
+        address: '0xabc',
+        status: 'unhandled',
+      },
+    ],
+    next_cursor: null,
+    searched_to: '2026-01-31T14:00:00.000Z',
+  })
+  for (const [query, count] of [
+    ['type=token.price_alert', 1],
+    ['status=done', 0],
+    ['network=ethereum&address=0xabc', 3],
+    ['network=base', 0],
+    ['from=2026-01-31T14:00:00Z', 3],
+    ['from=2026-01-31T15:00:00%2B01:00', 3],
+    ['to=2026-01-31T14:00:00Z', 0],
+  ] as const)
+    expect([query, (await get(stage, `/events?${query}`)).data.length]).toEqual([query, count])
+})
+
+test('an EVM address is found in upper case, too', async () => {
+  await using stage = await startAdmin()
+  const address = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
+  await stage.inbox.accept([{ ...arrivalOf('a'), key: `ethereum:${address}`, address }])
+  expect((await get(stage, `/events?address=0x${address.slice(2).toUpperCase()}`)).data).toHaveLength(1)
+})
+
+test('an event is shown with its envelope, its receipt and the timeline of its attempts', async () => {
+  await using stage = await startAdmin()
+  const [runId] = await giveUp(stage.inbox, ['evt_1'])
+  await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
+  const shown = await get(stage, '/events/evt_1')
+  expect(shown).toMatchObject({ id: 'evt_1', seq: 1, status: 'dead', key: 'ethereum:0xabc' })
+  expect(shown.envelope).toEqual(JSON.parse(Buffer.from(arrivalOf('evt_1').raw).toString()))
+  expect(shown.receipt).toEqual({
+    received_at: '2026-01-31T14:00:00.000Z',
+    stored_at: '2026-01-01T00:00:00.000Z',
+    secret_label: 'main',
+    size_bytes: arrivalOf('evt_1').raw.length,
+    duplicates: 1,
+    conflicts: 1,
+    headers: null,
+    traceparent: null,
+  })
+  const common = {
+    run_id: runId,
+    handler: 'trades',
+    replay: null,
+    attempt: 1,
+    started_at: '2026-01-31T14:00:00.005Z',
+    ended_at: '2026-01-31T14:00:00.025Z',
+  }
+  expect(shown.runs).toEqual([{ ...common, state: 'dead', crashed: 0, run_at: null, item: null, state_keys: [] }])
+  const error = { name: 'TerminalError', message: 'no such pair', stack: null }
+  expect(shown.timeline).toEqual([{ ...common, outcome: 'dead', error }])
+})
+
+test('numbers of an event are shown with every digit they came with', async () => {
+  await using stage = await startAdmin()
+  await stage.inbox.accept([arrivalOf('big', 'wallet.large_trade', '[18446744073709551615,0.1000,1e-18,5]')])
+  const { text } = await stage.call('GET', '/events/big')
+  expect(text).toContain('{"amount":[18446744073709551615,0.1000,1e-18,5]}')
+})
+
+test('a replay of unknown ids names them and starts nothing; those of pruned events are known', async () => {
+  await using stage = await startAdmin()
+  const { inbox } = stage
+  await inbox.accept([arrivalOf('a'), arrivalOf('pruned')])
+  await inbox.prune({ receivedBefore: Infinity, maxBytes: null })
+  await inbox.accept([arrivalOf('b')])
+  const error = { code: 'not_found', message: 'there are no events with the ids x, y; nothing was started' }
+  const many = Array.from({ length: 25 }, (_, n) => `n${n}`)
+  const more = expect.stringMatching(/ids n0, n1, .*, n19 and 5 more; nothing/) as string
+  for (const [body, status, expected] of [
+    [{ ids: ['a', 'x', 'b', 'y', 'x'] }, 404, { error }],
+    [{ ids: ['x', 'y'], dryRun: true }, 404, { error }],
+    [{ ids: many }, 404, { error: { ...error, message: more } }],
+    [{ ids: ['pruned', 'b'], dryRun: true }, 200, { dry_run: true, events: 2, skipped: 1 }],
+  ] as const) {
+    const reply = await stage.call('POST', '/replays', body)
+    expect([reply.status, reply.json]).toEqual([status, expected])
+  }
+  expect((await get(stage, '/replays')).data).toEqual([])
+})
+
+test('the exact bytes come as an attachment that no browser renders', async () => {
+  await using stage = await startAdmin()
+  const raw = Buffer.from('{ "id":"x",\t"data":{"html":"<script>alert(1)</script>","é":1} }')
+  await stage.inbox.accept([{ ...arrivalOf('x'), raw }])
+  const { text, headers } = await stage.call('GET', '/events/x/raw')
+  expect(text).toBe(raw.toString())
+  expect(headers).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment; filename="event.json"',
+    'content-length': String(raw.length),
+  })
+})
+
+test('an event is found by its id, whatever that holds', async () => {
+  await using stage = await startAdmin()
+  const odd = ['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f', "';--", '__proto__', 'x'.repeat(255)]
+  await stage.inbox.accept(odd.map((id) => arrivalOf(id)))
+  for (const id of odd) {
+    const path = `/events/${encodeURIComponent(id)}`
+    expect((await get(stage, path)).id).toBe(id)
+    expect((await get(stage, `${path}/raw`)).id).toBe(id)
+  }
+})
+
+test('a path that leads nowhere gets constant JSON', async () => {
+  await using stage = await startAdmin()
+  for (const [path, status, code] of [
+    ['/events/nothing-here', 404, 'not_found'],
+    ['/events/nothing-here/raw', 404, 'not_found'],
+    ['/nothing-here', 404, 'not_found'],
+    ['/events/', 404, 'not_found'],
+    ['/events/%E0%A4%A', 400, 'bad_request'],
+  ] as const) {
+    const reply = await stage.call('GET', path)
+    expect([path, reply.status, codeOf(reply)]).toEqual([path, status, code])
+    expect(reply.headers['content-type']).toBe('application/json')
+    expect(reply.text).not.toMatch(/nothing-here|node_modules/)
+  }
+  using connection = await RawConnection.open(stage.port)
+  const answer = await connection.request({ method: 'GET', target: 'http://[' })
+  const error = { code: 'not_found', message: 'there is nothing at this path' }
+  expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([404, { error }])
+})
+
+test('a body in quarantine is listed as text that is safe to look at, and shown with its exact bytes', async () => {
+  await using stage = await startAdmin()
+  const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
+  const { id } = quarantinedOf(raw)
+  await stage.inbox.accept([quarantinedOf(raw), quarantinedOf(raw)])
+  const listed = {
+    id,
+    reason: 'not_json',
+    received_at: '2026-01-31T14:00:00.000Z',
+    secret_label: 'main',
+    size_bytes: raw.length,
+    count: 2,
+    preview: '\ufffd\\u001b[31m{"id": \\u202e',
+  }
+  expect(await get(stage, '/quarantine')).toEqual({ data: [listed], next_cursor: null })
+  expect(await get(stage, `/quarantine/${id}`)).toEqual({ ...listed, raw_base64: raw.toString('base64') })
+  await get(stage, '/quarantine/sha256:00', 404)
+})
+
+test('readiness follows the store and the stop', async () => {
+  await using stage = await startAdmin()
+  const probe = (path: string) => stage.send(path, { headers: { Connection: 'keep-alive' } })
+  const ready = await probe('/readyz')
+  expect([ready.status, ready.json, ready.headers.connection]).toEqual([200, { status: 'ready' }, 'keep-alive'])
+  stage.state.healthy = false
+  const unhealthy = await probe('/readyz')
+  expect([unhealthy.status, codeOf(unhealthy), unhealthy.headers.connection]).toEqual([
+    503,
+    'store_unavailable',
+    'keep-alive',
+  ])
+  expect(unhealthy.headers['retry-after']).toBe('5')
+  stage.state.stopping = true
+  const stopping = await probe('/readyz')
+  expect([stopping.status, codeOf(stopping), stopping.headers.connection]).toEqual([503, 'shutting_down', 'close'])
+  expect((await probe('/healthz')).json).toEqual({ status: 'alive' })
+})
+
+test('an internal failure is answered without its details', async () => {
+  await using stage = await startAdmin()
+  const secret = 'SELECT secret FROM inbox.db'
+  for (const failure of [new Error(secret), new InboxError('not_durable', secret)]) {
+    stage.inbox.event = () => Promise.reject(failure)
+    const reply = await stage.call('GET', '/events/a')
+    expect([reply.status, codeOf(reply)]).toEqual([500, 'internal'])
+    expect(reply.text).not.toMatch(/SELECT|inbox\.db|\.ts/)
+  }
+  await stage.inbox.close()
+  const closed = await stage.call('GET', '/events')
+  expect([closed.status, codeOf(closed), closed.headers['retry-after']]).toEqual([503, 'shutting_down', '5'])
+})
