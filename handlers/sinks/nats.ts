@@ -3,6 +3,7 @@ import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
+import { networkOf } from './common/message.ts'
 
 const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
   error: 'expected host:port, nats://host:port or tls://host:port; user and password have options of their own',
@@ -105,10 +106,8 @@ async function connect(name: string, options: Options): Promise<NatsConnection> 
 
 /** Of what is in an event, only what cannot be read as a part of the subject's form: `.`, `*`, `>`, spaces. */
 function subjectOf(pattern: string, { event, key }: SinkItem): string {
-  const network: unknown = event.data['network' as keyof typeof event.data]
-  const place = typeof network === 'string' ? network : event.type === 'pump.graduation' ? 'solana' : 'none'
   // The dots of a type are meant as such: `onchain.*.wallet.>` takes all that wallets do.
-  const values = { type: event.type.split('.').map(word).join('.'), network: word(place), key: word(key ?? 'none') }
+  const values = { type: event.type.split('.').map(word).join('.'), network: word(networkOf(event) ?? 'none'), key: word(key ?? 'none') }
   return pattern.replaceAll(/\{(type|network|key)\}/g, (_, name: keyof typeof values) => values[name])
 }
 

@@ -1,4 +1,5 @@
 import { RetryableError } from 'onchain-inbox'
+import { memberAt } from './kind.ts'
 
 export interface HttpRequest {
   /** Default POST. */
@@ -142,11 +143,7 @@ export function secretsOf(url: string): string[] {
 /** A member of an answer in JSON, by its path; undefined where it is not there. */
 export function memberOf(answer: Pick<Answer, 'text'>, ...path: readonly string[]): unknown {
   try {
-    return path.reduce<unknown>(
-      (node, key) =>
-        typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined,
-      JSON.parse(answer.text),
-    )
+    return memberAt(JSON.parse(answer.text), path)
   } catch {
     return undefined
   }

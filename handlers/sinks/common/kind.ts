@@ -86,6 +86,15 @@ export function wholeNumber(minimum: number, maximum: number) {
   return z.union([z.number(), digits]).pipe(z.number().int().min(minimum).max(maximum))
 }
 
+/** What a path leads to; undefined where that isn't there. Own members only. */
+export function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce(
+    (node, key) =>
+      typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined,
+    value,
+  )
+}
+
 /** Servers take 8 to 16 KiB of headers in all. */
 const longestHeader = 1_000
 

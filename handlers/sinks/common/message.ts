@@ -23,8 +23,10 @@ export interface Message {
 
 interface Wording {
   readonly title: string
-  readonly severity: Severity
-  readonly facts: readonly (Fact | undefined)[]
+  /** Default: info. */
+  readonly severity?: Severity
+  /** Beside addresses and transactions, which follow from the fields. */
+  readonly facts?: readonly Fact[]
 }
 
 /** Where the service's levels of risk begin that are worth a look, and an alarm. */
@@ -33,10 +35,8 @@ const criticalRisk = 75
 const longestText = 1_000
 
 const text = (value: unknown): string => formatText(value, 64)
-const addressFact = (label: string, value: unknown): Fact | undefined =>
-  typeof value === 'string' && value !== '' ? [label, formatText(value, 128)] : undefined
-const summaryFact = (value: unknown): Fact | undefined =>
-  typeof value === 'string' && value !== '' ? ['summary', formatText(value, longestText)] : undefined
+const summaryFacts = (value: unknown): readonly Fact[] =>
+  typeof value === 'string' && value !== '' ? [['summary', formatText(value, longestText)]] : []
 
 /** By type (R93–R102). A map, because an event can come with any type, `constructor` too. */
 const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (data: Data) => Wording>([
@@ -44,20 +44,13 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
     'token.price_alert',
     (data) => ({
       title: `${text(data.symbol)} is at ${formatUsd(data.current_price_usd)}, ${alertWord(data.alert_type)} ${formatUsd(data.threshold_usd)}`,
-      severity: 'info',
-      facts: [['24h', formatPercent(data.change_pct_24h)], addressFact('token', data.token_address)],
+      facts: [['24h', formatPercent(data.change_pct_24h)]],
     }),
   ],
   [
     'token.new_listing',
     (data) => ({
       title: `${text(data.symbol)} (${text(data.name)}) is listed on ${text(data.dex)} with ${formatUsd(data.initial_liquidity_usd)}`,
-      severity: 'info',
-      facts: [
-        addressFact('token', data.token_address),
-        addressFact('pool', data.pool_address),
-        addressFact('transaction', data.listing_tx),
-      ],
     }),
   ],
   [
@@ -65,46 +58,28 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
     (data) => ({
       title: `The risk of ${text(data.symbol)} went from ${formatAmount(data.previous_risk_score)} to ${formatAmount(data.current_risk_score)} (${text(data.risk_level)})`,
       severity: severityOfRisk(data),
-      facts: [
-        ['checks', listOf(data.triggered_checks)],
-        summaryFact(data.ai_summary),
-        addressFact('token', data.token_address),
-      ],
+      facts: [['checks', listOf(data.triggered_checks)], ...summaryFacts(data.ai_summary)],
     }),
   ],
   [
     'wallet.large_trade',
     (data) => ({
       title: `${shortAddress(data.wallet_address)} ${tradeWord(data.trade_type)} ${text(data.token_symbol)} for ${formatUsd(data.amount_usd)}`,
-      severity: 'info',
-      facts: [
-        addressFact('wallet', data.wallet_address),
-        addressFact('token', data.token_address),
-        addressFact('transaction', data.tx_hash),
-      ],
     }),
   ],
   [
     'wallet.new_position',
     (data) => ({
       title: `${shortAddress(data.wallet_address)} opened a position in ${text(data.token_symbol)}: ${formatUsd(data.amount_usd)} at ${formatUsd(data.entry_price_usd)}`,
-      severity: 'info',
-      facts: [
-        addressFact('wallet', data.wallet_address),
-        addressFact('token', data.token_address),
-        addressFact('transaction', data.tx_hash),
-      ],
     }),
   ],
   [
     'wallet.pnl_milestone',
     (data) => ({
       title: `${shortAddress(data.wallet_address)} has realized ${formatUsd(data.realized_pnl_usd, { sign: 'always' })}, past ${formatUsd(data.milestone_usd, { sign: 'always' })}`,
-      severity: 'info',
       facts: [
         ['ROI', formatPercent(data.roi_pct)],
         ['timeframe', text(data.timeframe)],
-        addressFact('wallet', data.wallet_address),
       ],
     }),
   ],
@@ -116,8 +91,7 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
       facts: [
         ['holders', formatAmount(data.holder_count)],
         ['liquidity', formatUsd(data.liquidity_usd)],
-        summaryFact(data.ai_summary),
-        addressFact('contract', data.contract_address),
+        ...summaryFacts(data.ai_summary),
       ],
     }),
   ],
@@ -126,11 +100,6 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
     (data) => ({
       title: `${text(data.symbol)} lost ${formatUsd(data.liquidity_removed_usd)} of liquidity (${formatPercent(data.liquidity_removed_pct, { sign: 'never' })}), ${formatUsd(data.remaining_liquidity_usd)} is left`,
       severity: 'critical',
-      facts: [
-        addressFact('contract', data.contract_address),
-        addressFact('pool', data.pool_address),
-        addressFact('transaction', data.tx_hash),
-      ],
     }),
   ],
   [
@@ -140,25 +109,13 @@ const wordings: ReadonlyMap<string, (data: Data) => Wording> = new Map<string, (
         ? `The ownership of ${text(data.symbol)} was renounced by ${shortAddress(data.previous_owner)}`
         : `The ownership of ${text(data.symbol)} went from ${shortAddress(data.previous_owner)} to ${shortAddress(data.new_owner)}`,
       severity: isNobody(data.new_owner) ? 'info' : 'warning',
-      facts: [
-        addressFact('contract', data.contract_address),
-        addressFact('previous owner', data.previous_owner),
-        addressFact('new owner', data.new_owner),
-        addressFact('transaction', data.tx_hash),
-      ],
     }),
   ],
   [
     'pump.graduation',
     (data) => ({
       title: `${text(data.symbol)} (${text(data.name)}) graduated with ${formatAmount(data.sol_raised, 9)} SOL`,
-      severity: 'info',
-      facts: [
-        data.bonding_curve_completed === false ? ['bonding curve', 'not completed'] : undefined,
-        addressFact('token', data.token_address),
-        addressFact('pool', data.raydium_pool),
-        addressFact('transaction', data.migration_tx),
-      ],
+      facts: data.bonding_curve_completed === false ? [['bonding curve', 'not completed']] : [],
     }),
   ],
 ])
@@ -171,11 +128,14 @@ export function toMessage(event: AnyEvent): Message {
   const ofOurs = toOwnMessage(event)
   if (ofOurs !== undefined) return ofOurs
   const data = event.data as Data
-  const { title, severity, facts } = wordings.get(event.type)?.(data) ?? unknownWording(event.type, data)
+  const worded = wordings.get(event.type)?.(data)
+  const { title, severity = 'info', facts = [] } = worded ?? unknownWording(event.type, data)
   const network = networkOf(event)
   return {
     title: title.toWellFormed(),
-    facts: facts.flatMap((fact) => (fact === undefined ? [] : [[fact[0], fact[1].toWellFormed()] as const])),
+    facts: [...facts, ...(worded === undefined ? [] : addressFacts(data))].map(
+      ([label, value]) => [label, value.toWellFormed()] as const,
+    ),
     severity,
     links: explorerLinks(event),
     time: event.created_at,
@@ -190,7 +150,15 @@ function unknownWording(type: string, data: Data): Wording {
     .filter(([name, value]) => name !== 'network' && ['string', 'number', 'boolean'].includes(typeof value))
     .slice(0, 8)
     .map(([name, value]): Fact => [formatText(name, 32).toWellFormed(), formatText(String(value), 128)])
-  return { title: text(type), severity: 'info', facts }
+  return { title: text(type), facts }
+}
+
+/** In the order of the event. */
+function addressFacts(data: Data): Fact[] {
+  return Object.entries(data).flatMap(([name, value]) => {
+    const [, label] = fields.find(([field]) => field === name) ?? []
+    return label !== undefined && typeof value === 'string' && value !== '' ? [[label, formatText(value, 128)]] : []
+  })
 }
 
 function alertWord(value: unknown): string {

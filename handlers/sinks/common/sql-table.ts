@@ -1,5 +1,7 @@
 import type { SinkItem } from 'onchain-inbox'
 import { eventSchemas, eventTypes, type EventType } from 'onchain-inbox/schema'
+import { memberAt } from './kind.ts'
+import { networkOf } from './message.ts'
 
 /** What a column holds; each database has types of its own for it. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'time' | 'bytes'
@@ -125,7 +127,7 @@ function eventValue({ event, key }: SinkItem, { name, kind }: Column): Value {
     case 'created_at':
       return event.created_at
     case 'network':
-      return networkOf(event)
+      return toText(networkOf(event))
     case 'key':
       return toText(key)
     case 'raw':
@@ -137,24 +139,13 @@ function eventValue({ event, key }: SinkItem, { name, kind }: Column): Value {
   }
 }
 
-/** The event of a launch platform names none: it is on Solana (R102). */
-function networkOf(event: SinkItem['event']): string | null {
-  const network = memberOf(event.data, 'network')
-  if (typeof network === 'string') return toText(network)
-  return event.type === 'pump.graduation' ? 'solana' : null
-}
-
 function dataValue(event: SinkItem['event'], name: string, kind: Column['kind']): Value {
-  const value = memberOf(event.data, name)
+  const value = memberAt(event.data, [name])
   if (value === undefined || value === null) return null
   if (kind === 'number') return typeof value === 'number' ? (event.exact(`data.${name}`) ?? null) : null
   if (kind === 'text') return typeof value === 'string' ? toText(value) : null
   if (kind === 'boolean') return typeof value === 'boolean' ? value : null
   return JSON.stringify(value)
-}
-
-function memberOf(data: unknown, name: string): unknown {
-  return typeof data === 'object' && data !== null && Object.hasOwn(data, name) ? Reflect.get(data, name) : undefined
 }
 
 /** There are no bytes beside it that would have what Postgres cannot hold: a NUL, or half a character. */

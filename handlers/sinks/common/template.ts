@@ -1,7 +1,7 @@
-import type { AnyEvent, SinkItem } from 'onchain-inbox'
+import type { SinkItem } from 'onchain-inbox'
 import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAddress } from 'onchain-inbox/format'
 import { z } from 'zod'
-import type { Example } from './kind.ts'
+import { memberAt, type Example } from './kind.ts'
 import type { Message } from './message.ts'
 import { foreign, joined, own, type Piece } from './split.ts'
 
@@ -116,7 +116,7 @@ export function fillTemplate(template: Template, event: Event, message: Message)
 }
 
 function valueOf(event: Event, path: string, filter: keyof typeof filters | null): string {
-  const value = lookUp(event, path.split('.'))
+  const value = memberAt(event, path.split('.'))
   if (filter !== null) return filters[filter](value)
   // A number as the sender wrote it, every digit.
   if (typeof value === 'number') return formatText(event.exact(path) ?? String(value), longestText)
@@ -132,13 +132,4 @@ function valueOf(event: Event, path: string, filter: keyof typeof filters | null
 
 function scalar(value: unknown): string {
   return formatText(typeof value === 'number' || typeof value === 'boolean' ? String(value) : value, longestText)
-}
-
-/** Own members only. */
-function lookUp(event: AnyEvent, keys: readonly string[]): unknown {
-  return keys.reduce<unknown>(
-    (node, key) =>
-      typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined,
-    event,
-  )
 }
