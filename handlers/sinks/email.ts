@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Transporter } from 'nodemailer'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
+import { createConnection, requirePeers } from './common/connection.ts'
 import { isLoopback, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { formatText } from 'onchain-inbox/format'
 import { toMessage, type Message, type Severity } from './common/message.ts'
@@ -60,10 +60,9 @@ const connectMs = 10_000
  * the server refuses for good (5xx) goes to the dead letters, unless it is a digest; anything else is tried again. A repeat has the
  * same Message-ID.
  */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
-  const transport = createConnection({ open: () => openTransport(name, options), close: (opened) => opened.close() })
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
+  const transport = createConnection({ open: () => openTransport(options), close: (opened) => opened.close() })
   return {
-    name,
     batch: 50,
     order: 'none',
     concurrency: 1,
@@ -94,8 +93,8 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition<
 
 type MailTransport = Pick<Transporter, 'sendMail' | 'close'>
 
-async function openTransport(name: string, { url, allowInsecure }: Options): Promise<MailTransport> {
-  const { default: nodemailer } = await loadPeer(name, 'nodemailer', () => import('nodemailer'))
+async function openTransport({ url, allowInsecure }: Options): Promise<MailTransport> {
+  const { default: nodemailer } = await import('nodemailer')
   const { protocol, hostname, port, username, password } = new URL(url)
   const isSecure = protocol === 'smtps:'
   const mayBePlain = allowInsecure || isLoopback(hostname)

@@ -50,14 +50,13 @@ export default {
  * `terminalExitCodes` dead letter, anything else that it is tried again.
  */
 function create(
-  { name, options }: SinkSetup<Options>,
+  { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { command, terminalExitCodes } = options
   const { cwd, env: kept } = surroundings(options, baseDir)
 
   return {
-    name,
     concurrency: 4,
     retry: { attempts: 50, baseMs: 1_000, capMs: 600_000 },
     breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },

@@ -57,7 +57,7 @@ export default {
  * off before more is added.
  */
 function create(
-  { name, options }: SinkSetup<Options>,
+  { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { maxBytes, keep, fsync, format } = options
@@ -73,7 +73,6 @@ function create(
   const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
 
   return {
-    name,
     batch: 500,
     concurrency: 1,
     ...patience,

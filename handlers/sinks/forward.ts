@@ -87,9 +87,8 @@ export default {
  * again, for about a day: from 1 s on, doubling up to 10 minutes, and not before what `Retry-After` says. While the app is down,
  * one event at a time is tried.
  */
-function create({ name, options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
   return {
-    name,
     timeoutMs: 30_000,
     ...patience,
     async send([item], { signal }) {

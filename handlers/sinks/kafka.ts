@@ -2,7 +2,7 @@ import type { Producer } from '@platformatic/kafka'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
+import { createConnection, requirePeers } from './common/connection.ts'
 
 const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
 
@@ -44,13 +44,12 @@ type BytesProducer = Producer<Buffer, Buffer, Buffer, Buffer>
  * Produces to a topic of Kafka; the record's key is that of the event, so that one address is in one partition, in order. A repeat
  * is produced again: consumers tell it by the header `idempotency-key`. Experimental: it has not met a real broker yet.
  */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
-    open: () => connect(name, options),
+    open: () => connect(options),
     close: (producer: BytesProducer) => producer.close(),
   })
   return {
-    name,
     batch: 100,
     concurrency: 1,
     ...patience,
@@ -73,9 +72,9 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition>
   }
 }
 
-async function connect(name: string, options: Options): Promise<BytesProducer> {
+async function connect(options: Options): Promise<BytesProducer> {
   const { brokers, clientId, tls, sasl } = options
-  const { Producer } = await loadPeer(name, '@platformatic/kafka', () => import('@platformatic/kafka'))
+  const { Producer } = await import('@platformatic/kafka')
   return new Producer<Buffer, Buffer, Buffer, Buffer>({
     clientId,
     bootstrapBrokers: [...brokers],

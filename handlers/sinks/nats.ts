@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
+import { createConnection, requirePeers } from './common/connection.ts'
 import { networkOf } from './common/message.ts'
 
 const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
@@ -54,17 +54,19 @@ const ackMs = 10_000
  * Publishes to a stream of NATS JetStream, and counts as delivered what the stream has acknowledged. `Nats-Msg-Id` is the
  * idempotency key: within its duplicate window (two minutes unless it says otherwise) the stream keeps a repeat once.
  */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
-    open: () => connect(name, options),
+    open: () => connect(options),
     close: (opened: NatsConnection) => opened.close(),
   })
   return {
-    name,
     ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
-      const [{ headers }, { jetstream }] = await Promise.all([loadTransport(name), loadJetStream(name)])
+      const [{ headers }, { jetstream }] = await Promise.all([
+        import('@nats-io/transport-node'),
+        import('@nats-io/jetstream'),
+      ])
       const own = headers()
       own.set('Inbox-Event-Id', headerText(item.event.id))
       own.set('Inbox-Event-Type', headerText(item.event.type))
@@ -85,13 +87,9 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition>
   }
 }
 
-const loadTransport = (name: string) =>
-  loadPeer(name, '@nats-io/transport-node', () => import('@nats-io/transport-node'))
-const loadJetStream = (name: string) => loadPeer(name, '@nats-io/jetstream', () => import('@nats-io/jetstream'))
-
-async function connect(name: string, options: Options): Promise<NatsConnection> {
+async function connect(options: Options): Promise<NatsConnection> {
   const { servers, user, password, token, tls } = options
-  const transport = await loadTransport(name)
+  const transport = await import('@nats-io/transport-node')
   return transport.connect({
     servers,
     name: 'onchain-inbox',
@@ -107,7 +105,11 @@ async function connect(name: string, options: Options): Promise<NatsConnection> 
 /** Of what is in an event, only what cannot be read as a part of the subject's form: `.`, `*`, `>`, spaces. */
 function subjectOf(pattern: string, { event, key }: SinkItem): string {
   // The dots of a type are meant as such: `onchain.*.wallet.>` takes all that wallets do.
-  const values = { type: event.type.split('.').map(word).join('.'), network: word(networkOf(event) ?? 'none'), key: word(key ?? 'none') }
+  const values = {
+    type: event.type.split('.').map(word).join('.'),
+    network: word(networkOf(event) ?? 'none'),
+    key: word(key ?? 'none'),
+  }
   return pattern.replaceAll(/\{(type|network|key)\}/g, (_, name: keyof typeof values) => values[name])
 }
 

@@ -50,7 +50,7 @@ const payload = z
   .refine(({ action, message, alias }) => (action === 'create' ? message : alias) !== undefined)
 
 /** Opens alerts at Opsgenie. The id of an alert is its alias. */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { apiKey, baseUrl, team, tags } = options
   const request = (path: string, body: object) => ({
     url: `${baseUrl}/v2/alerts${path}`,
@@ -100,6 +100,6 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition>
         })
       },
     },
-    { name, minSeverity: options.minSeverity },
+    { minSeverity: options.minSeverity },
   )
 }

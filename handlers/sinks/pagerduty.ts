@@ -43,7 +43,7 @@ const payload = z
   .refine(({ action, summary, dedupKey }) => (action === 'trigger' ? summary : dedupKey) !== undefined)
 
 /** Opens alerts at PagerDuty. The id of an alert is its `dedup_key`. */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { routingKey, source, baseUrl } = options
   const request = (action: string, id: string, more: object = {}) => ({
     url: `${baseUrl}/v2/enqueue`,
@@ -91,7 +91,7 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition>
         })
       },
     },
-    { name, minSeverity: options.minSeverity, rate: 2 },
+    { minSeverity: options.minSeverity, rate: 2 },
   )
 }
 

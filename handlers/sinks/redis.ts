@@ -1,7 +1,7 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { createConnection, loadPeer, requirePeers } from './common/connection.ts'
+import { createConnection, requirePeers } from './common/connection.ts'
 
 /** Events go to a stream of Redis, or of what speaks as it does. */
 const options = z.strictObject({
@@ -51,14 +51,13 @@ const connectMs = 10_000
  * Adds to a stream of Redis: `id`, `type`, `key`, `idempotency_key` and `body`, the exact bytes. A repeat within `dedupeSeconds` adds
  * nothing. What Redis has acknowledged is as durable as its settings make it (`appendfsync always`).
  */
-function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition> {
+function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { stream, maxLength, dedupeSeconds } = options
   const connection = createConnection({
-    open: () => connect(name, options.url),
+    open: () => connect(options.url),
     close: (client: RedisConnection) => client.destroy(),
   })
   return {
-    name,
     ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
@@ -88,8 +87,8 @@ function create({ name, options }: SinkSetup<Options>): Readonly<SinkDefinition>
 
 type RedisConnection = Awaited<ReturnType<typeof connect>>
 
-async function connect(name: string, url: string) {
-  const { createClient } = await loadPeer(name, '@redis/client', () => import('@redis/client'))
+async function connect(url: string) {
+  const { createClient } = await import('@redis/client')
   const client = createClient({
     url,
     name: 'onchain-inbox',

@@ -51,7 +51,7 @@ export default {
  * often it comes. A batch is one transaction.
  */
 function create(
-  { name, options }: SinkSetup<Options>,
+  { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { tablePrefix, statementTimeoutMs, connections } = options
@@ -67,7 +67,6 @@ function create(
   })
 
   return {
-    name,
     batch: 100,
     concurrency: connections,
     ...patience,

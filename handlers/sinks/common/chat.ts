@@ -137,7 +137,6 @@ export function createChatSink(
   }
 
   return {
-    name,
     batch,
     // One message after the other, and of whatever wallet or token: only so does a burst become a digest.
     order: 'none',

@@ -34,7 +34,6 @@ export interface IncidentService<P extends z.ZodType> {
 }
 
 interface IncidentOptions {
-  readonly name: string
   readonly minSeverity: Severity
   /** Requests per second. */
   readonly rate?: number
@@ -49,7 +48,7 @@ const defaultWaitMs = 1_000
  */
 export function createIncidentSink<P extends z.ZodType>(
   service: IncidentService<P>,
-  { name, minSeverity: least, rate }: IncidentOptions,
+  { minSeverity: least, rate }: IncidentOptions,
 ): Readonly<SinkDefinition> {
   const { who, secret, idLength, payload: schema, expected } = service
   const hide = hider([secret])
@@ -72,7 +71,6 @@ export function createIncidentSink<P extends z.ZodType>(
   }
 
   return {
-    name,
     concurrency: 2,
     ...(rate !== undefined && { rate }),
     timeoutMs: 30_000,

@@ -13,6 +13,7 @@ export interface SinkKind<S extends z.ZodType = z.ZodType> {
   readonly examples: Readonly<Record<string, Example>>
   /** The file that it writes to, if it does: relative to the folder of the configuration, or absolute. */
   file?(options: z.output<S>): string | undefined
+  /** The sink without its name, which the loader gives it. */
   create(setup: SinkSetup<z.output<S>>, tools: SinkTools): Readonly<SinkDefinition>
   /** Checks what it needs on this machine without connecting. Throws an Error that names what is missing. */
   check?(setup: SinkSetup<z.output<S>>, tools: Pick<SinkTools, 'baseDir'>): void | Promise<void>
