@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { startCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { ProcessOutput } from '../support/process-output.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
@@ -12,19 +12,20 @@ import { ask } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
 
+const argsOf = (line: string) => `emulator --port 0 --history 0s ${line}`.split(' ').filter((word) => word !== '')
+const run = (line: string) => runCli(argsOf(line), { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
+
 /** Runs `emulator` with these arguments, parted by spaces, on a free port, in a folder and a process of its own. */
-async function runEmulator(line: string, files: Readonly<Record<string, string>> = {}) {
+async function runEmulator(line: string) {
   const dir = await createTempDir()
-  for (const [name, content] of Object.entries(files)) await writeFile(join(dir.path, name), content)
-  const args = ['emulator', '--port', '0', '--history', '0s', ...line.split(' ').filter((word) => word !== '')]
-  const process = startCli(args, { cwd: dir.path, env: { WEBHOOK_SECRET: secret } })
+  const process = startCli(argsOf(line), { cwd: dir.path, env: { WEBHOOK_SECRET: secret } })
   const output = new ProcessOutput()
   output.attach(process.child)
   return {
     dir: dir.path,
     child: process.child,
     listening: () => output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 20_000),
-    ended: process.ended.then(({ code, out, errors }) => ({ code, lines: out.trim().split('\n'), errors })),
+    ended: process.ended,
     async [Symbol.asyncDispose]() {
       process[Symbol.dispose]()
       await process.ended
@@ -37,13 +38,15 @@ const get = (url: string, token: string) => ask(url, { headers: { Authorization:
 
 test('with --count it ends with exit code 0 once that many events are acknowledged, signed with the secret', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
-  await using emulator = await runEmulator(
+  const { code, out, errors } = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 12 --rate 1000 --duplicates 0 --json`,
   )
-  const { code, lines, errors } = await emulator.ended
   expect(errors).toBe('')
   expect(code).toBe(0)
-  const printed = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const printed = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
   expect(printed).toHaveLength(14)
   expect(printed[0]).toMatchObject({ msg: 'listening', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
   expect(printed[1]).toMatchObject({ msg: 'attempt', attempt: 1, outcome: 'acknowledged', status: 200 })
@@ -55,11 +58,11 @@ test('with --count it ends with exit code 0 once that many events are acknowledg
 
 test('R86 with --count it ends with exit code 1 if an event ended undelivered, one line per attempt', async () => {
   await using receiver = await createTestReceiver(answerStatus(500))
-  await using emulator = await runEmulator(
+  const { code, out } = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 1 --rate 10 --speed 10000 --activity 0.001 --duplicates 0`,
   )
-  const { code, lines } = await emulator.ended
   expect(code).toBe(1)
+  const lines = out.trim().split('\n')
   const attempts = lines.filter((line) => !/^(listening| {2}\w)/.test(line))
   expect(attempts).toHaveLength(7)
   expect(attempts[0]).toMatch(
@@ -82,24 +85,6 @@ test.each(['SIGINT', 'SIGTERM'] as const)('it serves REST until %s and ends with
   expect(await emulator.ended).toMatchObject({ code: 0, errors: '' })
 })
 
-test('R68 with another seed keys are drawn, shown once, and still good after a restart', async () => {
-  await using emulator = await runEmulator('--seed other --manual-clock --data emulator.db --json')
-  const { url, apiKey } = await emulator.listening()
-  expect(apiKey).toMatch(/^sk_[\w-]{32}$/)
-  expect(await get(`${String(url)}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
-  emulator.child.kill('SIGINT')
-  await emulator.ended
-
-  const args = ['emulator', '--port', '0', '--history', '0s', '--seed', 'other', '--manual-clock', '--json']
-  using again = startCli([...args, '--data', join(emulator.dir, 'emulator.db')], { cwd: emulator.dir })
-  const output = new ProcessOutput()
-  output.attach(again.child)
-  const second = await output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 20_000)
-  expect(second['apiKey']).toBeUndefined()
-  expect(output.text).not.toContain(String(apiKey))
-  expect(await get(`${String(second['url'])}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
-})
-
 test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names', async () => {
   await using emulator = await runEmulator('--tls --json')
   const { url, certFile } = await emulator.listening()
@@ -112,19 +97,6 @@ test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names'
   expect((await emulator.ended).code).toBe(0)
   await expect(stat(dirname(String(certFile)))).rejects.toThrow(/ENOENT/)
   expect(await readdir(emulator.dir)).toEqual([])
-})
-
-test('a seed file says what to begin with; what it gives is not printed, what it leaves open is drawn', async () => {
-  const seedFile = `world: { seed: mine }
-controlToken: control-token-of-mine
-accounts:
-  - { name: desk, keys: [{ name: a, key: sk_key-of-mine-0001, scopes: all }, { name: b, scopes: ['read:wallets'] }] }
-`
-  await using emulator = await runEmulator('--seed-file seed.yaml --json', { 'seed.yaml': seedFile })
-  const line = await emulator.listening()
-  expect(JSON.stringify(line)).not.toMatch(/-of-mine/)
-  expect(line['apiKey']).toMatch(/^sk_/)
-  expect(await get(`${String(line['url'])}/v1/networks`, 'sk_key-of-mine-0001')).toMatchObject({ status: 200 })
 })
 
 test.each([
@@ -140,8 +112,7 @@ test.each([
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
   ['--seed-file none.yaml', 'config_invalid: none.yaml cannot be read: ENOENT'],
 ])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
-  await using emulator = await runEmulator(line)
-  const { code, errors } = await emulator.ended
+  const { code, errors } = await run(line)
   expect(code).toBe(1)
   expect(errors).toContain(message)
 })

@@ -131,36 +131,6 @@ test('A58 cursors of the time before a reset are refused as foreign ones, also a
   expect(await pageAt(second, late)).toEqual(refused)
 })
 
-test('A58 without a file, cursors of the time before a restore are refused as well', async () => {
-  await using stage = await startStage()
-  await stage.control('POST', '/snapshot', { name: 'kept' })
-  const { next_cursor: cursor } = (await stage.rest('/tokens/search?q=a&limit=1')).json.meta
-  await stage.control('POST', '/restore', { name: 'kept' })
-  expect((await stage.rest(`/tokens/search?q=a&limit=1&cursor=${cursor}`)).status).toBe(400)
-})
-
-test('after a reset events are triggered at the rate from the new moment on', async () => {
-  const times: string[] = []
-  const seed = testSeed({ world: { seed: 'rate', history: '0s', activity: 0.001 } })
-  await using stage = await startStage({ seed, rate: 1, onEvent: ({ created_at }) => times.push(created_at) })
-  await stage.control('POST', '/clock/advance', { ms: 60_000 })
-  expect(times.length).toBeGreaterThanOrEqual(50)
-  await stage.control('POST', '/reset')
-  times.length = 0
-  await stage.control('POST', '/clock/advance', { ms: 20_000 })
-  expect(times.length).toBeGreaterThanOrEqual(15)
-})
-
-test('a state is saved as of the moment that is told', async () => {
-  await using dir = await createTempDir()
-  const seed = testSeed({ clock: { mode: 'scaled', speed: 100_000 } })
-  await using stage = await startStage({ seed, dataFile: join(dir.path, 'emulator.db') })
-  for (const name of ['a', 'b', 'c']) {
-    const { at } = (await stage.control('POST', '/snapshot', { name })).json.data
-    expect((await stage.control('GET', '/snapshot')).json.data).toContainEqual({ name, at })
-  }
-})
-
 test('an account that has as many alerts as it may is set none to be triggered; the refusal says so, and nothing breaks', async () => {
   await using receiver = await createTestReceiver((response) => response.writeHead(200).end())
   await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }], rate: 10 })

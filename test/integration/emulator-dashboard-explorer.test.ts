@@ -110,11 +110,3 @@ test('tokens are found by a part of their names and by their address, at most 20
   expect(many.map(({ symbol }) => symbol)).toEqual(Array.from({ length: 20 }, (_, index) => `MANY${index + 1}`))
   expect(await get(stage, '/search?q=no-such-token')).toEqual([])
 })
-
-test('A34 thresholds are shown as they were set', async () => {
-  await using stage = await startSignedIn({ thresholds: { largeTradeUsd: 500 } })
-  const defaults = { milestonesUsd: [1000, 5000, 25_000, 100_000], riskSensitivity: 10 }
-  expect(await get(stage, '/thresholds')).toEqual({ largeTradeUsd: 500, ...defaults })
-  await stage.browser.ask('POST', '/world/thresholds', { riskSensitivity: 3, milestonesUsd: [10] })
-  expect(await get(stage, '/thresholds')).toEqual({ largeTradeUsd: 500, milestonesUsd: [10], riskSensitivity: 3 })
-})

@@ -9,7 +9,7 @@ import {
 } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver, type Answer } from './emulator-receiver.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock, systemClock, type Clock, type TestClock } from '../../src/base/clock.ts'
+import { createTestClock, type Clock, type TestClock } from '../../src/base/clock.ts'
 
 const silence: Answer = () => {}
 
@@ -155,19 +155,6 @@ describe('one delivery', () => {
     answers[0]?.()
     await deliveries.idle()
     expect(reports).toMatchObject([{ outcome: 'acknowledged', latencyMs: 0 }])
-  })
-
-  test('A43 the status acknowledges; a body that never ends is not awaited', async () => {
-    const { deliveries, reports, send } = await setUp(
-      (response) => {
-        response.writeHead(200)
-        response.write('{"status":')
-      },
-      { wall: systemClock },
-    )
-    send(outgoing())
-    await deliveries.idle()
-    expect(reports).toMatchObject([{ outcome: 'acknowledged', status: 200 }])
   })
 
   test('ends neither idle() nor settled() waiting once closed', async () => {

@@ -127,13 +127,3 @@ test('a receiver that answers before it has read the whole gets no more of it', 
   receiver.connections[0]?.socket.resume()
   await receiver.connections[0]?.ended
 })
-
-test.each([301, 302, 307, 308])('A43 a redirect (%d) is not followed', async (status) => {
-  await using target = await createRawReceiver(() => {})
-  await using receiver = await answering(
-    `HTTP/1.1 ${status} Elsewhere\r\nLocation: ${target.url.href}\r\nContent-Length: 0\r\n\r\n`,
-  )
-  const result = await newPoster().post(receiver.url, body, {})
-  expect(result).toMatchObject({ isAcknowledged: false, status, failure: `answered ${status}` })
-  expect(target.connections).toHaveLength(0)
-})

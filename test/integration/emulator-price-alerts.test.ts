@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { WorldRefusal } from '../../src/emulator/world/port.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { testSeed } from './emulator-stage.ts'
 
@@ -26,20 +25,6 @@ test('alerts that the seed asks for are near present prices, on all networks, an
   expect(receiver.requests.length).toBeGreaterThan(0)
 })
 
-test('R104 an event that an alert caused goes to the webhooks of its account, and of no other', async () => {
-  await using own = await createTestReceiver(answerStatus(200))
-  await using foreign = await createTestReceiver(answerStatus(200))
-  const account = (name: string, url: string) => {
-    return { name, webhooks: [{ url, events: ['token.price_alert' as const], secret }] }
-  }
-  const seed = testSeed({ accounts: [account('own', own.url), account('foreign', foreign.url)] })
-  await using emulator = createEmulator({ seed })
-  await emulator.start()
-  expect(emulator.trigger('token.price_alert')).toHaveProperty('alert')
-  await emulator.advance(5_000)
-  expect([own.requests.length, foreign.requests.length]).toEqual([1, 0])
-})
-
 test('however often a price alert is triggered, an account keeps room for alerts of its own', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   await using emulator = createEmulator({ seed: testSeed(), endpoints: [{ url: receiver.url, secret }] })
@@ -50,11 +35,4 @@ test('however often a price alert is triggered, an account keeps room for alerts
   }
   const { accounts } = emulator
   expect(accounts.alerts(accounts.accounts()[0]?.accountId ?? '').length).toBeLessThanOrEqual(20)
-})
-
-test('without a webhook there is nobody to set an alert for, and the refusal says what to do', async () => {
-  await using emulator = createEmulator({ seed: testSeed() })
-  await emulator.start()
-  expect(() => emulator.trigger('token.price_alert')).toThrow(WorldRefusal)
-  expect(() => emulator.trigger('token.price_alert')).toThrow(/POST \/v1\/alerts/)
 })

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames, type Scope } from '../../schema/rest/scopes.ts'
 import type { Plan } from '../../src/emulator/accounts/port.ts'
 import type { RestExchange } from '../../src/emulator/rest/journal.ts'
+import type { Faults } from '../../src/emulator/faults/port.ts'
 import { createRestApp } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/input.ts'
 import type { World } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
+import { tlsPair } from '../fixtures/tls.ts'
 
 /** Whatever JSON holds. */
 type Json = ReturnType<typeof JSON.parse>
@@ -20,6 +23,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+  /** Undefined unless the text is JSON. */
   readonly body: Json
 }
 
@@ -41,6 +45,8 @@ export interface StageOptions {
   readonly settings?: Partial<RestSettings>
   readonly log?: Logger
   readonly alter?: (world: World) => World
+  readonly faults?: Faults
+  readonly tls?: boolean
 }
 
 export interface RestStage extends AsyncDisposable {
@@ -53,7 +59,7 @@ export interface RestStage extends AsyncDisposable {
   readonly exchanges: readonly RestExchange[]
   /** The value of a new key of the account, or of another. */
   newKey(scopes?: readonly Scope[], accountId?: string): string
-  request(path: string, options?: RequestOptions): Promise<Answer>
+  readonly request: (path: string, options?: RequestOptions) => Promise<Answer>
   /** A request that must succeed. */
   get(path: string): Promise<Json>
 }
@@ -63,7 +69,7 @@ const startAt = Date.UTC(2026, 0, 1)
 /** The REST service on a socket, over a world and accounts of its own; its clocks stand still until they are moved. */
 export async function createRestStage(options: StageOptions = {}): Promise<RestStage> {
   const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, log = silentLogger } = options
-  const { alter = (world: World) => world } = options
+  const { alter = (world: World) => world, faults, tls = false } = options
   const clock = createTestClock(startAt + hours * 3_600_000)
   const wall = createTestClock(Date.UTC(2026, 5, 1))
   const inner = createWorld({ seed, startAt, activity })
@@ -83,8 +89,9 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     wall,
     log,
     onExchange: (exchange) => exchanges.push(exchange),
+    ...(faults && { faults }),
   })
-  const server = createServer({ requireHostHeader: false }, app)
+  const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
   server.on('clientError', app.onClientError)
   server.on('checkContinue', app)
   server.listen(0, '127.0.0.1')
@@ -93,7 +100,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const defaultKey = newKey()
 
   const request = async (path: string, { key = defaultKey, method, headers, body }: RequestOptions = {}) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    const response = await fetch(`http${tls ? 's' : ''}://127.0.0.1:${port}${path}`, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(key !== null && { Authorization: `Bearer ${key}` }),
@@ -103,12 +110,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: text === '' ? undefined : JSON.parse(text),
-    }
+    return { status: response.status, headers: response.headers, text, body: parse(text) }
   }
 
   return {
@@ -146,3 +148,11 @@ export function busiestWallet({ world }: Pick<RestStage, 'world'>, network = 'et
 
 /** An address that is well-formed but unknown to every world. */
 export const unseen = { evm: `0x${'1'.repeat(40)}`, solana: '1'.repeat(32) }
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -150,3 +150,14 @@ test('R78 each event type is a webhook: its own schema, signed, answered with an
     expect(post.security).toEqual([])
   }
 })
+
+test('assumptions are lists of their numbers without repeats, wherever they stand', () => {
+  const seen = visit(document, (value) => {
+    if (!Object.hasOwn(value, 'x-assumption')) return 0
+    const list = value['x-assumption'] as string[]
+    expect([list.length > 0, new Set(list).size]).toEqual([true, list.length])
+    for (const mark of list) expect(mark).toMatch(/^A\d+$/)
+    return 1
+  })
+  expect(seen).toBeGreaterThan(150)
+})

@@ -1,40 +1,26 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
+import { expect, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
-import { createPoster } from '../../src/emulator/post.ts'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { verify, type VerifyResult } from '../../src/signature/verify.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
-import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 
 const secret = 'whsec_of-the-receiver-of-the-test'
 const body = serialize(createEvent('token.risk_change'))
 
-/** What a real HTTP server gets of an event that suffers a fault, and what its own verification says. */
-async function deliver(eventId: string, ...faultsOut: readonly object[]) {
+/** What a receiver gets of an event that suffers faults, and what its own verification says. Node joins repeated headers. */
+function deliver(eventId: string, ...faultsOut: readonly object[]) {
   const faults = createFaults({ seed: 'post' })
   for (const fault of faultsOut) faults.add(faultRuleSchema.parse({ direction: 'out', fault } as FaultRuleInput))
-  await using receiver = await createTestReceiver(answerStatus(200))
-  const poster = createPoster(systemClock)
-  onTestFinished(() => poster.close())
-  const target = { deliveryId: 'dlv_1', endpointId: 'wh_1', url: receiver.url, eventId, eventType: 'token.risk_change' }
+  const target = { deliveryId: 'dlv_1', endpointId: 'wh_1', url: 'http://a/', eventId, eventType: 'token.risk_change' }
   const plan = faults.planAttempt(target, 1)
   const altered = plan.alter(body)
   const signatures = plan.sign(altered, secret)
-  await poster.post(
-    new URL(receiver.url),
-    plan.tamper(altered),
-    { 'X-Service-Signature': signatures },
-    { wire: plan.wire },
-  )
-  const [request] = receiver.requests
-  if (request === undefined) throw new Error('nothing was received')
-  const header = request.headers['x-service-signature']
-  if (Array.isArray(header)) throw new Error('Node joins the values of this header')
-  return { got: request.body, header, request, verdict: verify(request.body, header, parseSecrets(secret)) }
+  const got = plan.tamper(altered)
+  const header = signatures.length === 0 ? undefined : signatures.join(', ')
+  return { got, header, verdict: verify(got, header, parseSecrets(secret)) }
 }
 
 const accepted: VerifyResult = { ok: true, label: 'secret-1' }
@@ -49,27 +35,27 @@ test.each([
   ['signature-wrong-secret', [{ kind: 'signature-wrong-secret' }], refusedAs('mismatch')],
   ['signature-repeated', [{ kind: 'signature-repeated' }], refusedAs('malformed')],
   ['missing beats all', [{ kind: 'signature-missing' }, { kind: 'signature-repeated' }], refusedAs('missing')],
-])('R71, R75, A30, A31 %s: what the receiver verifies', async (_, faults, expected) => {
-  const { verdict, got } = await deliver('evt_1', ...faults)
+])('R71, R75, A30, A31 %s: what the receiver verifies', (_, faults, expected) => {
+  const { verdict, got } = deliver('evt_1', ...faults)
   expect(verdict).toEqual(expected)
   expect(got).toEqual(body)
 })
 
-test('A30 the forms that are sent', async () => {
+test('A30 the forms that are sent', () => {
   const digest = sign(body, secret)
-  const headerWith = async (kind: string) => (await deliver('evt_1', { kind })).header
-  expect(await headerWith('signature-upper-case')).toBe(digest.toUpperCase())
-  expect(await headerWith('signature-prefixed')).toBe(`sha256=${digest}`)
-  expect(await headerWith('signature-repeated')).toBe(`${digest}, ${digest}`)
-  const bad = (await headerWith('signature-bad')) ?? ''
+  const headerWith = (kind: string) => deliver('evt_1', { kind }).header
+  expect(headerWith('signature-upper-case')).toBe(digest.toUpperCase())
+  expect(headerWith('signature-prefixed')).toBe(`sha256=${digest}`)
+  expect(headerWith('signature-repeated')).toBe(`${digest}, ${digest}`)
+  const bad = headerWith('signature-bad') ?? ''
   expect(bad).toMatch(/^[0-9a-f]{64}$/)
   expect(Array.from(bad).filter((digit, index) => digit !== digest[index])).toHaveLength(1)
 })
 
-test('R75 tamper changes one byte after signing, another one for another event: mismatch', async () => {
+test('R75 tamper changes one byte after signing, another one for another event: mismatch', () => {
   const places = new Set<number>()
   for (let index = 0; index < 8; index++) {
-    const { verdict, got, header } = await deliver(`evt_${index}`, { kind: 'tamper' })
+    const { verdict, got, header } = deliver(`evt_${index}`, { kind: 'tamper' })
     expect(verdict).toEqual(refusedAs('mismatch'))
     expect(header).toBe(sign(body, secret))
     expect(got).toHaveLength(body.length)
@@ -80,12 +66,11 @@ test('R75 tamper changes one byte after signing, another one for another event: 
   expect(places.size).toBeGreaterThan(3)
 })
 
-test('R75 truncate: the body is cut, its framing right, the signature that of the whole', async () => {
-  const { verdict, got, header, request } = await deliver('evt_1', { kind: 'truncate', share: 0.25 })
+test('R75 truncate: the body is cut, the signature that of the whole', () => {
+  const { verdict, got, header } = deliver('evt_1', { kind: 'truncate', share: 0.25 })
   expect(verdict).toEqual(refusedAs('mismatch'))
   expect(header).toBe(sign(body, secret))
   expect(got).toEqual(body.subarray(0, Math.floor(body.length / 4)))
-  expect(request.headers['content-length']).toBe(String(got.length))
 })
 
 test.each([
@@ -96,17 +81,8 @@ test.each([
   [{ kind: 'reserialise', profile: 'escaped' }],
   [{ kind: 'reserialise', profile: 'canonical' }],
   [{ kind: 'huge', bytes: 3_000_000 }],
-])('R72, R73 what changes the event is signed as it is sent: %j', async (fault) => {
-  const { verdict, got } = await deliver('evt_1', fault)
+])('R72, R73 what changes the event is signed as it is sent: %j', (fault) => {
+  const { verdict, got } = deliver('evt_1', fault)
   expect(verdict).toEqual(accepted)
   expect(got.equals(body)).toBe(false)
 })
-
-test.each([[{ kind: 'chunked', chunkBytes: 5 }], [{ kind: 'slow', bytes: 200, everyMs: 1 }]])(
-  'R72 an odd way over the wire leaves bytes and signature alone: %j',
-  async (fault) => {
-    const { verdict, got } = await deliver('evt_1', fault)
-    expect(verdict).toEqual(accepted)
-    expect(got).toEqual(body)
-  },
-)
