@@ -1,7 +1,8 @@
+import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino'
-import { isColorSupported, prettyFactory } from 'pino-pretty'
+import type * as PinoPretty from 'pino-pretty'
 
 /** Structured log, object first, message constant: `log.info({ eventId }, 'accepted')`. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'> & {
@@ -33,6 +34,8 @@ export function createLogger(options: { level: string; pretty: boolean; output?:
   }
   const { output = isMainThread ? standardOutput : ownOutput() } = options
   if (!options.pretty) return pino(settings, output)
+  // Loaded only here: most processes write JSON.
+  const { isColorSupported, prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
   // Asked of the file descriptor: in a worker thread process.stdout is never a terminal.
   const toLine = prettyFactory({ colorize: isColorSupported && isatty(1), translateTime: 'UTC:HH:MM:ss' })
   return pino(settings, { write: (entry) => output.write(toLine(entry)) })

@@ -1,4 +1,6 @@
-import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
+import type * as OpenTelemetry from '@opentelemetry/api'
+import type { Attributes, Span, SpanKind } from '@opentelemetry/api'
+import { createRequire } from 'node:module'
 import { messageOf } from './errors.ts'
 
 /** Spans of OpenTelemetry. A `traceparent` is a W3C trace context as the header of that name has it. */
@@ -34,6 +36,8 @@ export interface AttemptAbout {
 }
 
 const name = 'onchain-inbox'
+/** Where an SDK registers itself. Without one the 47 modules of the API stay unloaded. */
+const registered = Symbol.for('opentelemetry.js.api.1')
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** A W3C `traceparent` of version 00 as it came; null: it is none that could be gone on from. */
@@ -46,11 +50,20 @@ export function parseTraceparent(given: string | undefined): string | null {
  * thread), so that nothing is paid for spans that nobody wants.
  */
 export function createTracer(): Tracer | null {
+  if (!(registered in globalThis)) return null
+  const api = createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry
+  const { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api
   const tracer = trace.getTracer(name)
   // Without an SDK spans have no ids.
   const hasSdk = trace.isSpanContextValid(tracer.startSpan('probe', { root: true }).spanContext())
   if (!hasSdk) return null
 
+  function contextOf(traceparent: string | null) {
+    const [, traceId = '', spanId = '', flags = '00'] = (traceparent ?? '').split('-')
+    if (traceId === '') return ROOT_CONTEXT
+    const traceFlags = Number.parseInt(flags, 16)
+    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+  }
   function start(spanName: string, kind: SpanKind, parent: string | null, attributes: Attributes): Span {
     return tracer.startSpan(spanName, { kind, attributes }, contextOf(parent))
   }
@@ -91,12 +104,6 @@ export function createTracer(): Tracer | null {
       }
     },
   }
-}
-
-function contextOf(traceparent: string | null) {
-  const [, traceId = '', spanId = '', flags = '00'] = (traceparent ?? '').split('-')
-  if (traceId === '') return ROOT_CONTEXT
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }
 
 function traceparentOf(span: Span): string {
