@@ -181,7 +181,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<number> {
     accounts.restore(left.accounts)
     inner.restore(left.checkpoint.world)
-    await replayActs(inner, left.acts, onProgress)
+    await replayActs(world, left.acts, (act) => void inner.acts.apply(act), onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
     refuseLeap(options.dataFile ?? '', left.reachedAt, takenUpAt)

@@ -109,7 +109,7 @@ interface WorldDriver {
    * Brings the world to the present of its clock, giving way to others in between. `onProgress` gets where the world is
    * and where it is going.
    */
-  catchUp(onProgress?: (at: number, until: number) => void): Promise<void>
+  catchUp(onProgress?: OnProgress): Promise<void>
   /** Idempotent. */
   stop(): void
 }
@@ -157,11 +157,8 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
       arm()
     },
     changed: arm,
-    async catchUp(onProgress = () => {}) {
-      while (!world.step(clock.now(), stepsPerTurn)) {
-        onProgress(world.now(), clock.now())
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+    async catchUp(onProgress) {
+      await bringTo(world, () => clock.now(), onProgress)
       arm()
     },
     stop() {
@@ -175,18 +172,17 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
 /** How far a world has come that is being made or caught up with, in world time. */
 export type OnProgress = (at: number, until: number) => void
 
-const replayedPerTurn = 200
-
 /** Does acts again that were done to a world, at their moments; gives way to others in between. */
 export async function replayActs(
-  world: World,
+  world: Pick<LoggedWorld, 'step' | 'now'>,
   acts: readonly { readonly at: number; readonly act: WorldAct }[],
+  apply: (act: WorldAct) => void,
   onProgress?: OnProgress,
 ): Promise<void> {
   for (const { at, act } of acts) {
-    await replayTo(world, at, onProgress)
+    await bringTo(world, () => at, onProgress)
     try {
-      world.acts.apply(act)
+      apply(act)
     } catch (error) {
       // It was refused the first time as well, and the process died before it could strike it out.
       if (!(error instanceof WorldRefusal)) throw error
@@ -194,14 +190,14 @@ export async function replayActs(
   }
 }
 
-async function replayTo(world: World, at: number, onProgress?: OnProgress): Promise<void> {
-  for (let steps = 1; ; steps++) {
-    const nextAt = world.nextAt()
-    if (nextAt === null || nextAt > at) break
-    world.advanceTo(nextAt)
-    if (steps % replayedPerTurn > 0) continue
-    onProgress?.(world.now(), at)
+/** Lets happen what is due until a moment, which may move on meanwhile; gives way to others in between. */
+async function bringTo(
+  world: Pick<LoggedWorld, 'step' | 'now'>,
+  until: () => number,
+  onProgress?: OnProgress,
+): Promise<void> {
+  while (!world.step(until(), stepsPerTurn)) {
+    onProgress?.(world.now(), until())
     await new Promise((resolve) => setImmediate(resolve))
   }
-  world.advanceTo(at)
 }

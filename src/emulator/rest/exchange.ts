@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
 import type { AnswerPlan } from '../faults/port.ts'
 import { readBearer, type Presented } from './bearer.ts'
-import type { RestError } from './error.ts'
+import type { HttpError } from './error.ts'
 import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
@@ -28,7 +28,7 @@ export interface Exchange {
   suffer(plan: AnswerPlan): void
   /** `meta`: what it has beside `timestamp` and `latency_ms`. */
   succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
-  fail(error: RestError): void
+  fail(error: HttpError): void
 }
 
 interface ExchangesOptions {
@@ -46,7 +46,7 @@ export interface Exchanges {
   /** Finds out who asks and counts the request: by key, or without a valid one by remote address (R70, A55). */
   begin(request: IncomingMessage, response: ServerResponse): Exchange
   /** The whole HTTP/1.1 answer to a request that Node could not read. */
-  refuseUnread(statusLine: string, error: RestError, remoteAddress: string | undefined): string
+  refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string
 }
 
 /** Answers in the envelope (R8–R14), with the headers that every response has (R117–R119). */
@@ -78,7 +78,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
     ...versionHeaders,
   })
 
-  const failure = ({ code, message, details }: RestError, requestId: string, startedAt: number) =>
+  const failure = ({ code, message, details }: HttpError, requestId: string, startedAt: number) =>
     JSON.stringify({
       success: false,
       error: { code, message, details, request_id: requestId },

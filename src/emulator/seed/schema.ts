@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { networkIds, type NetworkId } from '../../../schema/index.ts'
+import { networkIds } from '../../../schema/index.ts'
 import { newAlert } from '../../../schema/rest/alert.ts'
 import { networkStatuses } from '../../../schema/rest/network.ts'
 import { scopeNames } from '../../../schema/rest/scopes.ts'
 import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
+import { canonical } from '../control/values.ts'
 import { durationForm, longestDurationMs, parseDuration } from '../duration.ts'
 import { faultRuleSchema } from '../faults/kinds.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
-import { parseAddress } from '../world/addresses.ts'
 import { storyNames } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
@@ -62,20 +62,11 @@ export const keySchema = z.strictObject({
 const { url, events, secret } = newWebhook.shape
 const { type, threshold, label } = newAlert.shape
 
-const trackedSchema = z
-  .strictObject({ network, wallet: z.string() })
-  .transform((given, context) => ({ ...given, wallet: canonical(given.network, given.wallet, 'wallet', context) }))
+const trackedSchema = z.strictObject({ network, wallet: z.string() }).transform(canonical('wallet'))
 
 const alertSchema = z
   .strictObject({ type, address: z.string(), network, threshold, webhookUrl: endpointUrl, label })
-  .transform((given, context) => ({ ...given, address: canonical(given.network, given.address, 'address', context) }))
-
-function canonical(of: NetworkId, text: string, field: string, context: z.core.$RefinementCtx): string {
-  const parsed = parseAddress(of, text)
-  if (parsed.ok) return parsed.address
-  context.addIssue({ code: 'custom', message: parsed.problem, path: [field] })
-  return text
-}
+  .transform(canonical('address'))
 
 const accountSchema = z.strictObject({
   name,

@@ -5,7 +5,6 @@ import { toEventId, type TxHashes } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
-import type { SearchIndex } from './search-index.ts'
 import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
@@ -29,8 +28,6 @@ export type Watch = 'price' | 'volume' | 'trade'
 export interface Directory {
   readonly wallets: Map<string, number>
   readonly tokens: Map<string, number>
-  /** Symbols and names of the tokens. */
-  readonly names: SearchIndex
   readonly holdings: Map<number, number>
   /** Holdings that are not empty, by token. */
   readonly holders: Set<number>[]

@@ -1,6 +1,5 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
 import { holdersOf, placeOf, type Core, type Directory, type Watch } from './core.ts'
-import { SearchIndex } from './search-index.ts'
 import type { AlertState, TokenState } from './state.ts'
 import { holdingKey } from './trade-log.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
@@ -9,7 +8,6 @@ export function emptyDirectory(): Directory {
   return {
     wallets: new Map(),
     tokens: new Map(),
-    names: new SearchIndex(),
     holdings: new Map(),
     holders: [],
     markets: lists(),
@@ -42,10 +40,9 @@ export function fillDirectory(core: Core): void {
   for (const alert of state.alerts) addAlertToDirectory(core, alert)
 }
 
-/** A token is found by its address, and by a part of its symbol or name. */
+/** A token is found by its address. */
 export function addTokenToDirectory({ directory }: Core, token: TokenState, index: number): void {
   directory.tokens.set(placeOf(token.network, token.address), index)
-  directory.names.add(`${token.symbol}\n${token.name}`)
 }
 
 const watchOf: Readonly<Record<AlertType, Watch>> = {

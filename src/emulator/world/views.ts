@@ -40,7 +40,7 @@ export function createViews(core: Core): WorldViews {
     token: ({ index }) => tokenView(core, index),
     searchTokens(q, network, page) {
       const byAddress = tokensAtAddress(core, q)
-      const all = byAddress.length > 0 ? byAddress : core.directory.names.find(q)
+      const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
       const found = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
       const existed = found.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
       const { shown, lastKey } = cut(existed, page)
@@ -71,6 +71,14 @@ function tokensAtAddress(core: Core, text: string): readonly number[] {
     const index = parsed.ok ? core.directory.tokens.get(placeOf(network, parsed.address)) : undefined
     return index === undefined ? [] : [index]
   })
+}
+
+/** Tokens with this part in their symbol or name, in any case. */
+function tokensNamed({ state }: Core, part: string): readonly number[] {
+  const wanted = part.toLowerCase()
+  return state.tokens.flatMap(({ symbol, name }, index) =>
+    symbol.toLowerCase().includes(wanted) || name.toLowerCase().includes(wanted) ? [index] : [],
+  )
 }
 
 /** A7 */
