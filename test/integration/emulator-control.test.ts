@@ -77,7 +77,7 @@ test('bad requests get an answer in the envelope that says what was expected', a
     ['POST', '/snapshot', { name: '../x' }, 400, /name: expected 1 to 64 letters/],
     ['DELETE', '/snapshot/none', undefined, 404, /expected one of origin/],
     ['DELETE', '/snapshot/origin', undefined, 409, /how the world began; it stays/],
-    ['GET', '/world?digest=2', undefined, 400, /digest: expected one of 1; got "2"/],
+    ['GET', '/world?digest=2', undefined, 400, /digest: expected 1; got "2"/],
     ['POST', '/snapshot', { name: 'origin' }, 409, /how the world began/],
     ['POST', '/keys', { account: 'none', name: 'k', scopes: 'all' }, 404, /there is no account none/],
     ['DELETE', '/keys/key_none', undefined, 404, /there is no key key_none/],

@@ -72,23 +72,48 @@ function toProblem(issue: z.core.$ZodIssue, given: unknown, place: Place): Probl
   return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, given)}` }
 }
 
-function expectedBy(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`
+/** What a schema expected, in words for people. */
+export function expectedBy(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message
-  if (issue.code === 'unrecognized_keys') {
-    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
+  switch (issue.code) {
+    case 'invalid_value': {
+      const values = issue.values.map(String)
+      return `expected ${values.length === 1 ? '' : 'one of '}${values.join(', ')}`
+    }
+    case 'invalid_type':
+      return `expected ${typeNames[issue.expected] ?? `a ${issue.expected}`}`
+    case 'too_small':
+      return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'above' : 'at least', issue.minimum)}`
+    case 'too_big':
+      return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
+    case 'unrecognized_keys':
+      return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
+    case 'invalid_format':
+      return issue.format === 'date' ? 'expected a day such as 2026-01-31' : issue.message
+    default:
+      return issue.message
   }
-  if (issue.code === 'invalid_type') return `expected ${nameOf(issue.expected)}`
-  return issue.message
 }
 
-function nameOf(type: string): string {
-  if (type === 'int') return 'a whole number'
-  return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  int: 'a whole number',
+  array: 'a list',
+  object: 'an object (name: value)',
+  record: 'an object (name: value)',
+  boolean: 'true or false',
+}
+
+function sizeOf(origin: string, relation: string, bound: unknown): string {
+  const amount = `${relation} ${String(bound)}`
+  if (origin === 'string') return `text of ${amount} character${bound === 1 ? '' : 's'}`
+  if (origin === 'array') return `${amount} item${bound === 1 ? '' : 's'}`
+  const number = origin === 'int' ? 'a whole number' : 'a number'
+  return relation.startsWith('at ') ? `${number} of ${amount}` : `${number} ${amount}`
 }
 
 function receivedAt(path: readonly PropertyKey[], given: unknown): string {
-  const value = path.reduce<unknown>((parent, key) => memberOf(parent, key), given)
+  const value = valueAt(path, given)
   if (value === undefined) return 'it is missing'
   if (Array.isArray(value)) return `got an array of ${value.length}`
   if (value === null) return 'got null'
@@ -101,6 +126,11 @@ function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   // JSON would write null for a number that is none.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
   return `got ${safeText(text, longestShown)}`
+}
+
+/** The value at a path; undefined if there is none. */
+export function valueAt(path: readonly PropertyKey[], given: unknown): unknown {
+  return path.reduce<unknown>((parent, key) => memberOf(parent, key), given)
 }
 
 function memberOf(parent: unknown, key: PropertyKey): unknown {

@@ -1,5 +1,6 @@
 import { demoCredentials } from '../../base/demo-credentials.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import { expectedBy, valueAt } from '../rest/error.ts'
 import { type Seed, type SeedInput, seedSchema } from './schema.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
@@ -128,12 +129,12 @@ function checkSeed(given: unknown): CheckedSeed {
   const result = seedSchema.safeParse(given, {
     error(issue) {
       if (issue.code === 'unrecognized_keys') settingsAt.set(keyOf(issue.path), settingsOf(issue.inst))
-      return expectedBy(issue)
+      return undefined
     },
   })
   if (result.success) return { ok: true, seed: result.data }
   const problems = result.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, issue.message)]
+    if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, given))]
     const known = settingsAt.get(keyOf(issue.path)) ?? []
     return issue.keys.map((name) => toProblem([...issue.path, name], unknownSetting(name, known)))
   })
@@ -161,52 +162,20 @@ function unknownSetting(name: string, known: readonly string[]): string {
   return `there is no such setting; expected one of ${known.join(', ')}`
 }
 
-/** What a schema expected that has no words of its own for it. */
-function expectedBy(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_value') return `expected ${oneOf(issue.values)}`
-  if (issue.code === 'invalid_type') return wrongType(issue.expected, issue.input)
-  if (issue.code === 'too_small') {
-    return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'above' : 'at least', issue.minimum)}`
-  }
-  if (issue.code === 'too_big') {
-    return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
-  }
-  if (issue.code === 'invalid_format' && issue.format === 'date') return 'expected a day such as 2026-01-31'
-  return undefined
-}
-
-function oneOf(values: readonly unknown[]): string {
-  return values.length === 1 ? String(values[0]) : `one of ${values.map(String).join(', ')}`
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'text',
-  int: 'a whole number',
-  array: 'a list',
-  object: 'settings (name: value)',
-  record: 'settings (name: value)',
-  boolean: 'true or false',
-}
-
-function wrongType(expected: string, given: unknown): string {
-  const wanted = `expected ${typeNames[expected] ?? `a ${expected}`}`
+/** What was expected and, of a wrong type, what kind of value came. */
+function withKind(issue: z.core.$ZodIssue, seed: unknown): string {
+  const wanted = expectedBy(issue)
+  if (issue.code !== 'invalid_type') return wanted
+  const given = valueAt(issue.path, seed)
   if (given === undefined) return `it is missing; ${wanted}`
-  if (expected === 'int' && typeof given === 'number') return wanted
+  if (issue.expected === 'int' && typeof given === 'number') return wanted
   // YAML reads what looks like a number as one, addresses among them.
-  const isBare = expected === 'string' && (typeof given === 'number' || typeof given === 'boolean')
+  const isBare = issue.expected === 'string' && (typeof given === 'number' || typeof given === 'boolean')
   return isBare ? `${wanted}, got a ${typeof given}: put it in quotes` : `${wanted}, got ${kindOf(given)}`
 }
 
 function kindOf(given: unknown): string {
   if (given === null) return 'nothing'
   if (Array.isArray(given)) return 'a list'
-  return typeof given === 'object' ? 'settings' : typeof given === 'string' ? 'text' : `a ${typeof given}`
-}
-
-function sizeOf(origin: string, relation: string, bound: unknown): string {
-  const amount = `${relation} ${String(bound)}`
-  if (origin === 'string') return `text of ${amount} character${bound === 1 ? '' : 's'}`
-  if (origin === 'array') return `${amount} item${bound === 1 ? '' : 's'}`
-  const number = origin === 'int' ? 'a whole number' : 'a number'
-  return relation.startsWith('at ') ? `${number} of ${amount}` : `${number} ${amount}`
+  return typeof given === 'object' ? 'an object' : typeof given === 'string' ? 'text' : `a ${typeof given}`
 }
