@@ -2,9 +2,9 @@ const long = Boolean(process.env['LONG'])
 
 /** How much the tests that could go on for ever do: in CI, and with LONG=1. */
 export const counts = {
-  killRounds: long ? 200 : 4,
+  killRounds: long ? 200 : 3,
   /** Kills while handlers write state and leave items in the outbox. */
-  effectKillRounds: long ? 100 : 4,
+  effectKillRounds: long ? 100 : 2,
   /** Of 1 MB each, to a process with a small heap. */
   largeBodies: long ? 5_000 : 300,
   overloadConnections: long ? 2_000 : 400,
@@ -19,7 +19,7 @@ export const counts = {
   /** A kill before the first fsync of a life, before the second, and so on. Some 14 belong to a first start. */
   killsBeforeFsync: long ? 80 : 14,
   /** Good events around one that poisons its handler. */
-  innocentsBesidePoison: long ? 2_000 : 60,
+  innocentsBesidePoison: long ? 2_000 : 30,
   /** Events that kill the thread of the handlers, one after the other. */
   poisonedEvents: long ? 60 : 6,
   /** Simulations of receiver, store and dispatcher with faults. */
@@ -34,8 +34,8 @@ export const counts = {
   backups: long ? 60 : 2,
   /** Open runs that an upgrade finds, and kills during that upgrade. */
   upgradeBacklog: long ? 50_000 : 2_000,
-  upgradeKills: long ? 60 : 4,
-  partitions: long ? 40 : 4,
+  upgradeKills: long ? 60 : 3,
+  partitions: long ? 40 : 2,
   /** Longer than one attempt to forward may take; 0: not at all. */
   longStallMs: long ? 40_000 : 0,
   /** How long faults take turns (0: skipped; each fault has a test of its own), and how long it rests between two. */
@@ -44,9 +44,9 @@ export const counts = {
   /** Random walks through the port, on PostgreSQL. */
   postgresWalks: long ? 200 : 6,
   /** Times that a replica comes, goes, is silent or accepts, while some have a handler that others have not. */
-  rollingSteps: long ? 400 : 20,
+  rollingSteps: long ? 400 : 14,
   /** Events that three replicas take while they and their database are killed, stopped and cut off. */
-  clusterEvents: long ? 100_000 : 1_500,
+  clusterEvents: long ? 100_000 : 800,
   /** Items that wait for a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 5_000,
   /** Requests of the client that nobody has thought of. */
@@ -62,7 +62,7 @@ export const counts = {
   /** Colours and widths in which every page of the dashboard is looked at. */
   dashboardLooks: long ? 4 : 2,
   /** Kills of an emulator while it sends. */
-  emulatorSendingKills: long ? 40 : 5,
+  emulatorSendingKills: long ? 40 : 3,
   /** Requests that each property of the emulator's REST service sends. */
   restFuzzRuns: long ? 5_000 : 200,
   /** Paths that nobody has thought of, asked of the control routes. */
