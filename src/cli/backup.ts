@@ -57,14 +57,10 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   }
   const source = await databaseFile(options)
   await refuseFolder(dirname(fromCwd(file)))
-  const progress = createProgress()
-  try {
-    const made = await backupDatabase(source, fromCwd(file), (done) => progress.show(done, 'copying'))
-    progress.end()
-    printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
-  } finally {
-    progress.end()
-  }
+  using progress = createProgress()
+  const made = await backupDatabase(source, fromCwd(file), (done) => progress.show(done, 'copying'))
+  progress.end()
+  printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
 }
 
 /** Before anything is copied, what only a person can mend. */

@@ -52,10 +52,12 @@ async function demo(options: DemoOptions): Promise<void> {
   const config = await demoConfig()
   const app = await startApp({
     config,
-    log: isJson
-      ? createLogger({ level: config.logLevel, pretty: false })
-      : // What the receiver refuses, a warning, is told as a failure of its delivery.
-        createLogger({ level: 'error', pretty: false, output: { write: (line) => show(line.trimEnd()) } }),
+    log: createLogger({
+      // What the receiver refuses, a warning, is told people as a failure of its delivery.
+      level: isJson ? config.logLevel : 'error',
+      pretty: false,
+      output: { write: (line) => (isJson ? printBytes(line) : show(line.trimEnd())) },
+    }),
     clock: systemClock,
     prettyLog: false,
     watch: true,

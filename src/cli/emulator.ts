@@ -263,17 +263,13 @@ function addEmulatorAdvanceCommand(emulator: Command): void {
 }
 
 async function advanceBy(client: ControlClient, ms: number) {
-  const progress = createProgress()
-  try {
-    let clock = await client.advance(Math.min(ms, stepMs))
-    for (let done = stepMs; done < ms; done += stepMs) {
-      progress.show(done / ms, `it is ${clock.now}`)
-      clock = await client.advance(Math.min(ms - done, stepMs))
-    }
-    return clock
-  } finally {
-    progress.end()
+  using progress = createProgress()
+  let clock = await client.advance(Math.min(ms, stepMs))
+  for (let done = stepMs; done < ms; done += stepMs) {
+    progress.show(done / ms, `it is ${clock.now}`)
+    clock = await client.advance(Math.min(ms - done, stepMs))
   }
+  return clock
 }
 
 /** What has been done since, and what is still to be done. */

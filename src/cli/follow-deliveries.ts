@@ -30,21 +30,17 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   const { items, look, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
   const areSettled = (deliveries: readonly ShownDelivery[]) => deliveries.every(isSettled)
   const deadline = performance.now() + timeoutMs
-  const progress = createProgress()
-  try {
-    for (let open = items; open.length > 0;) {
-      const found = await look(open)
-      const isOver = performance.now() >= deadline
-      progress.end()
-      for (const { item, deliveries } of found) if (isOver || areSettled(deliveries)) onEnd(item, deliveries)
-      if (isOver) return
-      open = found.filter(({ deliveries }) => !areSettled(deliveries)).map(({ item }) => item)
-      if (open.length === 0) return
-      progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
-      await wait(Math.min(lookMs, Math.max(0, deadline - performance.now())))
-    }
-  } finally {
+  using progress = createProgress()
+  for (let open = items; open.length > 0;) {
+    const found = await look(open)
+    const isOver = performance.now() >= deadline
     progress.end()
+    for (const { item, deliveries } of found) if (isOver || areSettled(deliveries)) onEnd(item, deliveries)
+    if (isOver) return
+    open = found.filter(({ deliveries }) => !areSettled(deliveries)).map(({ item }) => item)
+    if (open.length === 0) return
+    progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
+    await wait(Math.min(lookMs, Math.max(0, deadline - performance.now())))
   }
 }
 

@@ -54,12 +54,8 @@ async function migrateFile(file: string): Promise<MigratedFile> {
 }
 
 async function withProgress<T>(upgrade: (onUpgrade: OnUpgrade) => Promise<T>): Promise<T> {
-  const progress = createProgress()
-  try {
-    return await upgrade((step, done) => progress.show(done, step))
-  } finally {
-    progress.end()
-  }
+  using progress = createProgress()
+  return await upgrade((step, done) => progress.show(done, step))
 }
 
 async function databaseSetting(options: MigrateOptions): Promise<Exclude<DatabaseSetting, { kind: 'memory' }>> {

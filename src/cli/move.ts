@@ -60,20 +60,16 @@ async function run(options: MoveCommandOptions): Promise<void> {
   }
   if (to === undefined) throw new InboxError('usage', 'expected --to with the URL of a PostgreSQL database, or --undo')
   const url = await readUrl(to)
-  const progress = createProgress()
-  try {
-    const report = await moveInbox({
-      from,
-      to: url,
-      clock: systemClock,
-      isVerifyOnly: verifyOnly,
-      onProgress: (done, text) => progress.show(done, text),
-    })
-    progress.end()
-    printResult(report, options, render)
-  } finally {
-    progress.end()
-  }
+  using progress = createProgress()
+  const report = await moveInbox({
+    from,
+    to: url,
+    clock: systemClock,
+    isVerifyOnly: verifyOnly,
+    onProgress: (done, text) => progress.show(done, text),
+  })
+  progress.end()
+  printResult(report, options, render)
 }
 
 function fileOf(given: string): string {

@@ -121,15 +121,11 @@ function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record
 
 /** Follows a replay to its end. */
 async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<ReplayJson> {
-  const progress = createProgress()
-  try {
-    for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
-      if (replay.state !== 'running') return replay
-      progress.show(replay.progress, `replay ${replay.id}: ${replay.runs} runs, ${replay.open_runs} open`)
-      await wait(lookMs)
-    }
-  } finally {
-    progress.end()
+  using progress = createProgress()
+  for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
+    if (replay.state !== 'running') return replay
+    progress.show(replay.progress, `replay ${replay.id}: ${replay.runs} runs, ${replay.open_runs} open`)
+    await wait(lookMs)
   }
 }
 

@@ -40,7 +40,7 @@ export function toneOf(state: string): Tone | undefined {
 }
 
 /** A line on standard error that is written over as work goes on; nothing where that is no terminal. */
-export interface Progress {
+export interface Progress extends Disposable {
   show(done: number, text: string): void
   end(): void
 }
@@ -48,8 +48,12 @@ export interface Progress {
 const barWidth = 24
 
 export function createProgress(output: NodeJS.WriteStream = host().stderr): Progress {
-  if (!output.isTTY) return { show() {}, end() {} }
+  if (!output.isTTY) return { show() {}, end() {}, [Symbol.dispose]() {} }
   let isShown = false
+  const end = () => {
+    if (isShown) output.write('\r\u001b[2K')
+    isShown = false
+  }
   return {
     /** `done` from 0 to 1. */
     show(done, text) {
@@ -59,9 +63,7 @@ export function createProgress(output: NodeJS.WriteStream = host().stderr): Prog
       output.write(`\r\u001b[2K${line.slice(0, Math.max(20, output.columns - 1))}`)
       isShown = true
     },
-    end() {
-      if (isShown) output.write('\r\u001b[2K')
-      isShown = false
-    },
+    end,
+    [Symbol.dispose]: end,
   }
 }

@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { inTerminal, runCli, startCli } from '../support/cli.ts'
-import { compileCache } from '../support/compile-cache.ts'
+import { cliFile, inTerminal, outputOf, runCli } from '../support/cli.ts'
 import { has } from '../support/tools.ts'
 
 const hasTerminals = process.platform === 'linux' && has('script')
@@ -24,17 +22,9 @@ const run = (args: string, env: Record<string, string> = {}) =>
 const linesOf = (text: string) => text.split('\n').slice(0, -1)
 
 /** What comes out of a terminal. */
-async function show(args: string, columns = 200, env: Record<string, string> = {}): Promise<string> {
-  const [program = '', ...rest] = inTerminal(args.split(' '), columns)
-  const child = spawn(program, rest, {
-    cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], TERM: 'xterm', NODE_COMPILE_CACHE: compileCache, ...stage.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  await new Promise((resolve) => child.on('close', resolve))
-  return text.replaceAll('\r\n', '\n')
+async function show(args: string, env: Record<string, string> = {}): Promise<string> {
+  const command = inTerminal([process.execPath, cliFile, ...args.split(' ')], 200)
+  return (await outputOf(command, { ...stage.env, ...env })).replaceAll('\r\n', '\n')
 }
 
 test('in a pipe a list is one line of JSON for each item, and how to go on stands on standard error', async () => {
@@ -72,10 +62,9 @@ test('--json is one document, --table is for people also in a pipe, and both tog
 })
 
 test('--table has colours in a pipe only where FORCE_COLOR says so; NDJSON has none', async () => {
-  const options = { cwd: tmpdir(), env: { ...stage.env, FORCE_COLOR: '1' } }
-  using forPeople = startCli(['events', 'list', '--table'], options)
-  using forPrograms = startCli(['events', 'list'], options)
-  const [table, lines] = await Promise.all([forPeople.ended, forPrograms.ended])
+  vi.stubEnv('FORCE_COLOR', '1')
+  const [table, lines] = await Promise.all([run('events list --table'), run('events list')])
+  vi.unstubAllEnvs()
   expect(table.out).toContain(`${escape}31mdead${escape}39m`)
   expect(lines.out).not.toContain(escape)
 })
@@ -86,7 +75,7 @@ test.skipIf(!hasTerminals)(
     const { id } = quarantinedOf(Buffer.from(`{${escape}2J`))
     await stage.inbox.accept([quarantinedOf(Buffer.from(`{${escape}2J`))])
     const texts = await Promise.all([
-      show('events show evt_4', 200, { NO_COLOR: '1' }),
+      show('events show evt_4', { NO_COLOR: '1' }),
       show('events show evt_4 --json'),
       show('events show evt_4 --raw'),
       show(`quarantine show ${id} --raw`),

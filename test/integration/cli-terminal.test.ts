@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { inTerminal, outputOf } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { serveCommand, Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -10,21 +10,6 @@ import { until } from '../support/until.ts'
 
 const hasTerminals = process.platform === 'linux' && has('script')
 const logForPeople = fileURLToPath(new URL('../fixtures/log-for-people.ts', import.meta.url))
-
-/** Runs a program in a terminal of its own. */
-const inTerminal = (command: readonly string[]) => ['script', '-qefc', command.join(' '), '/dev/null']
-
-async function outputOf([program = '', ...args]: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const path = process.env['PATH']
-  const child = spawn(program, args, {
-    env: { PATH: path, TERM: 'xterm', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  await new Promise((resolve) => child.on('close', resolve))
-  return text
-}
 
 const escape = '\u001b['
 const command = [process.execPath, logForPeople]

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createClient, type ApiClient, type ApiError } from '../../src/client/index.ts'
+import { createClient, type ApiClient } from '../../src/client/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { inFault } from '../../src/emulator/faults/kinds.ts'
 import { apiKey } from './emulator-stage.ts'
-import { all, busiest, createHastyClock, startClientStage, type ClientStage } from './client-stage.ts'
+import { all, busiest, createHastyClock, failureOf, startClientStage, type ClientStage } from './client-stage.ts'
 
 let stage: ClientStage
 let wallet: ReturnType<typeof busiest>
@@ -20,11 +20,6 @@ afterEach(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-const failureOf = (call: Promise<unknown>): Promise<ApiError> =>
-  call.then(
-    () => expect.unreachable('it succeeded'),
-    (error: unknown) => error as ApiError,
-  )
 const alertOf = () => ({ ...wallet, type: 'whale_buy', threshold: 1, webhook_url: 'https://example.com/a' }) as const
 
 /** What becomes of a GET that suffers each fault twice, and of one and of a POST that suffer it always. */

@@ -1,4 +1,5 @@
-import { createClient, type ApiClient } from '../../src/client/index.ts'
+import { expect } from 'vitest'
+import { createClient, type ApiClient, type ApiError } from '../../src/client/index.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { EmulatorOptions, SeedInput } from '../../src/emulator/emulator.ts'
@@ -95,6 +96,13 @@ export function createHastyClock(): HastyClock {
     random: () => 0,
   }
 }
+
+/** What a call fails with. */
+export const failureOf = (call: Promise<unknown>): Promise<ApiError> =>
+  call.then(
+    () => expect.unreachable('it succeeded'),
+    (error: unknown) => error as ApiError,
+  )
 
 /** Every item of a list, in the order in which they come. */
 export async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {

@@ -6,7 +6,7 @@ import { ApiError, createClient, type ApiClient } from '../../src/client/index.t
 import { createTestClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { apiKey } from './emulator-stage.ts'
-import { all, busiest, openWallet, startClientStage, type ClientStage } from './client-stage.ts'
+import { all, busiest, failureOf, openWallet, startClientStage, type ClientStage } from './client-stage.ts'
 
 let stage: ClientStage
 let api: ApiClient
@@ -18,12 +18,6 @@ beforeAll(async () => {
 })
 afterEach(() => stage.asked())
 afterAll(() => stage[Symbol.asyncDispose]())
-
-const failureOf = (call: Promise<unknown>): Promise<ApiError> =>
-  call.then(
-    () => expect.unreachable('it succeeded'),
-    (error: unknown) => error as ApiError,
-  )
 
 test('R49, R50 routes name the kind of data that each operation returns', () => {
   const kinds = operations.map(({ id, data, meta }) => {

@@ -6,15 +6,10 @@ import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { forPeople, runCli, startCli, type CliOptions } from '../support/cli.ts'
+import { forPeople, runCli, startCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const escape = '\u001b['
-
-/** The demo in a process of its own: its log goes to the real standard output. */
-function runDemo(args: readonly string[], options: CliOptions) {
-  return startCli(['demo', ...args], options).ended
-}
 
 /** What a process prints. `see` waits for something in it, and gives the match. */
 function watchOutput(child: ChildProcessByStdio<Writable | null, Readable, Readable | null>) {
@@ -110,7 +105,7 @@ test('with --json each line is an object, those of handlers and of the log as we
 
 test('a demo that is started again the next day says nothing of events that were not received in between', async () => {
   await using dir = await createTempDir()
-  const demo = () => runDemo(['--seconds', '0.1', '--json'], { cwd: dir.path })
+  const demo = () => runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path })
   expect((await demo()).code).toBe(0)
   const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'))
   db.exec(
@@ -132,7 +127,7 @@ test('the demo, whose credentials are published, takes nothing from the settings
   }
   await writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${JSON.stringify(settings)}`)
   const env = { INBOX_ADMIN_HOST: '0.0.0.0' }
-  const { code, out } = await runDemo(['--seconds', '0.1', '--json'], { cwd: dir.path, env })
+  const { code, out } = await runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path, env })
   expect(code).toBe(0)
   const line = out.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
   const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string }

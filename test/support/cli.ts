@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { tmpdir } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Host } from '../../src/cli/host.ts'
@@ -86,10 +87,23 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
   return { child, ended, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
-/** A program that runs the command line in a terminal of its own, so many columns wide (needs script). */
-export function inTerminal(args: readonly string[], columns: number): readonly string[] {
-  const quoted = [process.execPath, cliFile, ...args].map((word) => `'${word}'`)
-  return ['script', '-qefc', `stty cols ${columns}; ${quoted.join(' ')}`, '/dev/null']
+/** A program that runs another one in a terminal of its own, so many columns wide (needs script). */
+export function inTerminal(command: readonly string[], columns = 80): readonly string[] {
+  const quoted = command.map((word) => `'${word}'`)
+  return ['script', '-qefc', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null']
+}
+
+/** All that a program prints. */
+export async function outputOf([program = '', ...args]: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(program, args, {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], TERM: 'xterm', NODE_COMPILE_CACHE: compileCache, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await new Promise((resolve) => child.on('close', resolve))
+  return text
 }
 
 /** The arguments that have a command print for people, as on a terminal, unless they ask for JSON. */
