@@ -14,7 +14,7 @@ import { drawSecret } from '../random.ts'
 import { HttpError } from '../rest/error.ts'
 import { keySchema } from '../seed/schema.ts'
 import { route, toTime, type Route } from './route.ts'
-import { canonical, lineOf } from './values.ts'
+import { canonical, lineOf } from '../values.ts'
 
 const name = lineOf('a name', 64)
 const plans = Object.keys(planLimits) as [Plan, ...Plan[]]

@@ -4,7 +4,7 @@ import { originName, type Keeper } from '../keeper.ts'
 import { HttpError } from '../rest/error.ts'
 import { clockModes } from '../world-clock.ts'
 import { route, toTime, type Controlled, type Route } from './route.ts'
-import { numberFrom, wholeNumberFrom } from './values.ts'
+import { numberFrom, wholeNumberFrom } from '../values.ts'
 
 const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestDurationMs) })
 const clockBody = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/port.ts'
 import { HttpError } from '../rest/error.ts'
 import { type Controlled, type Route, route, toTime } from './route.ts'
-import { limit } from './values.ts'
+import { limit } from '../values.ts'
 
 const states = ['pending', 'acknowledged', 'undelivered', 'cancelled', 'failed'] as const
 

@@ -6,7 +6,7 @@ import { faultRoutes } from './faults.ts'
 import { route, streamKinds, taken, toTime, type Route, type StreamKind } from './route.ts'
 import { sessionRoutes, sessionTokens } from './session.ts'
 import { triggerRoutes } from './trigger.ts'
-import { limit, wholeNumber } from './values.ts'
+import { limit, wholeNumber } from '../values.ts'
 import { worldRoutes } from './world.ts'
 import { HttpError } from '../rest/error.ts'
 

@@ -7,7 +7,7 @@ import { readBearer } from '../rest/bearer.ts'
 import { type Sessions, sessionHours } from '../session/sessions.ts'
 import { z } from 'zod'
 import { type Route, route } from './route.ts'
-import { textOf } from './values.ts'
+import { textOf } from '../values.ts'
 
 /** Throws what a request is refused with that may not control the emulator. */
 type Guard = (request: IncomingMessage) => void

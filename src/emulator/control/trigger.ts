@@ -5,7 +5,7 @@ import { pathProblem } from '../overriding.ts'
 import type { TriggerRequest, Triggered, Triggering } from '../triggering.ts'
 import { HttpError } from '../rest/error.ts'
 import { type Route, route } from './route.ts'
-import { numberFrom, wholeNumberFrom } from './values.ts'
+import { numberFrom, wholeNumberFrom } from '../values.ts'
 
 const mostAtOnce = 10_000
 const mostListed = 100

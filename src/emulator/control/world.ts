@@ -1,69 +1,14 @@
 import { z } from 'zod'
 import { eventTypes, networkIds } from '../../../schema/index.ts'
-import { networkStatuses } from '../../../schema/rest/network.ts'
 import { searchParameter, timeframes, type Timeframe } from '../../../schema/rest/parameters.ts'
 import type { Keeper } from '../keeper.ts'
 import { HttpError } from '../rest/error.ts'
-import { thresholdsSchema } from '../seed/schema.ts'
-import { archetypes, honeypotTypes, storyNames } from '../world/port.ts'
+import { actBodies, archetypes } from '../world/port.ts'
 import type { PnlSummary, TokenRef, WalletRef, World, WorldAct, WorldEvent, WorldViews } from '../world/port.ts'
 import { route, toTime, type Route } from './route.ts'
-import { canonical, limit, lineOf, numberFrom, numberUpTo, wholeNumber } from './values.ts'
+import { canonical, limit, wholeNumber } from '../values.ts'
 
 const network = z.enum(networkIds)
-const address = z.string()
-const percent = numberUpTo(100)
-const usd = numberUpTo(1e15)
-const symbol = lineOf('a symbol', 32)
-const name = lineOf('a name', 64)
-
-/** Acts upon the world by the last part of their path. */
-const actBodies = {
-  trade: z
-    .strictObject({
-      network,
-      wallet: address,
-      side: z.enum(['buy', 'sell']),
-      token: address,
-      usd: z.exactOptional(usd),
-      fraction: z.exactOptional(numberUpTo(1)),
-    })
-    .transform(canonical('wallet', 'token')),
-  swap: z
-    .strictObject({ network, wallet: address, from: address, to: address })
-    .transform(canonical('wallet', 'from', 'to')),
-  list: z.strictObject({ network, symbol, name, liquidityUsd: usd }),
-  rug: z.strictObject({ network, token: address, percent }).transform(canonical('token')),
-  'transfer-owner': z
-    .strictObject({ network, token: address, to: address.nullable() })
-    .transform(canonical('token', 'to')),
-  honeypot: z.strictObject({ network, token: address, honeypot: z.enum(honeypotTypes) }).transform(canonical('token')),
-  graduate: z.strictObject({
-    token: z.exactOptional(address),
-    symbol: z.exactOptional(symbol),
-    name: z.exactOptional(name),
-  }),
-  'price-move': z
-    .strictObject({
-      network,
-      token: address,
-      priceUsd: z.exactOptional(usd),
-      percent: z.exactOptional(numberFrom(-99.9, 1e6)),
-    })
-    .refine(
-      (act) => (act.priceUsd === undefined) !== (act.percent === undefined),
-      'expected either priceUsd or percent',
-    )
-    .transform(canonical('token')),
-  'network-status': z.strictObject({ network, status: z.enum(networkStatuses) }),
-  story: z.strictObject({ story: z.enum(storyNames) }),
-  activity: z.strictObject({ factor: numberFrom(0, 10_000) }),
-  track: z
-    .strictObject({ network, wallet: address, isTracked: z.boolean().default(true) })
-    .transform(canonical('wallet')),
-  thresholds: thresholdsSchema,
-} as const
-
 const actRoutes = Object.entries(actBodies).map(([kind, body]) =>
   route('POST', `/world/${kind}`, {
     body: body as z.ZodType<object>,
@@ -93,7 +38,7 @@ const walletsQuery = z.strictObject({
 })
 
 /** A token or a wallet. */
-const placeQuery = z.strictObject({ network, address }).transform(canonical('address'))
+const placeQuery = z.strictObject({ network, address: z.string() }).transform(canonical('address'))
 
 const searchQuery = z.strictObject({ q: searchParameter })
 

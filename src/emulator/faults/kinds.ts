@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { numberFrom, wholeNumberFrom } from '../control/values.ts'
+import { numberFrom, wholeNumberFrom } from '../values.ts'
 import { serializerProfiles } from '../serialize.ts'
 
 // Every kind of fault with its parameters. What people read of them is made from these descriptions.

@@ -75,24 +75,23 @@ function toProblem(issue: z.core.$ZodIssue, given: unknown, place: Place): Probl
 /** What a schema expected, in words for people. */
 export function expectedBy(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message
-  switch (issue.code) {
-    case 'invalid_value': {
-      const values = issue.values.map(String)
-      return `expected ${values.length === 1 ? '' : 'one of '}${values.join(', ')}`
-    }
-    case 'invalid_type':
-      return `expected ${typeNames[issue.expected] ?? `a ${issue.expected}`}`
-    case 'too_small':
-      return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'above' : 'at least', issue.minimum)}`
-    case 'too_big':
-      return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
-    case 'unrecognized_keys':
-      return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
-    case 'invalid_format':
-      return issue.format === 'date' ? 'expected a day such as 2026-01-31' : issue.message
-    default:
-      return issue.message
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map(String)
+    return `expected ${values.length === 1 ? '' : 'one of '}${values.join(', ')}`
   }
+  if (issue.code === 'invalid_type') return `expected ${typeNames[issue.expected] ?? `a ${issue.expected}`}`
+  if (issue.code === 'too_small') {
+    return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'above' : 'at least', issue.minimum)}`
+  }
+  if (issue.code === 'too_big') {
+    return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
+  }
+  if (issue.code === 'unrecognized_keys') {
+    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
+  }
+  return issue.code === 'invalid_format' && issue.format === 'date'
+    ? 'expected a day such as 2026-01-31'
+    : issue.message
 }
 
 const typeNames: Readonly<Record<string, string>> = {

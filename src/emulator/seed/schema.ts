@@ -6,13 +6,13 @@ import { scopeNames } from '../../../schema/rest/scopes.ts'
 import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
-import { canonical } from '../control/values.ts'
+import { canonical, positive } from '../values.ts'
 import { durationForm, longestDurationMs, parseDuration } from '../duration.ts'
 import { faultRuleSchema } from '../faults/kinds.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
-import { storyNames } from '../world/port.ts'
+import { storyNames, thresholdsSchema } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
@@ -20,7 +20,6 @@ const network = z.enum(networkIds)
 const credential = z
   .string()
   .regex(/^[\x21-\x7e]{16,256}$/, 'expected 16 to 256 visible ASCII characters without spaces')
-const positive = z.number().positive().max(1e15)
 
 const durationProblem = `expected ${durationForm}; at most 366d`
 const duration = z
@@ -93,12 +92,6 @@ const worldSettingsSchema = z.strictObject({
   /** A5 */
   whaleUsd: positive.default(1_000_000),
   whaleSupplyPct: positive.max(100).default(1),
-})
-
-export const thresholdsSchema = z.strictObject({
-  largeTradeUsd: z.exactOptional(positive),
-  milestonesUsd: z.exactOptional(z.array(positive).min(1).max(100)),
-  riskSensitivity: z.exactOptional(z.number().min(0).max(100)),
 })
 
 /** What an emulator begins with (A34). What comes out of it may go in again. */

@@ -1,10 +1,11 @@
-import type { z } from 'zod'
-import type { EventType, KnownEvent, NetworkId } from '../../../schema/index.ts'
+import { z } from 'zod'
+import { type EventType, type KnownEvent, type NetworkId, networkIds } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
-import type { NetworkStatus } from '../../../schema/rest/network.ts'
+import { type NetworkStatus, networkStatuses } from '../../../schema/rest/network.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import type { token } from '../../../schema/rest/token.ts'
 import type { pnlSummary, position, trade, walletOverview } from '../../../schema/rest/wallet.ts'
+import { canonical, lineOf, numberFrom, numberUpTo, positive } from '../values.ts'
 import type { TradePortion } from './trade-log.ts'
 
 /**
@@ -187,73 +188,80 @@ export interface WorldActs {
   apply(act: WorldAct): Readonly<Record<string, unknown>>
 }
 
-export type WorldAct =
-  /** A wallet buys or sells a token against the native coin. Of `usd` and `fraction` (of the balance) a sale takes either. */
-  | {
-      readonly kind: 'trade'
-      readonly network: NetworkId
-      /** Known or new: a new one gets what it pays with. */
-      readonly wallet: string
-      readonly side: 'buy' | 'sell'
-      readonly token: string
-      readonly usd?: number
-      readonly fraction?: number
-    }
+export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
+export type StoryName = (typeof storyNames)[number]
+
+const network = z.enum(networkIds)
+const address = z.string()
+const usd = numberUpTo(1e15)
+
+export const thresholdsSchema = z.strictObject({
+  largeTradeUsd: z.exactOptional(positive),
+  milestonesUsd: z.exactOptional(z.array(positive).min(1).max(100)),
+  riskSensitivity: z.exactOptional(z.number().min(0).max(100)),
+})
+
+/** Acts that anybody may ask for, by kind. Addresses become canonical. */
+export const actBodies = {
+  /** A wallet, known or new, buys or sells a token against the native coin. A sale takes `usd` or `fraction` (of the balance). */
+  trade: z
+    .strictObject({
+      network,
+      wallet: address,
+      side: z.enum(['buy', 'sell']),
+      token: address,
+      usd: z.exactOptional(usd),
+      fraction: z.exactOptional(numberUpTo(1)),
+    })
+    .transform(canonical('wallet', 'token')),
   /** A wallet sells all it has of a token and buys another for it, in one transaction. */
-  | {
-      readonly kind: 'swap'
-      readonly network: NetworkId
-      readonly wallet: string
-      readonly from: string
-      readonly to: string
-    }
+  swap: z
+    .strictObject({ network, wallet: address, from: address, to: address })
+    .transform(canonical('wallet', 'from', 'to')),
   /** A new token with a pool. */
-  | {
-      readonly kind: 'list'
-      readonly network: NetworkId
-      readonly symbol: string
-      readonly name: string
-      readonly liquidityUsd: number
-    }
+  list: z.strictObject({ network, symbol: lineOf('a symbol', 32), name: lineOf('a name', 64), liquidityUsd: usd }),
   /** `percent` of the pool's liquidity is taken out at once. */
-  | { readonly kind: 'rug'; readonly network: NetworkId; readonly token: string; readonly percent: number }
+  rug: z.strictObject({ network, token: address, percent: numberUpTo(100) }).transform(canonical('token')),
   /** `to` null = renounced. */
-  | {
-      readonly kind: 'transfer-owner'
-      readonly network: NetworkId
-      readonly token: string
-      readonly to: string | null
-    }
-  | {
-      readonly kind: 'honeypot'
-      readonly network: NetworkId
-      readonly token: string
-      readonly honeypot: HoneypotType
-    }
+  'transfer-owner': z
+    .strictObject({ network, token: address, to: address.nullable() })
+    .transform(canonical('token', 'to')),
+  honeypot: z.strictObject({ network, token: address, honeypot: z.enum(honeypotTypes) }).transform(canonical('token')),
   /** A token on its bonding curve is bought up until it graduates; without `token` a new one is launched first. */
-  | { readonly kind: 'graduate'; readonly token?: string; readonly symbol?: string; readonly name?: string }
+  graduate: z.strictObject({
+    token: z.exactOptional(address),
+    symbol: z.exactOptional(lineOf('a symbol', 32)),
+    name: z.exactOptional(lineOf('a name', 64)),
+  }),
   /** Trades move the price of a token to `priceUsd`, or by `percent`. */
-  | {
-      readonly kind: 'price-move'
-      readonly network: NetworkId
-      readonly token: string
-      readonly priceUsd?: number
-      readonly percent?: number
-    }
-  | { readonly kind: 'network-status'; readonly network: NetworkId; readonly status: NetworkStatus }
+  'price-move': z
+    .strictObject({
+      network,
+      token: address,
+      priceUsd: z.exactOptional(usd),
+      percent: z.exactOptional(numberFrom(-99.9, 1e6)),
+    })
+    .refine(
+      (act) => (act.priceUsd === undefined) !== (act.percent === undefined),
+      'expected either priceUsd or percent',
+    )
+    .transform(canonical('token')),
+  'network-status': z.strictObject({ network, status: z.enum(networkStatuses) }),
+  story: z.strictObject({ story: z.enum(storyNames) }),
+  /** How busy everybody is, as a multiple of the default. */
+  activity: z.strictObject({ factor: numberFrom(0, 10_000) }),
+  track: z
+    .strictObject({ network, wallet: address, isTracked: z.boolean().default(true) })
+    .transform(canonical('wallet')),
+  thresholds: thresholdsSchema,
+} as const
+
+type Asked = typeof actBodies
+
+export type WorldAct =
+  | { readonly [K in keyof Asked]: Readonly<{ kind: K } & z.output<Asked[K]>> }[keyof Asked]
   /** The shortest story that legally yields an event of the type; it arises within five seconds of world time. */
   | { readonly kind: 'trigger'; readonly type: EventType }
-  /** One of the named stories of the world. */
-  | { readonly kind: 'story'; readonly story: StoryName }
-  /** How busy everybody is, as a multiple of the default. */
-  | { readonly kind: 'activity'; readonly factor: number }
-  | { readonly kind: 'track'; readonly network: NetworkId; readonly wallet: string; readonly isTracked: boolean }
-  | {
-      readonly kind: 'thresholds'
-      readonly largeTradeUsd?: number
-      readonly milestonesUsd?: readonly number[]
-      readonly riskSensitivity?: number
-    }
   /** An alert: events arise when its condition comes true (R42, R93, R104, A14, A15, A17). */
   | {
       readonly kind: 'add-alert'
@@ -268,9 +276,6 @@ export type WorldAct =
   | { readonly kind: 'remove-alert'; readonly alertId: string }
   /** The shortest story in which the condition of an alert comes true; its event arises at once. */
   | { readonly kind: 'fire-alert'; readonly alertId: string }
-
-export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
-export type StoryName = (typeof storyNames)[number]
 
 export interface WorldOptions {
   readonly seed: string

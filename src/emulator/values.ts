@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { NetworkId } from '../../../schema/index.ts'
-import { parseAddress } from '../world/addresses.ts'
+import type { NetworkId } from '../../schema/index.ts'
+import { parseAddress } from './world/addresses.ts'
 
 // What bodies and queries of control requests are made of, each with words of its own for what it expects.
 
@@ -21,6 +21,8 @@ export function numberUpTo(high: number) {
   const error = `expected a number above 0 and at most ${high}`
   return z.number({ error }).positive({ error }).max(high, { error })
 }
+
+export const positive = z.number().positive().max(1e15)
 
 /** Text in one line, as long as Unicode counts it, without blanks around it. */
 export function lineOf(what: string, longest: number) {
