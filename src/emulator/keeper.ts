@@ -4,8 +4,8 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { type AccountStore, createAccounts } from './accounts/accounts.ts'
 import { type LeftBehind, type WorldIdentity, openDataFile } from './data/data-file.ts'
-import { createTemporaryStore } from './data/delivery-store.ts'
-import { type SavedState, type SavedStates, createStatesInMemory } from './data/saved-states.ts'
+import { createTemporaryStorage } from './data/delivery-store.ts'
+import type { SavedState, SavedStates } from './data/saved-states.ts'
 import type { DeliveryStore } from './deliveries/port.ts'
 import { formatDuration } from './duration.ts'
 import { type LoggedWorld, type OnProgress, createLoggedWorld, createWorldDriver, replayActs } from './logged-world.ts'
@@ -145,7 +145,8 @@ export function createKeeper(options: KeeperOptions): Keeper {
     ...(data !== null && { log: { ...data, reach: (at) => isBegun && data.reach(at) } }),
   })
   const driver = createWorldDriver({ world, clock, wall })
-  const states = data?.states ?? createStatesInMemory()
+  const storage = data ?? createTemporaryStorage()
+  const { states, deliveries: deliveryStore } = storage
   const accounts = createAccounts({
     clock,
     randomBytes,
@@ -154,7 +155,6 @@ export function createKeeper(options: KeeperOptions): Keeper {
     isOneShot: seed.alerts.oneShot,
     ...(data !== null && { save: (change) => data.save(change) }),
   })
-  const deliveryStore = data === null ? createTemporaryStore() : { ...data.deliveries, close() {} }
   const isPinned = pinnedAt !== null
   let checkpointTimer: Timer | undefined
   let isBegun = false
@@ -253,13 +253,11 @@ export function createKeeper(options: KeeperOptions): Keeper {
     const standsAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
     // Whoever is advancing it stops.
     clock.moveTo(standsAt)
-    deliveryStore.close()
-    if (data === null) return
     try {
       checkpoint()
-      if (isBegun) data.stand(standsAt)
+      if (isBegun) data?.stand(standsAt)
     } finally {
-      data.close()
+      storage.close()
     }
   }
 

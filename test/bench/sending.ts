@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { openDatabase } from '../../src/emulator/data/data-file.ts'
-import { createDeliveryStore, createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
+import { createDeliveryStore, createTemporaryStorage } from '../../src/emulator/data/delivery-store.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
@@ -84,9 +84,9 @@ export async function measureSending(count: number, parallel: number) {
     const db = openDatabase(join(folder, 'bench.db'))
     const durable = await sendAll(url, count, parallel, createDeliveryStore(db))
     db.close()
-    const store = createTemporaryStore()
-    const temporary = await sendAll(url, count, parallel, store)
-    store.close()
+    const storage = createTemporaryStorage()
+    const temporary = await sendAll(url, count, parallel, storage.deliveries)
+    storage.close()
     const again = await postAll(url, count, parallel)
     const ceiling = Math.max(client, again)
     return { count, parallel, ceiling, durable, temporary, ratio: durable / ceiling }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
+import { createTemporaryStorage } from '../../src/emulator/data/delivery-store.ts'
 import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import { createDeliveryStage, outgoing, stageEndpoint } from './emulator-delivery-stage.ts'
@@ -8,8 +8,9 @@ import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 
 /** A real store on a disk that can be full for a while. */
 function createFullDisk() {
-  const inner = createTemporaryStore()
-  onTestFinished(() => inner.close())
+  const storage = createTemporaryStorage()
+  onTestFinished(() => storage.close())
+  const inner = storage.deliveries
   const disk = { isFull: false, tries: 0 }
   const store: DeliveryStore = {
     ...inner,
@@ -108,8 +109,9 @@ test('R81 an attempt that a fault makes impossible is a failed one, and the ladd
 })
 
 test('of deliveries that are settled the newest hundred thousand are kept, with their events and attempts', () => {
-  const store = createTemporaryStore()
-  onTestFinished(() => store.close())
+  const storage = createTemporaryStorage()
+  onTestFinished(() => storage.close())
+  const store = storage.deliveries
   const about = { endpointId: 'wh_1', url: '', isReplay: false, lastStatus: 200, lastFailure: null, createdAt: 0 }
   const attempt = {
     attempt: 1,

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { createTestClock, type Clock, type TestClock } from '../../src/base/clock.ts'
-import { createTemporaryStore } from '../../src/emulator/data/delivery-store.ts'
+import { createTemporaryStorage } from '../../src/emulator/data/delivery-store.ts'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
 import type { AttemptReport, DeliveryStore, Endpoint, OutgoingEvent } from '../../src/emulator/deliveries/port.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
@@ -27,12 +27,12 @@ export function createDeliveryStage(endpoints: readonly Endpoint[], options: Del
   } = options
   const reports: AttemptReport[] = []
   const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
-  const own = rest.store === undefined ? createTemporaryStore() : null
+  const own = rest.store === undefined ? createTemporaryStorage() : null
   const deliveries = createDeliveries({
     clock,
     wall,
     faults,
-    store: rest.store ?? own!,
+    store: rest.store ?? own!.deliveries,
     find: (id) => present.get(id) ?? null,
     log: silentLogger,
     onAttempt: (report) => reports.push(report),

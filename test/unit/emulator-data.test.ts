@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AccountsState } from '../../src/emulator/accounts/port.ts'
 import { openDataFile, type DataFile } from '../../src/emulator/data/data-file.ts'
-import { createStatesInMemory, type SavedState } from '../../src/emulator/data/saved-states.ts'
+import type { SavedState } from '../../src/emulator/data/saved-states.ts'
 import { rowsPerPortion, type TradePortion } from '../../src/emulator/world/trade-log.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
@@ -111,18 +111,4 @@ test('saved states share the trades that they have in common and give back their
   expect(again.leftBehind()?.checkpoint).toEqual(state('late', all))
   expect(again.course()).toBe(1)
   again.close()
-})
-
-test('states in memory are given back, the newest under a name, oldest first', () => {
-  const states = createStatesInMemory()
-  for (const [name, text] of [
-    ['one', 'a'],
-    ['two', 'b'],
-    ['one', 'c'],
-  ] as const)
-    states.put(name, state(text))
-  expect(states.get('one')).toEqual(state('c'))
-  expect(states.get('none')).toBeNull()
-  expect(states.list().map(({ name }) => name)).toEqual(['two', 'one'])
-  expect([states.remove('none'), states.remove('two'), states.get('two')]).toEqual([false, true, null])
 })

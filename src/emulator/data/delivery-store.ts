@@ -10,6 +10,7 @@ import {
   type ReplayFilter,
   type StoredDelivery,
 } from '../deliveries/port.ts'
+import { createStatesInFile, stateTables } from './saved-states-file.ts'
 
 /** Events that were sent, to whom, and each attempt. `next_at` is there as long as a delivery is pending. */
 export const deliveryTables = `
@@ -36,12 +37,12 @@ const mostKept = 100_000
 const mostDropped = 10_000
 
 /** For an emulator without a file: in a file of the system that nobody else sees and that goes with the process. */
-export function createTemporaryStore(): DeliveryStore & { close(): void } {
+export function createTemporaryStorage() {
   const db = new Sqlite('')
   db.pragma('synchronous = OFF')
   db.pragma('journal_mode = MEMORY')
-  db.exec(deliveryTables)
-  return { ...createDeliveryStore(db), close: () => db.close() }
+  db.exec(deliveryTables + stateTables)
+  return { deliveries: createDeliveryStore(db), states: createStatesInFile(db), close: () => void db.close() }
 }
 
 interface Row {

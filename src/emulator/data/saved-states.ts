@@ -20,17 +20,3 @@ export interface SavedStates {
   /** Oldest first. */
   list(): readonly { readonly name: string; readonly at: number }[]
 }
-
-/** Saved states that last as long as the process. */
-export function createStatesInMemory(): SavedStates {
-  const states = new Map<string, SavedState>()
-  return {
-    put(name, state) {
-      states.delete(name)
-      states.set(name, state)
-    },
-    get: (name) => states.get(name) ?? null,
-    remove: (name) => states.delete(name),
-    list: () => [...states].map(([name, { at }]) => ({ name, at })),
-  }
-}

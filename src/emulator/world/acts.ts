@@ -46,52 +46,42 @@ export function createActs(core: Core): WorldActs {
 }
 
 function apply(core: Core, act: WorldAct): Result {
-  switch (act.kind) {
-    case 'trade':
-      return trade(core, act)
-    case 'swap':
-      return swapAll(core, act)
-    case 'list':
-      return list(core, act)
-    case 'rug':
-      return rug(core, act)
-    case 'transfer-owner':
-      return transfer(core, act)
-    case 'honeypot': {
-      const token = findToken(core, act.network, act.token)
-      if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${act.token} is a honeypot already`)
-      makeHoneypot(core, token, act.honeypot)
-      return { token: tokenAt(core, token).address, honeypot: act.honeypot }
-    }
-    case 'graduate':
-      return graduateNow(core, act.token === undefined ? null : findToken(core, 'solana', act.token), act)
-    case 'price-move':
-      return priceMove(core, act)
-    case 'network-status':
-      core.state.networks[act.network].status = act.status
-      writeLog(core, 'status-changed', -1)
-      return { network: act.network, status: act.status }
-    case 'trigger':
-      return trigger(core, act.type)
-    case 'story':
-      return tellStory(core, act.story)
-    case 'activity':
-      changeActivity(core, act.factor)
-      return { activity: act.factor }
-    case 'track': {
-      const wallet = openWallet(core, act.network, readAddress('wallet', act.network, act.wallet))
-      walletAt(core, wallet).isTracked = act.isTracked
-      return { wallet: walletAt(core, wallet).address, isTracked: act.isTracked }
-    }
-    case 'thresholds':
-      return setThresholds(core, act)
-    case 'add-alert':
-      return addAlert(core, act)
-    case 'remove-alert':
-      return removeAlert(core, act.alertId)
-    case 'fire-alert':
-      return fire(core, findAlert(core, act.alertId))
-  }
+  const handler = handlers[act.kind] as (core: Core, act: WorldAct) => Result
+  return handler(core, act)
+}
+
+const handlers: { readonly [K in WorldAct['kind']]: (core: Core, act: ActOf<K>) => Result } = {
+  trade,
+  swap: swapAll,
+  list,
+  rug,
+  'transfer-owner': transfer,
+  honeypot(core, act) {
+    const token = findToken(core, act.network, act.token)
+    if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${act.token} is a honeypot already`)
+    makeHoneypot(core, token, act.honeypot)
+    return { token: tokenAt(core, token).address, honeypot: act.honeypot }
+  },
+  graduate: (core, act) =>
+    graduateNow(core, act.token === undefined ? null : findToken(core, 'solana', act.token), act),
+  'price-move': priceMove,
+  'network-status'(core, { network, status }) {
+    core.state.networks[network].status = status
+    writeLog(core, 'status-changed', -1)
+    return { network, status }
+  },
+  trigger: (core, { type }) => trigger(core, type),
+  story: (core, { story }) => tellStory(core, story),
+  activity: (core, { factor }) => changeActivity(core, factor),
+  track(core, act) {
+    const wallet = openWallet(core, act.network, readAddress('wallet', act.network, act.wallet))
+    walletAt(core, wallet).isTracked = act.isTracked
+    return { wallet: walletAt(core, wallet).address, isTracked: act.isTracked }
+  },
+  thresholds: setThresholds,
+  'add-alert': addAlert,
+  'remove-alert': (core, { alertId }) => removeAlert(core, alertId),
+  'fire-alert': (core, { alertId }) => fire(core, findAlert(core, alertId)),
 }
 
 function list(core: Core, { network, symbol, name, liquidityUsd: usd }: ActOf<'list'>): Result {
@@ -243,7 +233,7 @@ export function readActivity(factor: number): number {
 }
 
 /** Everybody gets busier or calmer: also what is planned already comes sooner or later. */
-function changeActivity({ state }: Core, wanted: number): void {
+function changeActivity({ state }: Core, wanted: number): Result {
   const factor = readActivity(wanted)
   const ratio = state.activity / factor
   const planned = state.agenda.splice(0)
@@ -252,4 +242,5 @@ function changeActivity({ state }: Core, wanted: number): void {
     const at = task.isPaced ? state.now + Math.round((task.at - state.now) * ratio) : task.at
     addDue(state.agenda, { ...task, at })
   }
+  return { activity: wanted }
 }

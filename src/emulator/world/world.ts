@@ -109,35 +109,26 @@ function runUntil(core: Core, at: number): void {
 }
 
 function run(core: Core, task: Task): void {
-  switch (task.kind) {
-    case 'minute':
-      return passMinute(core)
-    case 'market':
-      return makeMarket(core, task.token)
-    case 'audit':
-      return auditAgain(core, task.token)
-    case 'retire':
-      return retire(core, task.token)
-    case 'wake':
-      return wake(core, task.wallet)
-    case 'buy':
-      return buyAsPlanned(core, task.wallet, task.token, task.usd)
-    case 'sell':
-      dealSellAll(core, task.wallet, task.token)
-      return
-    case 'announce':
-      return announce(core, task.token, task.seq, task.liquidityMicro)
-    case 'rested':
-      return noticeRested(core, task.alertId)
-    case 'daily':
-      return tellDaily(core, task.story, task.round)
-    case 'scam':
-      return continueScam(core, task.token, task.step)
-    case 'launch':
-      return continueLaunch(core, task.token, task.left)
-    case 'crash':
-      return continueCrash(core, task.token, task.left)
-  }
+  const fn = tasks[task.kind] as (core: Core, task: Task) => void
+  fn(core, task)
+}
+
+const tasks: {
+  readonly [K in Task['kind']]: (core: Core, task: Extract<Task, { readonly kind: K }>) => void
+} = {
+  minute: passMinute,
+  market: (core, { token }) => makeMarket(core, token),
+  audit: (core, { token }) => auditAgain(core, token),
+  retire: (core, { token }) => retire(core, token),
+  wake: (core, { wallet }) => wake(core, wallet),
+  buy: (core, { wallet, token, usd }) => buyAsPlanned(core, wallet, token, usd),
+  sell: (core, { wallet, token }) => void dealSellAll(core, wallet, token),
+  announce: (core, { token, seq, liquidityMicro }) => announce(core, token, seq, liquidityMicro),
+  rested: (core, { alertId }) => noticeRested(core, alertId),
+  daily: (core, { story, round }) => tellDaily(core, story, round),
+  scam: (core, { token, step }) => continueScam(core, token, step),
+  launch: (core, { token, left }) => continueLaunch(core, token, left),
+  crash: (core, { token, left }) => continueCrash(core, token, left),
 }
 
 function auditAgain(core: Core, token: number): void {
