@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../src/admin/metrics.ts'
+import { createMetrics, type MetricsOptions } from '../../src/admin/metrics.ts'
+import type { DriftRecord } from '../../src/health/drift.ts'
+import type { Silence, Warning } from '../../src/health/port.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
 import type { InboxStats, Arrival } from '../../src/inbox/port.ts'
@@ -15,18 +17,17 @@ const empty: InboxStats = {
   missingSeqs: 0,
 }
 
-function setUp(stats: () => Promise<InboxStats> = async () => empty) {
+function setUp(stats: () => Promise<InboxStats> = async () => empty, health?: MetricsOptions['health']) {
   const clock = createTestClock()
-  return { clock, metrics: createMetrics({ inbox: { stats }, clock }) }
+  const metrics = createMetrics({ inbox: { stats }, clock, ...(health && { health }) })
+  return { clock, metrics, samples: async () => Object.fromEntries(parse(await metrics.scrape())) }
 }
 
 /** Attempts of a handler that took so many milliseconds each. */
-function settled(kind: SettledCount['kind'], durations: readonly number[]): SettledCount {
+function settled(kind: SettledCount['kind'], durations: readonly number[]): readonly SettledCount[] {
   const counter = new SettledCounter()
   for (const ms of durations) counter.add('trades', kind, ms)
-  const [counted] = counter.take()
-  if (counted === undefined) throw new Error('expected a count')
-  return counted
+  return counter.take()
 }
 
 /** The samples of an exposition text: `name{labels}` → value. Fails on a line that is none. */
@@ -44,58 +45,46 @@ function parse(text: string): Map<string, number> {
 const ofType = (type: string) => ({ kind: 'event', type }) as Arrival
 const quarantinedBody = { kind: 'quarantined' } as Arrival
 
-test('deliveries are counted by type and outcome, again and again, and from zero', async () => {
-  const { metrics } = setUp()
-  metrics.stored('accepted', ofType('token.price_alert'))
-  metrics.stored('accepted', ofType('token.price_alert'))
-  metrics.stored('duplicate', ofType('token.price_alert'))
-  const first = parse(await metrics.scrape())
-  expect(first.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(2)
-  expect(first.get('inbox_events_total{type="token.price_alert",outcome="duplicate"}')).toBe(1)
-  expect(first.get('inbox_events_total{type="pump.graduation",outcome="accepted"}')).toBe(0)
-  metrics.stored('accepted', ofType('token.price_alert'))
-  const second = parse(await metrics.scrape())
-  expect(second.get('inbox_events_total{type="token.price_alert",outcome="accepted"}')).toBe(3)
-})
-
-test('text of outside origin never becomes a label', async () => {
-  const { metrics } = setUp()
+test('deliveries are counted by type and outcome, from zero; text of outside origin never becomes a label', async () => {
+  const { metrics, samples } = setUp()
+  const series = (type: string, outcome: string) => `inbox_events_total{type="${type}",outcome="${outcome}"}`
+  for (const outcome of ['accepted', 'accepted', 'duplicate'] as const)
+    metrics.stored(outcome, ofType('token.price_alert'))
   for (let i = 0; i < 100; i++) metrics.stored('accepted', ofType(`made.up_${i}`))
   metrics.stored('conflict', ofType('__proto__'))
   metrics.stored('quarantined', quarantinedBody)
-  const text = await metrics.scrape()
-  const samples = parse(text)
-  expect(samples.get('inbox_events_total{type="unknown",outcome="accepted"}')).toBe(100)
-  expect(samples.get('inbox_events_total{type="unknown",outcome="conflict"}')).toBe(1)
-  expect(samples.get('inbox_events_total{type="unknown",outcome="quarantined"}')).toBe(1)
-  expect(text).not.toMatch(/made|proto/)
+  const expected = {
+    [series('token.price_alert', 'accepted')]: 2,
+    [series('token.price_alert', 'duplicate')]: 1,
+    [series('pump.graduation', 'accepted')]: 0,
+    [series('unknown', 'accepted')]: 100,
+    [series('unknown', 'conflict')]: 1,
+    [series('unknown', 'quarantined')]: 1,
+  }
+  expect(await samples()).toMatchObject(expected)
+  metrics.stored('accepted', ofType('token.price_alert'))
+  expect(await samples()).toMatchObject({ ...expected, [series('token.price_alert', 'accepted')]: 3 })
+  expect(await metrics.scrape()).not.toMatch(/made|proto/)
 })
 
-test('ack latency is a histogram in seconds, with buckets around the budget of 5 s', async () => {
-  const { metrics } = setUp()
-  metrics.acknowledged(3)
-  metrics.acknowledged(3_500)
-  metrics.acknowledged(9_000)
-  const samples = parse(await metrics.scrape())
-  expect(samples.get('inbox_ack_duration_seconds_bucket{le="0.0025"}')).toBe(0)
-  expect(samples.get('inbox_ack_duration_seconds_bucket{le="0.005"}')).toBe(1)
-  expect(samples.get('inbox_ack_duration_seconds_bucket{le="4"}')).toBe(2)
-  expect(samples.get('inbox_ack_duration_seconds_bucket{le="5"}')).toBe(2)
-  expect(samples.get('inbox_ack_duration_seconds_bucket{le="+Inf"}')).toBe(3)
-  expect(samples.get('inbox_ack_duration_seconds_sum')).toBeCloseTo(12.503)
-})
-
-test('rejects, refusals, batches, attempts and replacements are counted', async () => {
-  const { metrics } = setUp()
+test('acknowledgements, rejects, refusals, batches, attempts and replacements are counted, times in seconds', async () => {
+  const { metrics, samples } = setUp()
+  for (const ms of [3, 3_500, 9_000]) metrics.acknowledged(ms)
   metrics.rejected('mismatch')
   metrics.refused('overloaded')
   metrics.refused('overloaded')
   metrics.committed(1)
   metrics.committed(40)
-  metrics.attemptsSettled([settled('done', [200, 200, 200, 200, 200, 250, 250]), settled('dead', [20])])
-  metrics.attemptsSettled([settled('done', [0.5, 400_000, 99.5])])
+  metrics.attemptsSettled([...settled('done', [200, 200, 200, 200, 200, 250, 250]), ...settled('dead', [20])])
+  metrics.attemptsSettled(settled('done', [0.5, 400_000, 99.5]))
   metrics.runnerReplaced()
-  expect(Object.fromEntries(parse(await metrics.scrape()))).toMatchObject({
+  expect(await samples()).toMatchObject({
+    'inbox_ack_duration_seconds_bucket{le="0.0025"}': 0,
+    'inbox_ack_duration_seconds_bucket{le="0.005"}': 1,
+    'inbox_ack_duration_seconds_bucket{le="4"}': 2,
+    'inbox_ack_duration_seconds_bucket{le="5"}': 2,
+    'inbox_ack_duration_seconds_bucket{le="+Inf"}': 3,
+    inbox_ack_duration_seconds_sum: 12.503,
     'inbox_rejects_total{reason="mismatch"}': 1,
     'inbox_refusals_total{code="overloaded"}': 2,
     'inbox_commit_batch_size_bucket{le="1"}': 1,
@@ -115,35 +104,26 @@ test('rejects, refusals, batches, attempts and replacements are counted', async 
   })
 })
 
-test('what the store knows is read at each scrape, and a handler that is gone leaves no series behind', async () => {
-  let stats: InboxStats = {
-    sizeBytes: 4096,
-    lastSeq: 12,
-    quarantined: 3,
-    conflicts: 2,
-    missingSeqs: 1,
-    paused: false,
-    oldestOpenAt: 0,
-    handlers: [
-      {
-        handler: 'trades',
-        paused: true,
-        superseded: 0,
-        backfillSeq: null,
-        concurrency: null,
-        waiting: 1,
-        ready: 2,
-        suspect: 3,
-        running: 4,
-        held: 0,
-        dead: 5,
-      },
-    ],
-  }
-  const { metrics, clock } = setUp(async () => stats)
-  stats = { ...stats, oldestOpenAt: clock.now() - 90_500 }
-  const samples = Object.fromEntries(parse(await metrics.scrape()))
-  expect(samples).toMatchObject({
+const row: InboxStats['handlers'][number] = {
+  handler: 'trades',
+  paused: true,
+  superseded: 0,
+  backfillSeq: null,
+  concurrency: null,
+  waiting: 1,
+  ready: 2,
+  suspect: 3,
+  running: 4,
+  held: 0,
+  dead: 5,
+}
+
+test('the store is read at each scrape; a handler that is gone, or an unreadable store, leaves no series behind', async () => {
+  let read = async (): Promise<InboxStats> => empty
+  const { metrics, samples, clock } = setUp(() => read())
+  const counts = { lastSeq: 12, quarantined: 3, conflicts: 2, missingSeqs: 1, oldestOpenAt: clock.now() - 90_500 }
+  read = async () => ({ ...empty, ...counts, handlers: [row] })
+  expect(await samples()).toMatchObject({
     inbox_store_readable: 1,
     'inbox_runs{handler="trades",state="waiting"}': 1,
     'inbox_runs{handler="trades",state="ready"}': 2,
@@ -156,23 +136,63 @@ test('what the store knows is read at each scrape, and a handler that is gone le
     inbox_missing_sequence_numbers: 1,
     inbox_last_accept_sequence: 12,
   })
-  stats = empty
-  const later = await metrics.scrape()
-  expect(later).not.toContain('trades')
-  expect(parse(later).get('inbox_oldest_open_run_age_seconds')).toBe(0)
+  read = async () => empty
+  expect(await metrics.scrape()).not.toContain('trades')
+  expect(await samples()).toMatchObject({ inbox_oldest_open_run_age_seconds: 0 })
+  read = () => Promise.reject(new Error('disk on fire'))
+  metrics.refused('store_unavailable')
+  const broken = await samples()
+  expect(broken).toMatchObject({ inbox_store_readable: 0, 'inbox_refusals_total{code="store_unavailable"}': 1 })
+  expect(broken).not.toHaveProperty('inbox_last_accept_sequence')
 })
 
-test('while the store cannot be read, everything else is still there', async () => {
-  let isBroken = false
-  const { metrics } = setUp(async () => {
-    if (isBroken) throw new Error('disk on fire')
-    return { ...empty, lastSeq: 5 }
+test('the health of deliveries is in the metrics, without text from outside, and without what the store can not give', async () => {
+  const warning = (code: string, level: Warning['level']) => ({ code, level }) as Warning
+  const drift = (kind: DriftRecord['kind'], count: number) => ({ kind, count }) as DriftRecord
+  const silence = (type: string, network: string | null, silentMs: number, state: Silence['state'] = 'usual') =>
+    ({ type, network, silentMs, state }) as Silence
+  let uses = async () => [
+    { label: 'main', firstAt: 0, lastAt: 1_767_225_600_500, count: 1 },
+    { label: 'gone', firstAt: 0, lastAt: 1, count: 1 },
+  ]
+  const { samples } = setUp(undefined, {
+    watch: () => ({
+      warnings: () => [warning('drift', 'info'), warning('drift', 'info'), warning('ack_slow', 'critical')],
+      silences: () => [
+        silence('wallet.large_trade', 'base', 2_500),
+        silence('pump.graduation', null, 1_000),
+        silence('wallet.new_position', 'base', 9e9, 'gone'),
+        silence('made.up', 'base', 1),
+        silence('wallet.large_trade', 'made-up', 1),
+      ],
+    }),
+    totals: () => ({ acknowledged: 7, late: 1, refused: 2, unusable: 3 }),
+    drift: { records: () => [drift('new_field', 4), drift('new_field', 1), drift('wrong_type', 2)] },
+    inbox: { secretUses: () => uses() },
+    secretLabels: () => ['main', 'next'],
   })
-  expect(parse(await metrics.scrape()).get('inbox_last_accept_sequence')).toBe(5)
-  isBroken = true
-  metrics.refused('store_unavailable')
-  const samples = parse(await metrics.scrape())
-  expect(samples.get('inbox_store_readable')).toBe(0)
-  expect(samples.has('inbox_last_accept_sequence')).toBe(false)
-  expect(samples.get('inbox_refusals_total{code="store_unavailable"}')).toBe(1)
+  const ofHealth = async () => {
+    const names = /^inbox_(?:deliveries|drift|secret|silence|warning)_/
+    return Object.fromEntries(Object.entries(await samples()).filter(([series]) => names.test(series)))
+  }
+  const expected = {
+    'inbox_deliveries_total{result="acknowledged"}': 7,
+    'inbox_deliveries_total{result="late"}': 1,
+    'inbox_deliveries_total{result="refused"}': 2,
+    'inbox_deliveries_total{result="unusable"}': 3,
+    'inbox_drift_total{kind="missing_field"}': 0,
+    'inbox_drift_total{kind="new_field"}': 5,
+    'inbox_drift_total{kind="out_of_range"}': 0,
+    'inbox_drift_total{kind="unknown_type"}': 0,
+    'inbox_drift_total{kind="wrong_type"}': 2,
+    'inbox_silence_seconds{type="pump.graduation",network=""}': 1,
+    'inbox_silence_seconds{type="wallet.large_trade",network="base"}': 2.5,
+    'inbox_warning_active{code="ack_slow",level="critical"}': 1,
+    'inbox_warning_active{code="drift",level="info"}': 2,
+  }
+  const used = { 'inbox_secret_last_used_timestamp_seconds{secret="main"}': 1767225600.5 }
+  // The second scrape counts nothing twice.
+  for (let scrape = 0; scrape < 2; scrape++) expect(await ofHealth()).toEqual({ ...expected, ...used })
+  uses = () => Promise.reject(new Error('gone'))
+  expect(await ofHealth()).toEqual(expected)
 })
