@@ -150,6 +150,18 @@ interface ExampleApp extends AsyncDisposable {
 }
 
 const examples: Readonly<Record<string, () => Promise<ExampleApp>>> = {
+  async express() {
+    const { inbox, server } = await import('../../docs/examples/express-app.ts')
+    return {
+      inbox,
+      port: (server.address() as AddressInfo).port,
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections()
+        server.close()
+        await inbox.stop()
+      },
+    }
+  },
   async fastify() {
     const { app, inbox } = await import('../../docs/examples/fastify-app.ts')
     const { port } = app.server.address() as AddressInfo
@@ -169,11 +181,13 @@ const examples: Readonly<Record<string, () => Promise<ExampleApp>>> = {
   },
 }
 
-describe.each([
+test.each([
+  ['express', 'large-trades', 'wallet.large_trade'],
   ['fastify', 'risk-changes', 'token.risk_change'],
   ['hono', 'new-listings', 'token.new_listing'],
-])('the example for %s in docs/library.md works as it stands', (framework, handler, type) => {
-  test('R73 R75 bytes are kept, what is signed is stored and handled, and what is not is refused', async () => {
+])(
+  'R73 R75 the example for %s in docs/library.md keeps bytes, stores and handles what is signed, and refuses what is not',
+  async (framework, handler, type) => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
     Object.assign(process.env, { WEBHOOK_SECRET: testSecret, INBOX_DATABASE: database, PORT: '0' })
@@ -188,7 +202,7 @@ describe.each([
     }
 
     // White space, so that JSON that was written anew would not do.
-    const data = { token_address: 't', risk_level: 'high', symbol: 'S' }
+    const data = { token_address: 't', risk_level: 'high', symbol: 'S', wallet_address: 'w', amount_usd: 1 }
     const body = Buffer.concat([eventBytes({ id: 'a', type, data }), Buffer.from('  \n')])
     const handled = once(inbox.events, 'handled')
     for (const kind of ['application/json', 'text/plain', '']) {
@@ -206,5 +220,5 @@ describe.each([
     })
     expect(await post(Buffer.alloc(mebibyte + 1))).toMatchObject({ status: 413 })
     expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true })
-  })
-})
+  },
+)

@@ -13,6 +13,7 @@ import { recordingLog } from '../support/recording-log.ts'
 
 const look = 10_000
 const minute = 60_000
+const thirty = Array.from({ length: 30 }, (_, index) => `sink-${String(index).padStart(2, '0')}`)
 const hour = 60 * minute
 
 interface StageOptions {
@@ -94,6 +95,7 @@ async function stage({
     },
   })
   watch.start()
+  await clock.advance(0)
   return {
     clock,
     inbox,
@@ -118,15 +120,19 @@ async function stage({
   }
 }
 
-const breakSink = ({ sinks, clock }: Awaited<ReturnType<typeof stage>>, name: string) =>
-  sinks.set(name, { reason: 'breaker', since: clock.now() - hour, failures: 5 })
-const codesOf = ({ watch }: Awaited<ReturnType<typeof stage>>) => watch.warnings().map(({ code }) => code)
+type Stage = Awaited<ReturnType<typeof stage>>
+function breakSinks({ sinks, clock }: Stage, ...names: readonly string[]): void {
+  for (const name of names) sinks.set(name, { reason: 'breaker', since: clock.now() - hour, failures: 5 })
+}
+const codesOf = ({ watch }: Stage) => watch.warnings().map(({ code }) => code)
+/** Ids of stored own events of a type, newest first. */
+const storedOf = async (inbox: Inbox, type: string) =>
+  (await inbox.events({ type, limit: 200 })).data.map(({ id }) => id)
 
 describe('the watch over the health', () => {
   test('lists a warning at the first look, and tells of it at the second', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
-    breakSink(to, 'desk')
+    breakSinks(to, 'desk')
     await to.clock.advance(look)
     expect(codesOf(to)).toEqual(['sink_shut'])
     const [event, ...others] = await to.told()
@@ -145,13 +151,12 @@ describe('the watch over the health', () => {
 
   test('tells of the end once it has lasted for a minute, and nothing of what comes back before', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
-    breakSink(to, 'desk')
+    breakSinks(to, 'desk')
     await to.clock.advance(look)
     to.sinks.clear()
     await to.clock.advance(look)
     expect(codesOf(to)).toEqual([])
-    breakSink(to, 'desk')
+    breakSinks(to, 'desk')
     await to.clock.advance(look)
     expect(to.watch.warnings()[0]!.since).toBeLessThan(to.clock.now() - look)
     to.sinks.clear()
@@ -170,10 +175,9 @@ describe('the watch over the health', () => {
     const inbox = await createMemoryInbox({ clock })
     await using one = await stage({ clock, inbox, replicas: () => ['one', 'other'] })
     await using other = await stage({ clock, inbox, isLeader: false, replicas: () => ['other', 'one'] })
-    await clock.advance(0)
     await inbox.setPaused(null, true)
-    breakSink(one, 'of one')
-    breakSink(other, 'of other')
+    breakSinks(one, 'of one')
+    breakSinks(other, 'of other')
     await clock.advance(hour + minute)
     const told = async () =>
       (await one.told()).map(({ type, code, subject }) => [type, code, subject].filter((part) => part !== '').join(' '))
@@ -190,7 +194,7 @@ describe('the watch over the health', () => {
     await inbox.setPaused(null, false)
     await clock.advance(25 * minute)
     expect((await told()).slice(3)).toEqual(['inbox.resolved paused'])
-    const logged = ({ lines }: Awaited<ReturnType<typeof stage>>) =>
+    const logged = ({ lines }: Stage) =>
       lines.filter(({ fields }) => 'code' in fields && fields.code === 'paused').length
     expect([logged(one), logged(other)]).toEqual([1, 0])
   })
@@ -201,27 +205,28 @@ describe('the watch over the health', () => {
       const clock = createLeapingClock()
       const inbox = await createMemoryInbox({ clock })
       const living = new Set(['one', 'other'])
-      const join = (id: string, isLeader = false) =>
-        stage({ clock, inbox, isLeader, replicas: () => [id, ...[...living].filter((name) => name !== id)] })
+      const stack = new AsyncDisposableStack()
+      const join = async (id: string, isLeader = false) => {
+        const replicas = () => [id, ...[...living].filter((name) => name !== id)]
+        return stack.use(await stage({ clock, inbox, isLeader, replicas }))
+      }
       const [one, other] = [await join('one', true), await join('other')]
-      await clock.advance(0)
-      for (const each of [one, other]) breakSink(each, 'desk')
+      for (const each of [one, other]) breakSinks(each, 'desk')
       await clock.advance(look)
       const told = async () => (await one.told()).map(({ id, type, replica }) => ({ id, type, replica }))
-      return { clock, inbox, living, join, one, other, told }
+      return { clock, inbox, living, join, other, told, stack }
     }
 
     test('is told of each, is no matter of one that comes, and is over for one that is gone', async () => {
-      const { clock, living, join, one, other, told } = await two()
-      await using stack = new AsyncDisposableStack()
-      stack.use(one)
+      const { clock, living, join, other, told, stack } = await two()
+      await using _ = stack
       const begun = await told()
       expect(begun.map(({ type, replica }) => `${type} ${replica}`).toSorted()).toEqual([
         'inbox.warning one',
         'inbox.warning other',
       ])
       living.add('new')
-      stack.use(await join('new'))
+      await join('new')
       await clock.advance(25 * minute)
       expect(await told()).toHaveLength(2)
       await other.watch.close()
@@ -232,10 +237,8 @@ describe('the watch over the health', () => {
     })
 
     test('is over once, also where a process was taken for gone and is not', async () => {
-      const { clock, inbox, living, one, other, told } = await two()
-      await using stack = new AsyncDisposableStack()
-      stack.use(one)
-      stack.use(other)
+      const { clock, inbox, living, other, told, stack } = await two()
+      await using _ = stack
       living.delete('other')
       await clock.advance(15 * minute)
       expect(await told()).toHaveLength(2)
@@ -249,10 +252,8 @@ describe('the watch over the health', () => {
     })
 
     test('begins anew where it is still on when a process comes back that was taken for gone', async () => {
-      const { clock, living, one, other, told } = await two()
-      await using stack = new AsyncDisposableStack()
-      stack.use(one)
-      stack.use(other)
+      const { clock, living, other, told, stack } = await two()
+      await using _ = stack
       living.delete('other')
       other.state.reads = false
       await clock.advance(30 * minute)
@@ -266,7 +267,6 @@ describe('the watch over the health', () => {
 
   test('tells when a warning becomes critical, under the same name, and not when it becomes less', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
     for (let index = 0; index < 100; index++) to.meter.acknowledged(3_000)
     await to.clock.advance(look)
     for (let index = 0; index < 100; index++) to.meter.acknowledged(4_500)
@@ -283,7 +283,6 @@ describe('the watch over the health', () => {
 
   test('keeps what it cannot store, and stores it once it can', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
     to.state.store = { ok: false, reason: 'EIO' }
     to.state.accepts = false
     to.state.reads = false
@@ -304,7 +303,6 @@ describe('the watch over the health', () => {
 
   test('takes nothing for over while the store, which alone knows, cannot be read', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
     await to.inbox.setPaused(null, true)
     await to.clock.advance(hour + minute)
     expect(await to.told()).toMatchObject([{ code: 'paused', level: 'warning' }])
@@ -322,9 +320,7 @@ describe('the watch over the health', () => {
   test('a new process goes on where the last one ended: it tells nothing twice, and ends what is over', async () => {
     const first = await stage()
     const { clock, inbox } = first
-    await clock.advance(0)
-    breakSink(first, 'desk')
-    breakSink(first, 'pager')
+    breakSinks(first, 'desk', 'pager')
     await clock.advance(look)
     const begunAt = first.watch.warnings()[0]!.since
     await first.watch.close()
@@ -333,7 +329,7 @@ describe('the watch over the health', () => {
     await clock.advance(9 * minute)
     // A sink is left alone only once it has failed for some time: until then nothing is over.
     expect(await second.told()).toHaveLength(2)
-    breakSink(second, 'desk')
+    breakSinks(second, 'desk')
     await clock.advance(5 * minute)
     expect(second.watch.warnings()).toMatchObject([{ subject: 'desk', since: begunAt }])
     const told = await second.told()
@@ -346,8 +342,7 @@ describe('the watch over the health', () => {
 
   test('tells at most twenty in an hour, then how many were left out, and those that are still on', async () => {
     await using to = await stage()
-    await to.clock.advance(0)
-    for (let index = 0; index < 30; index++) breakSink(to, `sink-${String(index).padStart(2, '0')}`)
+    breakSinks(to, ...thirty)
     await to.clock.advance(look)
     expect(await to.told()).toHaveLength(20)
     expect(codesOf(to)).toHaveLength(30)
@@ -365,42 +360,10 @@ describe('the watch over the health', () => {
     expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were left out' })
   })
 
-  test('what is critical is told though twenty others were', async () => {
-    await using to = await stage()
-    await to.clock.advance(0)
-    for (let index = 0; index < 30; index++) breakSink(to, `sink-${index}`)
-    await to.clock.advance(look)
-    to.state.store = { ok: false, reason: 'EIO' }
-    await to.clock.advance(look)
-    expect((await to.told()).slice(20)).toMatchObject([{ code: 'store_unwritable', level: 'critical' }])
-  })
-
-  test('a new process reads on where the list of what was told comes back cut short', async () => {
+  test('a new process tells nothing twice that had begun before hundreds of others, though the first page comes back short', async () => {
     const first = await stage()
     const { clock, inbox } = first
-    await clock.advance(0)
-    breakSink(first, 'desk')
-    await clock.advance(look)
-    await first.watch.close()
-    const cutShort: Inbox = {
-      ...inbox,
-      events: async (query) =>
-        query.cursor === undefined && query.type?.startsWith('inbox.')
-          ? { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
-          : inbox.events(query),
-    }
-    await using second = await stage({ clock, inbox: cutShort })
-    breakSink(second, 'desk')
-    await clock.advance(5 * minute)
-    await second.watch.close()
-    expect((await inbox.events({ type: 'inbox.warning', limit: 10 })).data).toHaveLength(1)
-  })
-
-  test('a new process tells nothing twice of what had begun before hundreds of others', async () => {
-    const first = await stage()
-    const { clock, inbox } = first
-    await clock.advance(0)
-    breakSink(first, 'desk')
+    breakSinks(first, 'desk')
     await clock.advance(look)
     const warning = { ...first.watch.warnings()[0]!, subject: 'other' }
     await first.watch.close()
@@ -410,11 +373,18 @@ describe('the watch over the health', () => {
         await inbox.accept([toOwnEvent({ warning, toldAt, replica: null }, turn, { at: toldAt, consoleUrl: null })])
     }
     await clock.advance(hour)
-    await using second = await stage({ clock, inbox })
-    breakSink(second, 'desk')
+    const cutShort: Inbox = {
+      ...inbox,
+      events: async (query) =>
+        query.cursor === undefined && query.type?.startsWith('inbox.')
+          ? { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
+          : inbox.events(query),
+    }
+    await using second = await stage({ clock, inbox: cutShort })
+    breakSinks(second, 'desk')
     await clock.advance(12 * minute)
-    expect((await inbox.events({ type: 'inbox.warning', limit: 200 })).data).toHaveLength(151)
-    expect((await inbox.events({ type: 'inbox.resolved', limit: 200 })).data).toHaveLength(150)
+    expect(await storedOf(inbox, 'inbox.warning')).toHaveLength(151)
+    expect(await storedOf(inbox, 'inbox.resolved')).toHaveLength(150)
   })
 
   test('tells the end of a silence that has become one for good', async () => {
@@ -431,8 +401,7 @@ describe('the watch over the health', () => {
     await clock.advance(8 * minute)
     expect(codesOf(to)).toEqual([])
     expect(to.watch.silences()).toMatchObject([{ state: 'gone' }])
-    for (const type of ['inbox.warning', 'inbox.resolved'])
-      expect((await inbox.events({ type, limit: 9 })).data, type).toHaveLength(1)
+    for (const type of ['inbox.warning', 'inbox.resolved']) expect(await storedOf(inbox, type)).toHaveLength(1)
   })
 
   test('the end of a warning that a sink cannot tell is no news of its dead letters', async () => {
@@ -457,6 +426,15 @@ describe('the watch over the health', () => {
     diedAt -= 24 * hour
     await clock.advance(look)
     expect(to.watch.warnings()).toMatchObject([{ code: 'dead_letters', level: 'info' }])
+  })
+
+  test('tells what is critical though twenty others were', async () => {
+    await using to = await stage()
+    breakSinks(to, ...thirty)
+    await to.clock.advance(look)
+    to.state.store = { ok: false, reason: 'EIO' }
+    await to.clock.advance(look)
+    expect((await to.told()).slice(20)).toMatchObject([{ code: 'store_unwritable', level: 'critical' }])
   })
 
   test('looks one at a time, however long a look takes, and ends with the one that is under way', async () => {
