@@ -56,7 +56,7 @@ beforeAll(async () => {
   const unending = opened.use(
     await startSocketServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it')),
   )
-  for (const name of ['slow', 'redirecting', 'refusing', 'down', 'huge', 'echoing']) {
+  for (const name of ['slow', 'refusing', 'down', 'huge', 'echoing']) {
     servers.set(name, opened.use(await AppServer.start()))
   }
   const options: Readonly<Record<string, object>> = {
@@ -71,7 +71,6 @@ beforeAll(async () => {
     },
     huge: { url: serverOf('huge').url },
     slow: { url: serverOf('slow').url, timeoutMs: 300 },
-    redirecting: { url: serverOf('redirecting').url, retry: { ...soon, attempts: 2 } },
     refusing: { url: serverOf('refusing').url, terminalStatuses: [410, 422] },
     down: { url: serverOf('down').url, breaker: { failures: 3, cooldownMs: 400, capMs: 400 } },
   }
@@ -129,15 +128,6 @@ describe('a forward to an app that fails', () => {
     await send('slow', 'slow_1')
     await becomes('slow_1', 'done')
     expect(await errorsOf('slow_1')).toEqual([expect.stringContaining('took longer than 300 ms'), undefined])
-  })
-
-  test('follows no redirect, not even one to itself', async () => {
-    const server = serverOf('redirecting')
-    server.answer = ({ path }) => ({ status: path === '/other' ? 200 : 307, headers: { Location: '/other' } })
-    await send('redirecting', 'redirect_1')
-    await becomes('redirect_1', 'dead')
-    expect(server.requests.map(({ path }) => path)).not.toContain('/other')
-    expect(await errorsOf('redirect_1')).toEqual(['the app answered 307', 'the app answered 307'])
   })
 
   test('tries answers of terminalStatuses no more, and lets the next of the key go on', async () => {

@@ -7,21 +7,20 @@ import { stageRunner, type RunnerStage } from './runner-stage.ts'
 
 /** Leaves a line when a run starts and when it ends. One that is told to be patient waits for a file in between. */
 const tracing = (version: string) => `
-  import { defineHandler } from 'onchain-inbox'
   import { appendFileSync, existsSync } from 'node:fs'
   import { join } from 'node:path'
   import { setTimeout as wait } from 'node:timers/promises'
   const leave = (line: string) => appendFileSync(join(import.meta.dirname, 'trace'), line + '\\n')
-  export default defineHandler({
+  export default {
     type: '*',
-    async run(event) {
+    async run(event: { id: string, data: { isPatient?: boolean, workMs?: number } }) {
       leave('start ' + event.id + ' ${version}')
-      const { isPatient, workMs = 0 } = event.data as { isPatient?: boolean, workMs?: number }
+      const { isPatient, workMs = 0 } = event.data
       await wait(workMs)
       while (isPatient && !existsSync(join(import.meta.dirname, 'go'))) await wait(5)
       leave('end ' + event.id + ' ${version}')
     },
-  })`
+  }`
 
 const stageTracing = () => stageRunner([], { watch: true, files: { 'tracing.ts': tracing('v1') } })
 
@@ -107,13 +106,10 @@ it('a run in flight finishes on the old code, its key waits for it, and what com
 
 it('a broken edit keeps the old handlers and says why; a good one goes through', async () => {
   await using stage = await stageTracing()
-  const other = (name: string) =>
-    `import { defineHandler } from 'onchain-inbox'\nexport default defineHandler({ name: '${name}', type: 'none', run() {} })`
   const broken = [
     ['tracing.ts', 'export default {', 'tracing.ts cannot be loaded'],
-    ['other.ts', other('tracing'), 'two handlers are called tracing'],
+    ['other.ts', `export default { name: 'tracing', type: 'none', run() {} }`, 'two handlers are called tracing'],
     ['other.ts', 'process.exit(5)', 'ended while it loaded them: it ended with code 5'],
-    ['other.ts', "import './_missing.ts'", '_missing.ts'],
   ] as const
   for (const [index, [file, source, reason]] of broken.entries()) {
     await edit(stage, file, source)
@@ -204,8 +200,7 @@ it('takes up new, renamed and removed files', async () => {
 it('what a thread leaves behind that is lost while it finishes its runs is tried again by the new code', async () => {
   const before = (what: string) => tracing('v1').replace("leave('end", `if (isPatient) ${what}\n leave('end`)
   // The other handler may take long, which is no reason to wait for a thread that is blocked.
-  const other = `import { defineHandler } from 'onchain-inbox'
-    export default defineHandler({ type: 'none', timeoutMs: 600_000, run() {} })`
+  const other = `export default { type: 'none', timeoutMs: 600_000, run() {} }`
   const quick = before('for (;;);').replace("type: '*',", "type: '*', timeoutMs: 500,")
   await using stage = await stageRunner([], { watch: true, files: { 'tracing.ts': quick, 'other.ts': other } })
   const edits = [tracing('v2'), before('process.exit(3)'), tracing('v3')]

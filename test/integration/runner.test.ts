@@ -55,7 +55,7 @@ it('gives back what is in mid-run when it stops, uncharged, and ends its thread'
   expect(stage.replaced).toEqual([])
 })
 
-it('gives back the runs of an ended thread as soon as the store takes it', async () => {
+it('gives back the runs of an ended thread once the store takes it; names the handler and logs the dead letter', async () => {
   await using stage = await stageRunner(['poison'])
   const { inbox } = stage
   const reap = inbox.reap.bind(inbox)
@@ -66,12 +66,6 @@ it('gives back the runs of an ended thread as soon as the store takes it', async
   await stage.drained()
   expect(refusals).toBeLessThan(0)
   expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', attempt: maxCrashes })
-})
-
-it('names the handler that ends its thread, and logs the dead letter that its run becomes', async () => {
-  await using stage = await stageRunner(['poison'])
-  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
-  await stage.drained()
   const said = (message: string) => stage.lines.filter(({ msg }) => msg === message)
   await until(() => said('a run is a dead letter').length > 0, 'the line')
   expect(said('a run is a dead letter')).toMatchObject([

@@ -166,7 +166,11 @@ describe.each([
     const clock = createTestClock()
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
     const timing = { now: () => clock.now(), sleep }
-    const sink = { ...services[kind].create(fake, { templates: { '*': '{id}.' } }, timing), name: 'chat', type: '*' as const }
+    const sink = {
+      ...services[kind].create(fake, { templates: { '*': '{id}.' } }, timing),
+      name: 'chat',
+      type: '*' as const,
+    }
     await using inbox = await createTestInbox({ handlers: [sink], clock })
     const ids = Array.from({ length: 60 }, (_, index) => `evt${index}`)
     for (const id of ids) await inbox.deliver(createEvent('token.price_alert', { id }))

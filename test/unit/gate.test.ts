@@ -7,10 +7,10 @@ describe('a gate', () => {
     const lines: string[] = []
     const write = (_fields: object, message: string) => void lines.push(message)
     const log = Object.assign(Object.create(silentLogger) as Logger, { warn: write, info: write })
-    return { gate: new Gate({ failures: 2, cooldownMs: 1_000 }), log, lines }
+    return { gate: new Gate({ failures: 2, cooldownMs: 1_000, capMs: 3_000 }), log, lines }
   }
 
-  it('leaves one line when it opens and one when it closes, however often it was tried between', () => {
+  it('doubles its time up to its cap, and leaves one line when it opens and one when it closes', () => {
     const { gate, log, lines } = stageGate()
     gate.failed([1], 0, log)
     gate.failed([2], 0, log)
@@ -22,6 +22,8 @@ describe('a gate', () => {
       gate.enter(run)
       gate.failed([run], now, log)
     }
+    // Doubled twice, and then at its cap.
+    expect(gate.waitMs(7_000)).toBe(3_000)
     gate.enter(6)
     gate.succeeded(15_000, log)
     expect(lines).toEqual([
