@@ -93,26 +93,6 @@ it('P4: begins neither the next attempt nor the next run of the key before a han
   ])
 })
 
-it('lets other runs finish where a handler ignores its timeout, and replaces the thread', async () => {
-  await using stage = await stageRunner(['poison', 'steady'])
-  const hang = { deed: 'hang' }
-  await stage.accept({ id: 'evt_1', data: hang }, { id: 'evt_2', data: hang }, ...events(100).slice(2))
-  await stage.drained()
-  expect(stage.replaced.length).toBeGreaterThan(0)
-  expect(new Set(stage.replaced)).toEqual(new Set(['handler poison goes on long after its timeout']))
-  for (const id of ['evt_1', 'evt_2']) {
-    const { state, attempts } = await stage.run(id, 'poison')
-    expect(state).toBe('dead')
-    expect(attempts.map(({ outcome, error }) => [outcome, error?.name])).toEqual([
-      ['retry', 'handler_timeout'],
-      ['dead', 'handler_timeout'],
-    ])
-  }
-  for (const { id } of events(100)) {
-    expect(await stage.run(id, 'steady')).toMatchObject({ state: 'done', attempts: [{ outcome: 'done' }] })
-  }
-})
-
 describe('a handler that is stuck in a native call', () => {
   /** Opens `pipe` for writing when disposed of, so that all that wait for it go on. */
   function makePipe(stage: RunnerStage): Disposable {
@@ -177,18 +157,6 @@ it('ignores what handler code posts to the main thread or to its ports, and logs
     { msg: 'handler code posted a message to the main thread; these are ignored', handler: 'poison' },
   ])
   expect(stage.replaced).toEqual([])
-})
-
-it('replaces a thread that uses up its memory outside the heap, and says who did it', async () => {
-  await using stage = await stageRunner(['poison'])
-  await stage.accept({ id: 'evt_1', data: { deed: 'fill buffers' } })
-  await stage.drained()
-  expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', crashed: maxCrashes })
-  const [line] = stage.lines.filter(({ msg }) => msg === 'the thread of the handlers is replaced')
-  expect(line).toMatchObject({
-    reason: expect.stringMatching(/^it used 10\d\d MB of memory, more than 512 MB$/),
-    handler: 'poison',
-  })
 })
 
 it('keeps trying while the handlers cannot be loaded any more, one thread at a time, and goes on when they can', async () => {
