@@ -94,13 +94,6 @@ test('R7 a world that could not keep up stands still where it is when its clock 
   )
 })
 
-test('a process that is killed as soon as its world is made is taken up in the present', async () => {
-  await using dir = await createTempDir()
-  const seed = testSeed({ world: { seed: 'test', history: '1h' } })
-  await using stage = await startStage({ seed, dataFile: join(dir.path, 'emulator.db') })
-  expect(await nowInCopy(dir.path, { seed })).toBe((await stage.control('GET', '/clock')).json.data.now)
-})
-
 test('A58 cursors of the time before a reset are refused as foreign ones, also after a restart', async () => {
   await using dir = await createTempDir()
   const dataFile = join(dir.path, 'emulator.db')

@@ -54,22 +54,6 @@ test('the prices of a token are those that it had at the time', () => {
   expect(world.views.prices(first, 1)).toEqual(prices.slice(-1))
 })
 
-test('a token of which nothing was traded yet has its present price, on a curve as well', () => {
-  const world = createWorld({ seed: 'test', startAt: Date.UTC(2026, 0, 1) })
-  const list = { kind: 'list', network: 'base', symbol: 'NEW', name: 'New', liquidityUsd: 5_000 } as const
-  const { token } = world.acts.apply(list)
-  const found = world.views.findToken('base', String(token))
-  if (found === null) throw new Error('expected the token that was listed')
-  const { price_usd } = world.views.token(found)
-  expect(world.views.prices(found, 300)).toContainEqual({ at: world.now(), price_usd })
-
-  world.acts.apply({ kind: 'story', story: 'launch' })
-  const launched = world.views.tokens().at(-1)
-  if (launched === undefined) throw new Error('expected the token that was launched')
-  const points = world.views.prices(launched, 300)
-  expect(points.at(-1)).toEqual({ at: world.now(), price_usd: world.views.token(launched).price_usd })
-})
-
 test('a wallet is shown with overview, all four windows of PnL, positions and newest trades, as REST gives them', async () => {
   await using stage = await startWithHistory()
   const wallets = (await get(stage, '/world/wallets?limit=1000')) as {
@@ -92,21 +76,4 @@ test('a wallet is shown with overview, all four windows of PnL, positions and ne
     expect(shown.trades).toEqual(await rest('/trades?limit=50&'))
     expect([shown.trades.length, shown.tracked]).toEqual([Math.min(50, tradeCount), wallet.tracked])
   }
-})
-
-test('tokens are found by a part of their names and by their address, at most 20', async () => {
-  await using stage = await startWithHistory()
-  const all = (await get(stage, '/world/tokens?limit=1000')) as { symbol: string; address: string }[]
-  const [first] = all
-  if (first === undefined) throw new Error('expected tokens')
-  const bySymbol = await get(stage, `/search?q=${first.symbol.toLowerCase()}`)
-  expect(bySymbol).toContainEqual(first)
-  expect(await get(stage, `/search?q=${first.address}`)).toEqual([first])
-  for (let n = 1; n <= 21; n++) {
-    const list = { network: 'base', symbol: `MANY${n}`, name: 'Many', liquidityUsd: 1_000 }
-    expect((await stage.browser.ask('POST', '/world/list', list)).status).toBe(200)
-  }
-  const many = (await get(stage, '/search?q=many')) as { symbol: string }[]
-  expect(many.map(({ symbol }) => symbol)).toEqual(Array.from({ length: 20 }, (_, index) => `MANY${index + 1}`))
-  expect(await get(stage, '/search?q=no-such-token')).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { listen, login, startDashboard, withToken, type DashboardStage } from './emulator-dashboard-stage.ts'
+import { listen, login, startDashboard, type DashboardStage } from './emulator-dashboard-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { ask, controlToken } from './emulator-stage.ts'
 
@@ -57,17 +57,6 @@ test('R87 attempts of deliveries come as they end, just as the log of the delive
   expect([message.kind, log, outcome]).toEqual(['attempt', [attempt], 'failed'])
   expect(delivery).toMatchObject({ deliveryId, eventId, eventType, endpointId, url: receiver.url, lastStatus: 503 })
   expect(url).toBe(receiver.url)
-})
-
-test('without types everything comes, and with the control token as well', async () => {
-  await using stage = await startDashboard()
-  const stream = await listen(`${stage.url}/_emulator/stream`, { Authorization: `Bearer ${controlToken}` })
-  expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
-  expect(await stream.next()).toBe('alive')
-  await withToken(stage, 'POST', '/trigger', { type: 'contract.ownership_changed' })
-  await withToken(stage, 'POST', '/clock/advance', { ms: 0 })
-  const kinds = [await stream.next(), await stream.next()].map((message) => message !== 'alive' && message?.kind)
-  expect(kinds).toEqual(['event', 'clock'])
 })
 
 test('the stream of a session ends with the first beat after it is signed out', async () => {

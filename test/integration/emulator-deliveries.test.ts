@@ -50,16 +50,6 @@ describe('one delivery', () => {
     })
   })
 
-  test('R78, A42 goes to every endpoint with the same id and bytes', async () => {
-    await using one = await createTestReceiver(answerStatus(200))
-    await using two = await createTestReceiver(answerStatus(204))
-    const { deliveries, send } = setUpFor([one.url, two.url])
-    send(outgoing())
-    await deliveries.idle()
-    expect(one.requests.map(({ body }) => body)).toEqual([outgoing().body])
-    expect(two.requests.map(({ body }) => body)).toEqual([outgoing().body])
-  })
-
   test.each([200, 201, 202, 204, 299])('R43 answered %i is acknowledged and not retried', async (status) => {
     const { deliveries, reports, send } = await setUp(answerStatus(status))
     send(outgoing())

@@ -148,28 +148,6 @@ test('R81 R82 R83 R84 R85 R86 a ladder goes on where it was when the process end
   second.deliveries.close()
 })
 
-test('R88 what was being sent when the process ended is sent again', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'deliveries.db')
-  let isSilent = true
-  await using receiver = await createTestReceiver((response) => {
-    if (!isSilent) response.writeHead(200).end()
-  })
-  const endpoints = [stageEndpoint(receiver.url)]
-  const first = createDeliveryStage(endpoints, { store: openStore(file) })
-  for (let n = 1; n <= 30; n++) first.send(outgoing(n))
-  await receiver.received(10)
-  first.deliveries.close()
-  isSilent = false
-  const second = createDeliveryStage(endpoints, { store: openStore(file) })
-  second.deliveries.start()
-  await second.deliveries.settled()
-  expect(second.deliveries.counts()).toMatchObject({ acknowledged: 30, pending: 0 })
-  const ids = receiver.requests.slice(10).map(({ body }) => JSON.parse(body.toString()).id as string)
-  expect(ids.toSorted()).toEqual(Array.from({ length: 30 }, (_, index) => outgoing(index + 1).id))
-  second.deliveries.close()
-})
-
 test('what is pending for an endpoint that went meanwhile is cancelled at the start', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'deliveries.db')

@@ -106,9 +106,9 @@ test('the journal tells of requests under /v1, by filter, without secrets, until
     { seq: 4 },
   ])
   expect(JSON.stringify(all)).not.toMatch(/whsec_|sk_|Bearer/)
-  expect((await find('?method=POST&status=2xx')).map(({ seq }: { seq: number }) => seq)).toEqual([3, 4])
-  expect(await find(`?key=${all[0].keyId}&path=/v1/net*`)).toHaveLength(1)
-  expect(await find('?since=2999-01-01T00:00:00Z')).toEqual([])
+  expect(
+    await find(`?method=GET&status=2xx&key=${all[0].keyId}&path=/v1/net*&since=2020-01-01T00:00:00Z`),
+  ).toHaveLength(1)
   expect((await stage.control('DELETE', '/journal')).json.data).toEqual({ deleted: 4 })
   expect(await find('')).toEqual([])
 })

@@ -110,12 +110,23 @@ export function wrongTexts(document: ApiDocument, { in: place, schema }: Documen
   return invented.filter((text) => document.problemsOf(schema, toTyped(text, schema)).length > 0)
 }
 
-const jsonTexts =
-  'null true false 0 -0 -1 1.5 1e308 5e-324 "" "0" "x" "*" [] {} [[]] [null] ["x"] ["*","*"] ["*","token.price_alert"] [{}] ' +
-  '{"length":1} "\\u0000" "ethereum\\u0020" "http://example.com" "ftp://example.com/" "https://" "https://a:b@example.com/" ' +
-  '"https://example.com/#x" "https://example.com:99999/" "https://exa\\u0020mple.com/" "javascript:alert(1)" ' +
-  '"https://example.com/☃" "//example.com/"'
-const jsonValues: readonly unknown[] = [...jsonTexts.split(' ').map((text) => JSON.parse(text)), 'a'.repeat(3_000)]
+// More values are judged in unit/openapi-resources.
+const jsonValues: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  '',
+  'x',
+  '*',
+  [],
+  {},
+  [null],
+  ['*', '*'],
+  [{}],
+  'a'.repeat(3_000),
+]
 
 /** JSON that a member of a body may not have, judged by the document. */
 export function wrongJson(document: ApiDocument, schema: Json): readonly unknown[] {

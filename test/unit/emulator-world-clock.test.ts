@@ -57,13 +57,6 @@ test('advancing waits for what a timer began before the next one fires', async (
   expect(steps).toEqual(['a', 'settled', 'b', 'settled'])
 })
 
-test.each(['real', 'scaled'] as const)('a %s clock refuses to be advanced and says what to do', async (mode) => {
-  const { clock } = setUp(mode, 2)
-  await expect(clock.advance(1)).rejects.toThrow(`the clock is ${mode}; make it manual to advance it`)
-  clock.set('manual')
-  await clock.advance(1)
-})
-
 test('a change of the mode goes on from the present, with timers that are armed', async () => {
   const { base, clock, fired, arm } = setUp('manual')
   arm('a', 10_000)
@@ -88,15 +81,6 @@ test('a wall clock that is set back does not take the world back', async () => {
   expect(clock.now()).toBe(startAt + 5000)
   await wall.advance(1000)
   expect(clock.now()).toBe(startAt + 6000)
-})
-
-test('a clock that is moved begins anew there', async () => {
-  const { base, clock } = setUp('real')
-  await base.advance(5000)
-  clock.moveTo(startAt - 1000)
-  expect(clock.now()).toBe(startAt - 1000)
-  await base.advance(500)
-  expect(clock.now()).toBe(startAt - 500)
 })
 
 test('a timer that comes early waits on until it is due', async () => {
