@@ -12,9 +12,12 @@ export function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** `, did you mean …?` with the known name that is nearest to a mistyped one, unless more than half of its letters are others. */
-export function nearest(name: string, known: readonly string[]): string {
+/**
+ * `, did you mean …?` with the known name that is nearest to a mistyped one, unless more than half of its letters behind `shared`, which
+ * all begin with, are others.
+ */
+export function nearest(name: string, known: readonly string[], shared = ''): string {
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 100), candidate) }))
   const [best] = ranked.toSorted((a, b) => a.distance - b.distance)
-  return best && best.distance * 2 <= best.candidate.length ? `, did you mean ${best.candidate}?` : ''
+  return best && best.distance * 2 <= best.candidate.length - shared.length ? `, did you mean ${best.candidate}?` : ''
 }

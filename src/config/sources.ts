@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { editDistance } from '../base/edit-distance.ts'
+import { nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
 
@@ -48,7 +48,7 @@ export async function collectSettings(sources: ConfigSources): Promise<GivenSett
   for (const [name, value] of Object.entries(sources.env)) {
     if (!name.startsWith('INBOX_') || value === undefined || value === '') continue
     if (isSettingName(name)) fromEnv[name] = value
-    else warnings.push(`${name} is not a setting${suggestion(name)}; it is ignored`)
+    else warnings.push(`${name} is not a setting${nearest(name, settingNames, 'INBOX_')}; it is ignored`)
   }
 
   const values = { ...file.values }
@@ -91,20 +91,11 @@ async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSetting
     const name = shortNames.get(given) ?? given
     if (isSettingName(name)) {
       if (value !== undefined) values[name] = value
-    } else problems.push(`config file ${file}: ${name} is not a setting${suggestion(name)}`)
+    } else problems.push(`config file ${file}: ${name} is not a setting${nearest(name, settingNames, 'INBOX_')}`)
   }
   return { values, problems }
 }
 
 function failed(problem: string): Pick<GivenSettings, 'values' | 'problems'> {
   return { values: {}, problems: [problem] }
-}
-
-/** The known name that is nearest to a mistyped one, unless more than half of its letters behind `INBOX_` are others. */
-function suggestion(name: string): string {
-  const ranked = settingNames.map((known) => ({ known, distance: editDistance(name, known) }))
-  const [nearest] = ranked.toSorted((a, b) => a.distance - b.distance)
-  return nearest && nearest.distance * 2 <= nearest.known.length - 'INBOX_'.length
-    ? `, did you mean ${nearest.known}?`
-    : ''
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { eventTypes } from '../../schema/index.ts'
 import { endpointUrl } from '../../schema/rest/url.ts'
-import { editDistance } from '../base/edit-distance.ts'
+import { nearest } from '../base/edit-distance.ts'
 
 /** What the receiver is to be registered for with the service. */
 export interface SubscribeSetting {
@@ -76,10 +76,7 @@ export function unknownTypes(events: readonly string[]): readonly string[] {
   const known: readonly string[] = ['*', ...eventTypes]
   return events
     .filter((type) => !known.includes(type))
-    .map((type) => {
-      const near = eventTypes.find((one) => editDistance(one, type) <= 3)
-      return `${type} is no event type that this version knows${near === undefined ? '' : `, did you mean ${near}?`}`
-    })
+    .map((type) => `${type} is no event type that this version knows${nearest(type, eventTypes)}`)
 }
 
 /** With the label of the secret; without one in the setting, that of the first. */

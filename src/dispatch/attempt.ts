@@ -9,26 +9,9 @@ import { toRunError } from './run-error.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** Why an attempt is being stopped: its time is over, the dispatcher stops, or its sink may send nothing for now. */
-export type StopReason = 'timeout' | 'shutdown' | 'held'
+type StopReason = 'timeout' | 'shutdown' | 'held'
 
-export interface Attempt {
-  readonly timeoutMs: number
-  /**
-   * What became of it, or `interrupted` if only our own stop ended it. After a timeout it comes at the latest `overrunGraceMs`
-   * later, even if the handler still runs: then it must not be stored before the handler has ended.
-   */
-  readonly outcome: Promise<Outcome | 'interrupted'>
-  /** Resolves when the handler has really ended. */
-  readonly ended: Promise<void>
-  /** Whether its outcome was told while the handler still runs. */
-  readonly hasOverrun: boolean
-  /** Aborts the handler's signal. */
-  stop(reason: StopReason): void
-  /** Tells the outcome of a stopped attempt now, whether or not the handler has ended. */
-  giveUp(): void
-}
-
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly handler: ResolvedHandler
   readonly context: RunContext
   readonly clock: Clock
@@ -39,15 +22,11 @@ export interface AttemptOptions {
 }
 
 /**
- * Runs one attempt of a handler. Never throws and never rejects. Once an attempt was stopped it is not `done`, however it
- * ends: a handler that returns because its signal was aborted has not done its work.
+ * One attempt of a handler, which starts at once. Never throws and never rejects. Once an attempt was stopped it is not `done`,
+ * however it ends: a handler that returns because its signal was aborted has not done its work. A class, because closures would
+ * make up much of what each of very many runs leaves to the garbage collector.
  */
-export function startAttempt(options: AttemptOptions): Attempt {
-  return new RunningAttempt(options)
-}
-
-/** A class, because closures would make up much of what each of very many runs leaves to the garbage collector. */
-class RunningAttempt implements Attempt {
+export class Attempt {
   readonly #options: AttemptOptions
   readonly #told = Promise.withResolvers<Outcome | 'interrupted'>()
   readonly #startedAt: number
@@ -55,7 +34,9 @@ class RunningAttempt implements Attempt {
   #hasEnded = false
   #timer: Timer
   #graceTimer: Timer | undefined
+  /** Whether its outcome was told while the handler still runs. */
   hasOverrun = false
+  /** Resolves when the handler has really ended. */
   readonly ended: Promise<void>
 
   constructor(options: AttemptOptions) {
@@ -70,6 +51,10 @@ class RunningAttempt implements Attempt {
     return this.#options.handler.timeoutMs
   }
 
+  /**
+   * What became of it, or `interrupted` if only our own stop ended it. After a timeout it comes at the latest `overrunGraceMs`
+   * later, even if the handler still runs: then it must not be stored before the handler has ended.
+   */
   get outcome(): Promise<Outcome | 'interrupted'> {
     return this.#told.promise
   }
@@ -81,6 +66,7 @@ class RunningAttempt implements Attempt {
     this.#timer = this.#startTimer()
   }
 
+  /** Aborts the handler's signal. */
   stop(reason: StopReason): void {
     if (this.#stopped !== undefined) return
     this.#stopped = reason
@@ -92,6 +78,7 @@ class RunningAttempt implements Attempt {
     )
   }
 
+  /** Tells the outcome of a stopped attempt now, whether or not the handler has ended. */
   giveUp(): void {
     if (this.#hasEnded || this.hasOverrun) return
     this.hasOverrun = true

@@ -81,6 +81,11 @@ export class RunContext implements HandlerContext {
     return this.#options.clock.now()
   }
 
+  /** From now on neither state nor outbox can be used. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   get isAborted(): boolean {
     return this.#reason !== undefined
   }
@@ -119,18 +124,11 @@ export class RunContext implements HandlerContext {
   }
 
   get state(): HandlerState {
-    if (this.#state === undefined) {
-      this.#state = new RunState(this.#options.state, this.#options.clock)
-      if (this.#isOver) this.#state.end()
-    }
-    return this.#state
+    return (this.#state ??= new RunState(this.#options.state, this))
   }
 
   readonly enqueue = (sink: string, payload: unknown, options?: EnqueueOptions): void => {
-    if (this.#outbox === undefined) {
-      this.#outbox = new RunOutbox(this.#options.sinks, this.#options.lease, this.idempotencyKey)
-      if (this.#isOver) this.#outbox.end()
-    }
+    this.#outbox ??= new RunOutbox(this.#options.sinks, this)
     this.#outbox.enqueue(sink, payload, options)
   }
 
@@ -158,8 +156,6 @@ export class RunContext implements HandlerContext {
   /** Ends the use of state and outbox; gives what the run did to them, if anything. */
   end(): Effects | undefined {
     this.#isOver = true
-    this.#state?.end()
-    this.#outbox?.end()
     const { reads = [], writes = [] } = this.#state ?? {}
     const { items = [] } = this.#outbox ?? {}
     return reads.length + writes.length + items.length === 0 ? undefined : { reads, writes, items }

@@ -6,7 +6,7 @@ import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
-import { startAttempt, type Attempt } from './attempt.ts'
+import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import { createFailureLog, type FailureLog } from './run-error.ts'
 import { createLane, roomOf, targetOf, type Lane } from './lane.ts'
@@ -328,7 +328,7 @@ export class Dispatcher {
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
     observer.starting(lease.runId, handler)
-    const attempt = startAttempt({ handler, context, clock, overrunGraceMs, tracer })
+    const attempt = new Attempt({ handler, context, clock, overrunGraceMs, tracer })
     observer.yielded()
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome

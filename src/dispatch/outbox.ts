@@ -30,32 +30,33 @@ const longestKey = 512
 /** All that one run enqueues, in characters. */
 const mostEnqueued = 8 * 1024 * 1024
 
+/** What its outbox needs to know of a run. */
+interface Run {
+  readonly lease: Pick<Lease, 'key'>
+  readonly idempotencyKey: string
+  readonly isOver: boolean
+}
+
 /** What one run leaves for sinks: told to nobody before the run ends. */
 export class RunOutbox {
   readonly #sinks: KnownSinks
-  readonly #lease: Lease
-  readonly #idempotencyKey: string
+  readonly #run: Run
   readonly #items: NewItem[] = []
   #enqueued = 0
-  #isOver = false
 
-  constructor(sinks: KnownSinks, lease: Lease, idempotencyKey: string) {
+  constructor(sinks: KnownSinks, run: Run) {
     this.#sinks = sinks
-    this.#lease = lease
-    this.#idempotencyKey = idempotencyKey
+    this.#run = run
   }
 
   get items(): readonly NewItem[] {
     return this.#items
   }
 
-  end(): void {
-    this.#isOver = true
-  }
-
   /** Throws TerminalError where it can never be passed on. */
   enqueue(sink: string, payload: unknown, options: EnqueueOptions = {}): void {
-    if (this.#isOver) throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
+    if (this.#run.isOver)
+      throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
     const known = this.#sinks.get(sink)
     if (known === undefined) throw new TerminalError(`there is no sink called ${String(sink)}; ${this.#saySinks()}`)
     if (this.#items.length >= mostItems) throw new TerminalError(`one run can enqueue ${mostItems} items at most`)
@@ -64,12 +65,12 @@ export class RunOutbox {
     if (this.#enqueued > mostEnqueued)
       throw new TerminalError(`one run can enqueue ${mostEnqueued} characters of JSON, and this is more`)
     const key = known.order === 'none' ? null : this.#keyOf(options)
-    const idempotencyKey = `${this.#idempotencyKey}:${this.#items.length}`
+    const idempotencyKey = `${this.#run.idempotencyKey}:${this.#items.length}`
     this.#items.push({ sink, key, payload: text, idempotencyKey })
   }
 
   #keyOf({ key }: EnqueueOptions): string | null {
-    if (key === undefined) return this.#lease.key
+    if (key === undefined) return this.#run.lease.key
     if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && key.isWellFormed()))
       return key
     throw new TerminalError(`the key of an item has to be well-formed text of 1 to ${longestKey} characters, or null`)

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
 import type { StateEntry, StateRead, StateWrite } from '../inbox/port.ts'
 import { afterKey, compareKeys, isStateKey, isStatePrefix, longestStateKey } from '../inbox/state-keys.ts'
@@ -41,19 +40,24 @@ const mostListed = 1_000
 const mostWritten = 8 * 1024 * 1024
 const longestTtlMs = 100 * 365 * 24 * 3_600_000
 
+/** What its state needs to know of a run. */
+interface Run {
+  readonly isOver: boolean
+  now(): number
+}
+
 /** The state as one run sees it: what it read stays as it was, what it wrote is told to nobody yet. */
 export class RunState implements HandlerState {
   readonly #cache: StateCache
-  readonly #clock: Clock
+  readonly #run: Run
   readonly #seen = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
   readonly #reads: StateRead[] = []
   readonly #writes = new Map<string, StateWrite>()
   #written = 0
-  #isOver = false
 
-  constructor(cache: StateCache, clock: Clock) {
+  constructor(cache: StateCache, run: Run) {
     this.#cache = cache
-    this.#clock = clock
+    this.#run = run
   }
 
   get reads(): readonly StateRead[] {
@@ -62,11 +66,6 @@ export class RunState implements HandlerState {
 
   get writes(): readonly StateWrite[] {
     return [...this.#writes.values()]
-  }
-
-  /** From now on nothing can be read or written any more. */
-  end(): void {
-    this.#isOver = true
   }
 
   async get<T>(key: string): Promise<T | undefined> {
@@ -138,12 +137,12 @@ export class RunState implements HandlerState {
   }
 
   #hasExpired({ expiresAt }: Pick<StateEntry, 'expiresAt'>): boolean {
-    return expiresAt !== null && expiresAt <= this.#clock.now()
+    return expiresAt !== null && expiresAt <= this.#run.now()
   }
 
   #expiryOf({ ttlMs }: SetStateOptions): number | null {
     if (ttlMs === undefined) return null
-    if (typeof ttlMs === 'number' && ttlMs >= 1 && ttlMs <= longestTtlMs) return Math.ceil(this.#clock.now() + ttlMs)
+    if (typeof ttlMs === 'number' && ttlMs >= 1 && ttlMs <= longestTtlMs) return Math.ceil(this.#run.now() + ttlMs)
     throw new TerminalError(`ttlMs of a state has to be a number of milliseconds from 1 to ${longestTtlMs}`)
   }
 
@@ -164,7 +163,7 @@ export class RunState implements HandlerState {
   }
 
   #checkOpen(): void {
-    if (this.#isOver) throw new TerminalError('ctx.state was used after its run had ended: is an `await` missing?')
+    if (this.#run.isOver) throw new TerminalError('ctx.state was used after its run had ended: is an `await` missing?')
   }
 }
 

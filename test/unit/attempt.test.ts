@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { startAttempt } from '../../src/dispatch/attempt.ts'
+import { Attempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext } from '../../src/dispatch/define.ts'
 import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
@@ -26,7 +26,7 @@ function attemptOf(run: TestHandler['run'], given: Partial<Lease> = {}) {
     run: (ctx) => run(ctx.event, ctx),
   }
   const context = aContext({ clock, lease: given })
-  return { clock, startedAt, attempt: startAttempt({ handler, context, clock, overrunGraceMs, tracer: null }) }
+  return { clock, startedAt, attempt: new Attempt({ handler, context, clock, overrunGraceMs, tracer: null }) }
 }
 
 async function errorOf(run: TestHandler['run']): Promise<RunError> {

@@ -60,7 +60,7 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
   const names = isKnown ? entries.map(([name]) => name) : undefined
   const routes = readRoutes(settings.routes, names, problems)
   const { notify = [] } = settings
-  problems.push(...problemsOfNotify(notify, names))
+  problems.push(...unknownSinks(notify, names).map((problem) => `notify: ${problem}`))
   const complete = read
     .map(({ sink }) => sink)
     .filter((sink) => sink !== undefined)
@@ -157,7 +157,6 @@ function shapeOf(schema: z.ZodType): object {
   return inner instanceof z.ZodObject ? inner.shape : {}
 }
 
-/** Undefined `names`: they are not known, and all will do. */
 function readRoutes(given: unknown, names: readonly string[] | undefined, problems: string[]) {
   if (given === undefined) return []
   if (!Array.isArray(given)) {
@@ -172,11 +171,7 @@ function readRoutes(given: unknown, names: readonly string[] | undefined, proble
       return []
     }
     const { to, ...filter } = parsed.data
-    for (const name of to) {
-      if (names === undefined || names.includes(name)) continue
-      const known = names.length === 0 ? 'there are no sinks' : `there are: ${names.join(', ')}`
-      problems.push(`${where}.to: there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
-    }
+    problems.push(...unknownSinks(to, names).map((problem) => `${where}.to: ${problem}`))
     return [{ to, filter: toRouteFilter(filter) }]
   })
 }
@@ -243,13 +238,13 @@ export function isOwnPattern(pattern: string): boolean {
   return pattern.startsWith(ownPrefix)
 }
 
-/** What is wrong with `notify`. Undefined `names`: they are not known, and all will do. */
-function problemsOfNotify(notify: readonly string[], names: readonly string[] | undefined): string[] {
+/** A line for each that is not among `names`. Undefined `names`: they are not known, and all will do. */
+function unknownSinks(asked: readonly string[], names: readonly string[] | undefined): string[] {
   if (names === undefined) return []
   const known = names.length === 0 ? 'there are no sinks' : `there are: ${names.join(', ')}`
-  return notify
+  return asked
     .filter((name) => !names.includes(name))
-    .map((name) => `notify: there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
+    .map((name) => `there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
 }
 
 type Examples = Readonly<Record<string, Example>>
