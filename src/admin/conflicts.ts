@@ -27,18 +27,14 @@ export type ConflictDetailJson = z.output<typeof conflictDetail>
 
 export const conflictRoutes = {
   listConflicts: route({
-    group: 'conflicts',
-    method: 'get',
-    path: '/conflicts',
+    at: 'GET /conflicts',
     summary: 'List deliveries whose id was known with another body, newest first',
     query: pageParameters,
     gives: conflictList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.conflicts(query), (one): ConflictJson => toWire(one)),
   }),
   getConflict: route({
-    group: 'conflicts',
-    method: 'get',
-    path: '/conflicts/:id',
+    at: 'GET /conflicts/:id',
     param: { name: 'id', description: "The sender's id of the event." },
     summary: 'Show such a body, with the one that was kept',
     query: z.strictObject({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { mostDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type ViewPort } from '../inbox/port.ts'
 import { bulkBody, page, reason, text } from './parse.ts'
-import { isNoDryRun, numberOf, route } from './route.ts'
+import { numberOf, route } from './route.ts'
 import { components, count, listOf, runError, time, toPage, toWire } from './wire.ts'
 
 const deadLetter = z
@@ -75,18 +75,14 @@ interface Selection {
 
 export const deadLetterRoutes = {
   listDeadLetters: route({
-    group: 'dead-letters',
-    method: 'get',
-    path: '/dead-letters',
+    at: 'GET /dead-letters',
     summary: 'List dead letters, newest first',
     query: z.strictObject({ ...filterParameters, group, ...page }),
     gives: deadLetterList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.deadLetters(query), toDeadLetterJson),
   }),
   groupDeadLetters: route({
-    group: 'dead-letters',
-    method: 'get',
-    path: '/dead-letters/groups',
+    at: 'GET /dead-letters/groups',
     summary: 'Group dead letters by handler and error, largest group first',
     query: z.strictObject(filterParameters),
     gives: deadGroups,
@@ -97,9 +93,7 @@ export const deadLetterRoutes = {
     },
   }),
   getDeadLetter: route({
-    group: 'dead-letters',
-    method: 'get',
-    path: '/dead-letters/:id',
+    at: 'GET /dead-letters/:id',
     param: { name: 'run_id', description: 'The number of the run.' },
     summary: 'Show a dead letter with its last error',
     gives: deadLetter,
@@ -111,14 +105,11 @@ export const deadLetterRoutes = {
     },
   }),
   requeueDeadLetters: route({
-    group: 'dead-letters',
-    method: 'post',
-    path: '/dead-letters/requeue',
+    at: 'POST /dead-letters/requeue',
     summary: 'Requeue dead letters with their attempts reset',
     body: requeueBody,
     gives: requeued,
     logged: 'dead letters were requeued by the admin API',
-    isDone: isNoDryRun,
     async answer({ inbox }, { body: { dryRun: isDry, ...selection }, by }) {
       const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
       if (isDry) return { requeued: found, complete: isComplete, dry_run: true as const }
@@ -126,14 +117,11 @@ export const deadLetterRoutes = {
     },
   }),
   dropDeadLetters: route({
-    group: 'dead-letters',
-    method: 'post',
-    path: '/dead-letters/drop',
+    at: 'POST /dead-letters/drop',
     summary: 'Drop dead letters for good and unblock their keys',
     body: dropBody,
     gives: dropped,
     logged: 'dead letters were dropped by the admin API',
-    isDone: isNoDryRun,
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
       if (isDry) return { dropped: found, complete: isComplete, dry_run: true as const }

@@ -95,9 +95,7 @@ const eventId = { name: 'id', description: "The sender's id of the event." }
 
 export const eventRoutes = {
   listEvents: route({
-    group: 'events',
-    method: 'get',
-    path: '/events',
+    at: 'GET /events',
     summary: 'List stored events, newest first',
     query: z.strictObject({
       ...eventFilter,
@@ -111,9 +109,7 @@ export const eventRoutes = {
     },
   }),
   getEvent: route({
-    group: 'events',
-    method: 'get',
-    path: '/events/:id',
+    at: 'GET /events/:id',
     param: eventId,
     summary: 'Show an event: envelope, receipt, runs and attempts',
     gives: eventDetail,
@@ -122,9 +118,7 @@ export const eventRoutes = {
 }
 
 export const eventBytesRoute = describeRoute({
-  group: 'events',
-  method: 'get',
-  path: '/events/:id/raw',
+  at: 'GET /events/:id/raw',
   param: eventId,
   summary: 'Get the exact bytes of an event as they came',
   gives: 'bytes',

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../base/errors.ts'
-import { leftBehind, type HandlerStats, type ViewPort } from '../inbox/port.ts'
+import { leftBehind, type ViewPort } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
 import { components, count, time, toWire } from './wire.ts'
@@ -98,17 +97,13 @@ const name = { name: 'name', description: 'The name of a handler.' }
 
 export const handlerRoutes = {
   listHandlers: route({
-    group: 'handlers',
-    method: 'get',
-    path: '/handlers',
+    at: 'GET /handlers',
     summary: 'List handlers and sinks with their settings, open runs and pace',
     gives: handlerList,
     answer: (context) => listHandlers(context),
   }),
   changeHandler: route({
-    group: 'handlers',
-    method: 'patch',
-    path: '/handlers/:id',
+    at: 'PATCH /handlers/:id',
     param: name,
     summary: 'Set the concurrency of a handler',
     body: handlerBody,
@@ -121,9 +116,7 @@ export const handlerRoutes = {
     },
   }),
   dropHandlerRuns: route({
-    group: 'handlers',
-    method: 'post',
-    path: '/handlers/:id/drop',
+    at: 'POST /handlers/:id/drop',
     param: name,
     summary: 'Drop all open runs of a handler that was removed',
     body: dropBody,
@@ -135,18 +128,17 @@ export const handlerRoutes = {
       return { handler: id, dropped }
     },
   }),
-  pauseHandler: pauseRoute('/handlers/:id/pause', 'Pause a handler', true),
-  resumeHandler: pauseRoute('/handlers/:id/resume', 'Resume a handler', false),
-  pauseAll: pauseRoute('/pause', 'Pause all handlers; events are still accepted', true),
-  resumeAll: pauseRoute('/resume', 'Resume all handlers but those paused one by one', false),
+  pauseHandler: pauseRoute('POST /handlers/:id/pause', 'Pause a handler', true),
+  resumeHandler: pauseRoute('POST /handlers/:id/resume', 'Resume a handler', false),
+  pauseAll: pauseRoute('POST /pause', 'Pause all handlers; events are still accepted', true),
+  resumeAll: pauseRoute('POST /resume', 'Resume all handlers but those paused one by one', false),
 }
 
-function pauseRoute(path: string, summary: string, isPaused: boolean) {
-  const isOne = path.includes(':id')
+function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
+  const isOne = at.includes(':id')
   return route({
     group: 'handlers',
-    method: 'post',
-    path,
+    at,
     ...(isOne && { param: name }),
     summary,
     gives: paused,
@@ -178,48 +170,32 @@ async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminConte
   const loaded = handlers?.() ?? [...rows.keys()].map((each) => ({ name: each }))
   const orphans = new Set(leftBehind(stats.handlers, loaded).map((row) => row.handler))
   const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()
-  const data = names.map((each) => {
-    const info = infos.get(each)
+  const data = names.map((each): HandlerJson => {
+    const [info, row, closed] = [infos.get(each), rows.get(each), shutNow?.get(each)]
+    const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = row ?? {}
+    const backfillSeq = row?.backfillSeq ?? null
     const pace = info && pacesNow && (pacesNow.get(each) ?? noAttempts)
-    const known = { info, stats: rows.get(each), isOrphaned: orphans.has(each), shut: shutNow?.get(each), pace }
-    return toHandlerJson(each, known, stats.lastSeq)
+    return {
+      name: each,
+      kind: info?.kind ?? null,
+      loaded: info !== undefined,
+      orphaned: orphans.has(each),
+      paused: row?.paused ?? false,
+      settings: info === undefined ? null : toSettingsJson(info, row?.concurrency ?? info.concurrency),
+      set_concurrency: row?.concurrency ?? null,
+      shut: closed === undefined ? null : toWire(closed),
+      backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(stats.lastSeq, 1),
+      waiting,
+      ready,
+      suspect,
+      running,
+      held,
+      dead,
+      superseded,
+      pace: pace === undefined ? null : toWire(pace),
+    }
   })
   return { paused: stats.paused, data, next_cursor: null }
-}
-
-/** What is known of a handler: of one that is not loaded, its runs only. */
-interface KnownHandler {
-  readonly info: HandlerInfo | undefined
-  readonly stats: HandlerStats | undefined
-  readonly isOrphaned: boolean
-  readonly shut: Shut | undefined
-  readonly pace: HandlerPace | undefined
-}
-
-/** `lastSeq`: of the accept sequence, for the progress of a backfill. */
-function toHandlerJson(each: string, known: KnownHandler, lastSeq: number): HandlerJson {
-  const { info, stats, isOrphaned, shut: closed, pace } = known
-  const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = stats ?? {}
-  const backfillSeq = stats?.backfillSeq ?? null
-  return {
-    name: each,
-    kind: info?.kind ?? null,
-    loaded: info !== undefined,
-    orphaned: isOrphaned,
-    paused: stats?.paused ?? false,
-    settings: info === undefined ? null : toSettingsJson(info, stats?.concurrency ?? info.concurrency),
-    set_concurrency: stats?.concurrency ?? null,
-    shut: closed === undefined ? null : toWire(closed),
-    backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(lastSeq, 1),
-    waiting,
-    ready,
-    suspect,
-    running,
-    held,
-    dead,
-    superseded,
-    pace: pace === undefined ? null : toWire(pace),
-  }
 }
 
 function toSettingsJson(info: HandlerInfo, concurrency: number): NonNullable<HandlerJson['settings']> {

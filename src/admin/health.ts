@@ -186,33 +186,28 @@ export type SettingsJson = z.output<typeof settings>
 
 export const healthRoutes = {
   getHealth: route({
-    group: 'health',
-    method: 'get',
-    path: '/health',
+    at: 'GET /health',
     summary: 'Show delivery health and everything that needs attention',
     gives: health,
     answer: (context) => showHealth(context),
   }),
   listDrift: route({
     group: 'health',
-    method: 'get',
-    path: '/drift',
+    at: 'GET /drift',
     summary: 'List fields of events, received since the start, that differ from their documentation',
     gives: driftList,
     answer: ({ drift }) => ({ data: toWire(drift?.records() ?? []) }),
   }),
   listSecrets: route({
     group: 'health',
-    method: 'get',
-    path: '/secrets',
+    at: 'GET /secrets',
     summary: 'List secrets by label, with when they were last used',
     gives: secretList,
     answer: async (context) => ({ data: await secretUses(context) }),
   }),
   listReplicas: route({
     group: 'health',
-    method: 'get',
-    path: '/replicas',
+    at: 'GET /replicas',
     summary: 'List the processes that work on this inbox',
     gives: replicaList,
     async answer({ cluster, startedAt, now }) {
@@ -230,16 +225,14 @@ export const healthRoutes = {
   }),
   getSettings: route({
     group: 'health',
-    method: 'get',
-    path: '/settings',
+    at: 'GET /settings',
     summary: 'List the settings, without secrets',
     gives: settings,
     answer: async (context) => ({ settings: [...(context.settings?.() ?? [])], secrets: await secretUses(context) }),
   }),
   listAudit: route({
     group: 'health',
-    method: 'get',
-    path: '/audit',
+    at: 'GET /audit',
     summary: 'List actions of operators, newest first',
     query: pageParameters,
     gives: auditList,

@@ -54,17 +54,14 @@ export type ActivityJson = z.output<typeof activity>
 
 export const overviewRoutes = {
   getOverview: route({
-    group: 'overview',
-    method: 'get',
-    path: '/overview',
+    at: 'GET /overview',
     summary: 'Show key figures and warnings',
     gives: overview,
     answer: (context) => showOverview(context),
   }),
   getActivity: route({
     group: 'overview',
-    method: 'get',
-    path: '/activity',
+    at: 'GET /activity',
     summary: 'Count events and acknowledgements over the last hour or day',
     query: z.strictObject({ window: z.enum(['hour', 'day']).prefault('hour').describe('hour or day') }),
     gives: activity,
@@ -126,21 +123,25 @@ export function toActivityJson(
   const placeOf = (at: number) => Math.floor((at - from) / bucketMs)
   const within = rows.filter(({ at }) => at >= from && at < to)
   const ackAt = new Map(acks.map((bucket) => [placeOf(bucket.at), bucket]))
-  const totals = seriesOf(within, length, placeOf)
+  const seriesOf = (some: readonly Activity[]) => {
+    const series = Array.from({ length }, () => 0)
+    for (const { at, count: added } of some) series[placeOf(at)] = (series[placeOf(at)] ?? 0) + added
+    return series
+  }
 
   return {
     window,
     bucket_s: bucketMs / 1_000,
-    buckets: totals.map((count, place) => ({
+    buckets: seriesOf(within).map((events, place) => ({
       at: isoTime(from + place * bucketMs),
-      events: count,
+      events,
       acks: toAcksJson(ackAt.get(place)),
     })),
-    by_type: largest(within, ({ type }) => type, length, placeOf).map(({ name, ...row }) => ({
+    by_type: largest(within, ({ type }) => type, seriesOf).map(({ name, ...row }) => ({
       type: name ?? others,
       ...row,
     })),
-    by_network: largest(within, ({ network }) => network, length, placeOf).map(({ name, ...row }) => ({
+    by_network: largest(within, ({ network }) => network, seriesOf).map(({ name, ...row }) => ({
       network: name,
       ...row,
     })),
@@ -151,35 +152,18 @@ function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][numb
   return bucket === undefined ? null : { p50_ms: bucket.p50Ms, p99_ms: bucket.p99Ms, refused: bucket.refused }
 }
 
-interface Series {
-  readonly name: string | null
-  readonly count: number
-  readonly series: number[]
-}
-
 function largest(
   rows: readonly Activity[],
   nameOf: (row: Activity) => string | null,
-  length: number,
-  placeOf: (at: number) => number,
-): readonly Series[] {
+  seriesOf: (rows: readonly Activity[]) => number[],
+) {
   const all = [...Map.groupBy(rows, nameOf)]
-    .map(([name, own]) => ({ name, ...summed(own) }))
+    .map(([name, own]) => ({ name, count: own.reduce((sum, { count: some }) => sum + some, 0), own }))
     .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
-  const rest = all.slice(mostSeries).flatMap(({ rows: own }) => own)
-  const shown = rest.length === 0 ? all : [...all.slice(0, mostSeries), { name: others, ...summed(rest) }]
-  return shown.map(({ name, count, rows: own }) => ({ name, count, series: seriesOf(own, length, placeOf) }))
-}
-
-function summed(rows: readonly Activity[]) {
-  return { rows, count: rows.reduce((sum, { count }) => sum + count, 0) }
-}
-
-function seriesOf(rows: readonly Activity[], length: number, placeOf: (at: number) => number): number[] {
-  const series = Array.from({ length }, () => 0)
-  for (const { at, count } of rows) {
-    const place = placeOf(at)
-    series[place] = (series[place] ?? 0) + count
+  const rest = all.splice(mostSeries)
+  if (rest.length > 0) {
+    const total = rest.reduce((sum, { count: some }) => sum + some, 0)
+    all.push({ name: others, count: total, own: rest.flatMap(({ own }) => own) })
   }
-  return series
+  return all.map(({ name, count: sum, own }) => ({ name, count: sum, series: seriesOf(own) }))
 }

@@ -3,7 +3,7 @@ import { InboxError } from '../base/errors.ts'
 import { listedBytes, type QuarantinedBody, type ViewPort } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
 import { bulkBody, page, reason, words } from './parse.ts'
-import { isNoDryRun, route, type AdminContext } from './route.ts'
+import { route, type AdminContext } from './route.ts'
 import { components, count, listOf, time, toBuffer, toPage, toWire } from './wire.ts'
 
 const quarantined = z
@@ -77,26 +77,20 @@ const previewLength = 200
 
 export const quarantineRoutes = {
   listQuarantine: route({
-    group: 'quarantine',
-    method: 'get',
-    path: '/quarantine',
+    at: 'GET /quarantine',
     summary: 'List signed bodies that are no usable event, newest first',
     query: z.strictObject({ reason: z.exactOptional(reasonCode).describe(reasonCode.description ?? ''), ...page }),
     gives: quarantineList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.quarantine(query), toQuarantinedJson),
   }),
   groupQuarantine: route({
-    group: 'quarantine',
-    method: 'get',
-    path: '/quarantine/groups',
+    at: 'GET /quarantine/groups',
     summary: 'Group quarantined bodies by reason and secret, largest group first',
     gives: quarantineGroups,
     answer: async ({ inbox }) => ({ data: toWire(await inbox.quarantineGroups()) }),
   }),
   getQuarantined: route({
-    group: 'quarantine',
-    method: 'get',
-    path: '/quarantine/:id',
+    at: 'GET /quarantine/:id',
     param: { name: 'id', description: 'The id of the body: `sha256:` and its digest.' },
     summary: 'Show a quarantined body with its exact bytes',
     gives: quarantinedDetail,
@@ -107,15 +101,12 @@ export const quarantineRoutes = {
     },
   }),
   retryQuarantine: route({
-    group: 'quarantine',
-    method: 'post',
-    path: '/quarantine/retry',
+    at: 'POST /quarantine/retry',
     summary: 'Read bodies as events again, after an update that understands them',
     body: retryBody,
     gives: retried,
     refuses: ['not_found'],
     logged: 'the quarantine was retried by the admin API',
-    isDone: isNoDryRun,
     async answer(context, { body: { dryRun: isDry, ...selection }, by }) {
       await checkIds(context.inbox, selection)
       const found: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
@@ -132,15 +123,12 @@ export const quarantineRoutes = {
     },
   }),
   dropQuarantine: route({
-    group: 'quarantine',
-    method: 'post',
-    path: '/quarantine/drop',
+    at: 'POST /quarantine/drop',
     summary: 'Remove bodies from the quarantine for good',
     body: dropBody,
     gives: droppedBodies,
     refuses: ['not_found'],
     logged: 'bodies in quarantine were dropped by the admin API',
-    isDone: isNoDryRun,
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       let dropped = 0
       for await (const id of idsOf(inbox, selection)) {

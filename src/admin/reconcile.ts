@@ -48,9 +48,7 @@ const starting = new WeakSet<AdminContext>()
 
 export const reconcileRoutes = {
   startReconcile: route({
-    group: 'reconcile',
-    method: 'post',
-    path: '/reconcile',
+    at: 'POST /reconcile',
     summary: 'Start comparing the trades of the upstream service with stored events',
     body: reconcileBody,
     gives: reconcile,
@@ -79,17 +77,13 @@ export const reconcileRoutes = {
     },
   }),
   getReconcile: route({
-    group: 'reconcile',
-    method: 'get',
-    path: '/reconcile',
+    at: 'GET /reconcile',
     summary: 'Show the progress and findings of the latest comparison',
     gives: foundReconcile,
     answer: ({ reconciler }) => ({ reconcile: orNull(reconciler?.current()) }),
   }),
   cancelReconcile: route({
-    group: 'reconcile',
-    method: 'post',
-    path: '/reconcile/cancel',
+    at: 'POST /reconcile/cancel',
     summary: 'Cancel a running comparison; its findings stay',
     gives: foundReconcile,
     logged: 'a comparison with the upstream service was cancelled by the admin API',

@@ -43,9 +43,7 @@ export type RejectExplanationJson = z.output<typeof rejectExplanation>
 
 export const rejectRoutes = {
   listRejects: route({
-    group: 'rejects',
-    method: 'get',
-    path: '/rejects',
+    at: 'GET /rejects',
     summary: 'List rejected requests by reason and address, latest first',
     gives: rejectList,
     answer({ rejects }) {
@@ -55,9 +53,7 @@ export const rejectRoutes = {
     },
   }),
   explainReject: route({
-    group: 'rejects',
-    method: 'get',
-    path: '/rejects/:id',
+    at: 'GET /rejects/:id',
     param: { name: 'id', description: 'The id of the group, as the list gives it.' },
     summary: 'Explain the signature of the newest request of a group',
     gives: rejectExplanation,

@@ -3,7 +3,7 @@ import { InboxError } from '../base/errors.ts'
 import { mostReplayIds, replayStates, type ReplayRecord, type ViewPort } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
 import { eventFilter, pageParameters } from './parse.ts'
-import { isNoDryRun, numberOf, route, type AdminContext } from './route.ts'
+import { numberOf, route, type AdminContext } from './route.ts'
 import { components, count, isoTime, listOf, time, toPage, toWire } from './wire.ts'
 
 const replay = z
@@ -62,9 +62,7 @@ const maxNamedIds = 20
 
 export const replayRoutes = {
   replayEvent: route({
-    group: 'events',
-    method: 'post',
-    path: '/events/:id/replay',
+    at: 'POST /events/:id/replay',
     param: { name: 'id', description: "The sender's id of the event." },
     summary: 'Replay one event',
     gives: started,
@@ -77,24 +75,19 @@ export const replayRoutes = {
     },
   }),
   listReplays: route({
-    group: 'replays',
-    method: 'get',
-    path: '/replays',
+    at: 'GET /replays',
     summary: 'List replays, newest first',
     query: pageParameters,
     gives: replayList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.replays(query), toReplayJson),
   }),
   startReplay: route({
-    group: 'replays',
-    method: 'post',
-    path: '/replays',
+    at: 'POST /replays',
     summary: 'Replay the events that a filter matches, or count them',
     body: replayBody,
     gives: started,
     refuses: ['not_found'],
     logged: 'a replay was started by the admin API',
-    isDone: isNoDryRun,
     async answer({ inbox }, { body, by }) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = body
       await checkIds(inbox, filter.ids ?? [])
@@ -103,18 +96,14 @@ export const replayRoutes = {
     },
   }),
   getReplay: route({
-    group: 'replays',
-    method: 'get',
-    path: '/replays/:id',
+    at: 'GET /replays/:id',
     param: replayId,
     summary: 'Show the progress of a replay',
     gives: replay,
     answer: async (context, { id }) => toReplayJson(await findReplay(context, id)),
   }),
   cancelReplay: route({
-    group: 'replays',
-    method: 'post',
-    path: '/replays/:id/cancel',
+    at: 'POST /replays/:id/cancel',
     param: replayId,
     summary: 'Cancel a replay; one that has ended stays as it is',
     gives: cancelledReplay,

@@ -102,7 +102,7 @@ export interface Route<A extends z.ZodType | 'document' = z.ZodType | 'document'
   readonly gives: A
   /** Log line once it is done. */
   readonly logged?: string
-  /** Whether an answer says that something was done; default: always. */
+  /** Whether an answer says that something was done; default: unless it was a dry run. */
   readonly isDone?: (answer: object) => boolean
   /** The part of an answer that is logged; default: everything but lists. */
   readonly toLog?: (answer: object) => object
@@ -110,14 +110,22 @@ export interface Route<A extends z.ZodType | 'document' = z.ZodType | 'document'
   answer(context: AdminContext, request: RawRequest): Promise<A extends z.ZodType ? z.output<A> : object>
 }
 
-type Optional = 'role' | 'query' | 'status' | 'refuses'
-type TextOptions<T extends RouteText> = Omit<T, Optional> & Partial<Pick<T, Optional>>
+type Optional = 'group' | 'role' | 'query' | 'status' | 'refuses'
+type TextOptions<T extends RouteText> = Omit<T, Optional | 'method' | 'path'> &
+  Partial<Pick<T, Optional>> & {
+    /** The method, and the path below `/api/v1`; its first part is the group, unless `group` says otherwise. */
+    readonly at: `${Uppercase<T['method']>} /${string}`
+  }
 
 /** Viewers may get, operators may do everything, unless `role` says otherwise. */
-export function describeRoute(given: TextOptions<RouteText>): RouteText {
+export function describeRoute({ at, ...given }: TextOptions<RouteText>): RouteText {
+  const [method = '', path = ''] = at.split(' ')
   return {
     ...given,
-    role: given.role ?? (given.method === 'get' ? 'viewer' : 'operator'),
+    method: method.toLowerCase() as RouteText['method'],
+    path,
+    group: given.group ?? (path.split('/')[1] as Group),
+    role: given.role ?? (method === 'GET' ? 'viewer' : 'operator'),
     query: given.query ?? noParameters,
     status: given.status ?? 200,
     refuses: given.refuses ?? [],
@@ -145,7 +153,7 @@ export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B
   return {
     ...given,
     ...text,
-    method: given.method,
+    method: text.method as Route['method'],
     gives: given.gives,
     async answer(context, { id = '', query = {}, body, by }) {
       return given.answer(context, {
@@ -156,11 +164,6 @@ export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B
       })
     },
   }
-}
-
-/** Whether an answer is of an action that was done, not only counted. */
-export function isNoDryRun(answer: object): boolean {
-  return !('dry_run' in answer)
 }
 
 /** The number that an id in a path stands for; null if it is none. */

@@ -20,8 +20,7 @@ let document: object | undefined
 
 const documentRoute = route({
   group: 'overview',
-  method: 'get',
-  path: '/openapi.json',
+  at: 'GET /openapi.json',
   role: 'anyone',
   summary: 'Get this document',
   gives: 'document',

@@ -107,7 +107,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   }
 
   function serve(route: Route): void {
-    const { method, path, status, logged, isDone = () => true, toLog = withoutLists } = route
+    const { method, path, status, logged, isDone = isNoDryRun, toLog = withoutLists } = route
     app[method](`${api}${path}`, async (request, response) => {
       const by = byOf(request, route)
       const { id = '' } = request.params as { readonly id?: string }
@@ -193,6 +193,10 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
   }
   return Object.assign(listener, { close: () => live.close() })
+}
+
+function isNoDryRun(answer: object): boolean {
+  return !('dry_run' in answer)
 }
 
 /** A log line is no place for what may be long. */

@@ -27,16 +27,12 @@ const signInBody = z
 /** Served apart from the other routes, since they set cookies. */
 export const sessionRoutes = {
   getSession: describeRoute({
-    group: 'session',
-    method: 'get',
-    path: '/session',
+    at: 'GET /session',
     summary: "Show the caller's role",
     gives: session,
   }),
   signIn: describeRoute({
-    group: 'session',
-    method: 'post',
-    path: '/session',
+    at: 'POST /session',
     role: 'anyone',
     summary: 'Sign in with a token; a cookie keeps the session',
     body: signInBody,
@@ -45,9 +41,7 @@ export const sessionRoutes = {
     refuses: ['unauthorized', 'rate_limited'],
   }),
   signOut: describeRoute({
-    group: 'session',
-    method: 'delete',
-    path: '/session',
+    at: 'DELETE /session',
     role: 'anyone',
     summary: 'Sign out; idempotent',
     gives: signedOut,

@@ -39,8 +39,7 @@ export const streamParameters = z.strictObject({
 
 export const streamRoute = describeRoute({
   group: 'overview',
-  method: 'get',
-  path: '/stream',
+  at: 'GET /stream',
   summary: 'Follow changes as Server-Sent Events',
   query: streamParameters,
   gives: 'stream',

@@ -48,17 +48,13 @@ const endBody = z
 
 export const subscriptionRoutes = {
   getSubscription: route({
-    group: 'subscription',
-    method: 'get',
-    path: '/subscription',
+    at: 'GET /subscription',
     summary: 'Show the registration with the upstream service',
     gives: foundSubscription,
     answer: async ({ inbox }) => toFoundJson(await inbox.subscription()),
   }),
   beginSubscription: route({
-    group: 'subscription',
-    method: 'post',
-    path: '/subscription',
+    at: 'POST /subscription',
     summary: 'Record the start of a registration; null if another one came first',
     body: beginBody,
     gives: foundSubscription,
@@ -70,9 +66,7 @@ export const subscriptionRoutes = {
     },
   }),
   endSubscription: route({
-    group: 'subscription',
-    method: 'post',
-    path: '/subscription/:id/end',
+    at: 'POST /subscription/:id/end',
     param: { name: 'id', description: 'The number of the registration.' },
     summary: 'Record the result of a registration',
     body: endBody,

@@ -31,8 +31,7 @@ const dayMs = 24 * 3_600_000
 export const upkeepRoutes = {
   prune: route({
     group: 'upkeep',
-    method: 'post',
-    path: '/prune',
+    at: 'POST /prune',
     summary: 'Prune ended events by age, size or both',
     body: pruneBody,
     gives: pruned,
@@ -45,8 +44,7 @@ export const upkeepRoutes = {
   }),
   acknowledgeGaps: route({
     group: 'upkeep',
-    method: 'post',
-    path: '/gaps/acknowledge',
+    at: 'POST /gaps/acknowledge',
     summary: 'Acknowledge missing and lost events, so that they warn no more',
     gives: acknowledged,
     logged: 'missing and lost events were acknowledged by the admin API',
