@@ -1,4 +1,4 @@
-import { MessageChannel, Worker, workerData, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { fromWireError, toWireError } from '../inbox/rpc.ts'
@@ -32,13 +32,19 @@ export async function checkHandlers(
       new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}${place}`),
     )
   }
-  port1.on('message', (message: CheckMessage) => {
+  function hear(message: CheckMessage): void {
     if ('importing' in message) lastRead = message.importing
     else if ('handlers' in message) checked.resolve(message.handlers)
     else checked.reject(fromWireError(message.error))
-  })
+  }
+  port1.on('message', hear)
   worker.on('error', (error) => refuse(error instanceof Error ? (error.stack ?? error.message) : 'a file threw'))
-  worker.on('exit', (code) => refuse(`a file ended its thread with code ${code}, or waits for what never comes`))
+  worker.on('exit', (code) => {
+    // The exit may overtake the last messages.
+    for (let left = receiveMessageOnPort(port1); left !== undefined; left = receiveMessageOnPort(port1))
+      hear(left.message as CheckMessage)
+    refuse(`a file ended its thread with code ${code}, or waits for what never comes`)
+  })
   const late = systemClock.after(limitMs, () => refuse(`it takes longer than ${limitMs} ms`))
   try {
     return await checked.promise

@@ -5,8 +5,7 @@ import { expect, test } from 'vitest'
 import type { HealthJson } from '../../src/admin/health.ts'
 import type { Finding } from '../../src/cli/doctor/machine.ts'
 import { runCli } from '../support/cli.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
-import { testSecret } from '../support/app.ts'
+import { sqliteUrl, startTestApp, testSecret } from '../support/app.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 interface Report {
@@ -67,17 +66,20 @@ test('with settings that cannot be used doctor says so, and looks at everything 
 })
 
 test('beside a sidecar doctor asks that for what is in the inbox, and finds its ports and its database in use by it', async () => {
-  await using sidecar = await Sidecar.start({ handlers: { 'quiet.mjs': `export default { type: '*', run() {} }` } })
-  const portOf = (url: string) => new URL(url).port
+  await using app = await startTestApp({
+    settings: { INBOX_DATABASE_URL: sqliteUrl },
+    handlers: { 'quiet.mjs': `export default { type: '*', run() {} }` },
+  })
+  const cwd = app.dir
   const env = {
     INBOX_SECRETS: `main:${testSecret}`,
-    INBOX_ADMIN_TOKEN: testToken,
-    INBOX_DATABASE_URL: `sqlite:${sidecar.databaseFile}`,
-    INBOX_PORT: portOf(sidecar.url),
-    INBOX_ADMIN_PORT: portOf(sidecar.adminUrl),
+    INBOX_ADMIN_TOKEN: app.adminToken,
+    INBOX_DATABASE_URL: sqliteUrl,
+    INBOX_PORT: String(app.port),
+    INBOX_ADMIN_PORT: String(app.adminPort),
   }
-  await sidecar.admin('pause', { method: 'POST' })
-  const { code, out } = await runCli(['doctor', '--json'], { cwd: sidecar.dir, env })
+  expect(await runCli(['handlers', 'pause', '--all'], { cwd, env })).toMatchObject({ code: 0 })
+  const { code, out } = await runCli(['doctor', '--json'], { cwd, env })
   const report = JSON.parse(out) as Report
   expect(code).toBe(0)
   expect(report.health).toMatchObject({ paused: true, missing_sequence_numbers: 0 })
@@ -89,7 +91,7 @@ test('beside a sidecar doctor asks that for what is in the inbox, and finds its 
 
   // Asked for elsewhere, it is not found.
   const lost = await runCli(['doctor', '--json'], {
-    cwd: sidecar.dir,
+    cwd,
     env: { ...env, INBOX_ADMIN_TOKEN: '', INBOX_PORT: '0', INBOX_ADMIN_PORT: '1' },
   })
   expect(lost.code).toBe(1)

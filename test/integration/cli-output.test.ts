@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cliFile, startCli } from '../support/cli.ts'
+import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
+import { cliFile, runCli } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -57,15 +59,13 @@ test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no suc
 
 test('a second demo in the same folder says that one is running, and which process that is', async () => {
   await using dir = await createTempDir()
-  using first = startCli(['demo', '--seconds', '600'], { cwd: dir.path })
-  await once(first.child.stdout, 'data')
-  using again = startCli(['demo'], { cwd: dir.path })
-  const second = await again.ended
-  first.child.kill()
-  await first.ended
+  mkdirSync(join(dir.path, 'data/demo'), { recursive: true })
+  const first = lockDatabase(join(dir.path, 'data/demo/inbox.db'))
+  const second = await runCli(['demo'], { cwd: dir.path })
+  first.release()
   expect(second).toEqual({
     code: 75,
     out: '',
-    errors: `database_in_use: another demo is running in this folder (the process ${first.child.pid}): stop it, or run this one in another folder\n`,
+    errors: `database_in_use: another demo is running in this folder (the process ${process.pid}): stop it, or run this one in another folder\n`,
   })
 })

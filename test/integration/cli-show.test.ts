@@ -1,8 +1,8 @@
+import { createEvent, signedRequest } from 'onchain-inbox/testing'
 import { expect, test } from 'vitest'
+import { startTestApp, testSecret } from '../support/app.ts'
 import { forPeople, runCli } from '../support/cli.ts'
-import { RecordingClient, toDelivery } from '../support/history.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
-import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
 
 const failing = (body: string) => `
 import { defineHandler } from 'onchain-inbox'
@@ -25,17 +25,14 @@ const handlers = {
 }
 
 test('events show names the place in the file of the handler under the error of an attempt, and the replay it was of', async () => {
-  await using sidecar = await Sidecar.start({ handlers })
-  using client = new RecordingClient({ url: () => sidecar.url })
-  const delivery = toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' })
-  await client.deliver(delivery)
-  await client.deliver(delivery)
-  await sidecar.drained()
-  const env = { INBOX_ADMIN_TOKEN: testToken }
+  await using app = await startTestApp({ handlers })
+  const { headers, body } = signedRequest(createEvent('wallet.large_trade', { id: 'evt_1' }), testSecret)
+  for (let n = 0; n < 2; n++) expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
+  const runs = async () => (await app.inbox.event('evt_1'))?.runs ?? []
+  await until(async () => (await runs()).every(({ state }) => state === 'dead'), 'given up')
+  const env = { INBOX_ADMIN_TOKEN: app.adminToken }
   const run = (...args: string[]) =>
-    runCli(forPeople([...args, '--admin-url', sidecar.adminUrl]), { cwd: sidecar.dir, env }).then(
-      (result) => result.out,
-    )
+    runCli(forPeople([...args, '--admin-url', app.adminUrl]), { cwd: app.dir, env }).then((result) => result.out)
   const out = await run('events', 'show', 'evt_1')
 
   const lines = out.split('\n')

@@ -1,11 +1,9 @@
-import Sqlite from 'better-sqlite3'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
-import { AppServer } from '../support/app-server.ts'
-import { runCli, startCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { apiKey, startStage, type Stage } from './emulator-stage.ts'
@@ -44,7 +42,6 @@ async function setUp(settings: Readonly<Record<string, string>> = {}) {
     file,
     options,
     run: (...args: readonly string[]) => runCli(['subscribe', ...args], options),
-    start: (...args: readonly string[]) => startCli(['subscribe', ...args], options),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   }
 }
@@ -85,21 +82,19 @@ test('beside a running sidecar commands and the sidecar register once together, 
   ])
 })
 
-test('killed before the answer came: nobody knows, it is not sent again, and somebody who has looked confirms it', async () => {
-  await using silent = await AppServer.start()
-  silent.answer = () => null
-  await using at = await setUp({ INBOX_API_URL: `http://127.0.0.1:${silent.port}/v1` })
-  using killed = at.start(...wanted)
-  await silent.received(1)
-  killed.child.kill('SIGKILL')
-  await killed.ended
-
+test('begun before a crash: nobody knows, it is not sent again, and somebody who has looked confirms it', async () => {
+  await using at = await setUp({ INBOX_API_URL: 'http://127.0.0.1:9/v1' })
+  const begin = async (ageMs: number) => {
+    const inbox = await createSqliteInbox({ file: at.file })
+    const events = ['token.new_listing']
+    const begun = { digest: 'd', url, events, secretLabel: 'main', at: Date.now() - ageMs }
+    await inbox.beginSubscription(begun, (await inbox.subscription())?.id ?? null)
+    await inbox.close()
+  }
+  await begin(0)
   const soon = await at.run(...wanted, '--force', '--table')
   expect([soon.code, soon.out]).toEqual([75, expect.stringContaining('somebody else began to register')])
-  // As if a minute had passed.
-  const db = new Sqlite(at.file)
-  expect(db.prepare('UPDATE subscription SET at = at - 60000 WHERE state = 0').run().changes).toBe(1)
-  db.close()
+  await begin(60_000)
   const later = await at.run(...wanted, '--table')
   expect(later.code).toBe(1)
   expect(later.out).toMatch(
@@ -111,7 +106,6 @@ test('killed before the answer came: nobody knows, it is not sent again, and som
     `noted as registered: ${url} for token.new_listing, signed with the secret "main"\n`,
   ])
   const inbox = await createSqliteInbox({ file: at.file })
-  expect(await inbox.subscription()).toMatchObject({ id: 1, state: 'registered', answer: null })
+  expect(await inbox.subscription()).toMatchObject({ id: 2, state: 'registered', answer: null })
   await inbox.close()
-  expect(silent.requests).toHaveLength(1)
 })

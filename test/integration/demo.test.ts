@@ -1,49 +1,40 @@
 import Sqlite from 'better-sqlite3'
-import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { forPeople, runCli, startCli } from '../support/cli.ts'
+import { beginCli, forPeople, runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const escape = '\u001b['
 
-/** What a process prints. `see` waits for something in it, and gives the match. */
-function watchOutput(child: ChildProcessByStdio<Writable | null, Readable, Readable | null>) {
-  let text = ''
-  const looks = new Set<() => void>()
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-    for (const look of looks) look()
-  })
-  const ended = new Promise<never>((_resolve, reject) => {
-    child.once('close', () => reject(new Error(`it has ended, having printed:\n${text}`)))
-  })
-  ended.catch(() => {})
+/** A demo that runs. `see` waits for something in what it prints, and gives the match. */
+function beginDemo(args: readonly string[], cwd: string) {
+  const { stdout, text, ended, kill } = beginCli(['demo', ...args], { cwd })
+  stdout.setMaxListeners(0)
+  const over = ended.then(({ out }) => Promise.reject(new Error(`it has ended, having printed:\n${out}`)))
+  over.catch(() => {})
   return {
-    text: () => text,
-    see(pattern: RegExp): Promise<RegExpExecArray> {
-      const { promise, resolve } = Promise.withResolvers<RegExpExecArray>()
-      const look = () => {
-        const match = pattern.exec(text)
-        if (match === null) return
-        looks.delete(look)
-        resolve(match)
+    text,
+    async see(pattern: RegExp): Promise<RegExpExecArray> {
+      for (;;) {
+        const match = pattern.exec(text.out)
+        if (match !== null) return match
+        await Promise.race([once(stdout, 'data'), over])
       }
-      looks.add(look)
-      look()
-      return Promise.race([promise, ended])
+    },
+    stop() {
+      kill('SIGINT')
+      return ended
     },
   }
 }
 
 test('the demo shows all ten types first, then duplicates, retries and a dead letter (R78, R81, R88, R92)', async () => {
   await using dir = await createTempDir()
-  using demo = startCli(['demo'], { cwd: dir.path })
-  const output = watchOutput(demo.child)
+  const output = beginDemo([], dir.path)
   await Promise.all(
     eventTypes.map((type) => output.see(new RegExp(`^\\d\\d:\\d\\d:\\d\\d UTC  ${type.replace('.', '\\.')} `, 'm'))),
   )
@@ -71,27 +62,21 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
     /↳ wallet\.new_position evt_\w+: the signature was wrong on purpose; answered 401; retried in 1 min\n/,
   )
 
-  demo.child.kill('SIGINT')
-  const { code, errors } = await demo.ended
+  const { code, errors } = await output.stop()
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
-  expect(output.text()).toMatch(/\n\nStopped: \d+ events acknowledged, \d+ stored, .*\n$/)
-  expect(output.text()).not.toContain(escape)
-  using db = disposable(new Sqlite(join(dir.path, 'data/demo/inbox.db'), { readonly: true }))
+  expect(output.text.out).toMatch(/\n\nStopped: \d+ events acknowledged, \d+ stored, .*\n$/)
+  expect(output.text.out).not.toContain(escape)
+  const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'), { readonly: true })
   const most = 'SELECT max(n) FROM (SELECT count(*) AS n FROM run GROUP BY event_seq, handler_id)'
   expect(db.prepare(most).pluck().get()).toBe(1)
+  db.close()
 })
-
-function disposable(db: Sqlite.Database): Sqlite.Database & Disposable {
-  return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
-}
 
 test('with --json each line is an object, those of handlers and of the log as well', async () => {
   await using dir = await createTempDir()
-  using demo = startCli(['demo', '--json'], { cwd: dir.path })
-  const output = watchOutput(demo.child)
+  const output = beginDemo(['--json'], dir.path)
   await Promise.all([output.see(/will be tried again/), output.see(/is a dead letter/), output.see(/"msg":"output"/)])
-  demo.child.kill('SIGINT')
-  const { out, code } = await demo.ended
+  const { out, code } = await output.stop()
   expect(code).toBe(0)
   const lines = out.trimEnd().split('\n')
   const objects = lines.map((line) => JSON.parse(line) as { msg: string; handler?: string; dashboard?: object })

@@ -3,12 +3,14 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/log.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
+import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { forPeople, runCli } from '../support/cli.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
 
 const hour = 3_600_000
 
@@ -84,42 +86,59 @@ Once that is dealt with: onchain-inbox doctor --acknowledge
 })
 
 test('each start says what is to be replayed, and who is paused, until somebody sees to it through the sidecar', async () => {
-  await using sidecar = await Sidecar.create({ handlers: { 'quiet.mjs': `export default { type: '*', run() {} }` } })
-  await serve(sidecar.databaseFile, [20 * hour])
-  const db = new Sqlite(sidecar.databaseFile)
+  await using dir = await createTempDir()
+  const file = join(dir.path, 'inbox.db')
+  await serve(file, [20 * hour])
+  const db = new Sqlite(file)
   db.prepare(`UPDATE meta SET value = 3 WHERE name = 'missing_seqs'`).run()
   db.close()
-  const metric = async () => {
-    const response = await fetch(`${sidecar.adminUrl}/metrics`, { headers: { Authorization: `Bearer ${testToken}` } })
-    return /^inbox_missing_sequence_numbers (\d+)$/m.exec(await response.text())?.[1]
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', pretty: false, output: { write: (line) => void lines.push(line) } })
+  const said = async (msg: string) => {
+    const find = () => lines.map((line) => JSON.parse(line) as { msg: string }).find((line) => line.msg === msg)
+    await until(() => find() !== undefined, msg)
+    return find()
+  }
+  const start = async () => {
+    lines.length = 0
+    const handlers = { 'quiet.mjs': `export default { type: '*', run() {} }` }
+    const app = await startTestApp({ dir: dir.path, log, settings: { INBOX_DATABASE_URL: sqliteUrl }, handlers })
+    const cli = (...args: string[]) =>
+      runCli(forPeople([...args, '--admin-url', app.adminUrl]), {
+        cwd: dir.path,
+        env: { INBOX_ADMIN_TOKEN: app.adminToken },
+      })
+    return Object.assign(app, { cli })
   }
   const givenUp = 'out of service for so long that the sender gave events up: replay them by hand'
   const paused = 'handlers are paused: their runs wait until somebody resumes them'
-
-  await sidecar.start()
-  expect(await sidecar.log(givenUp)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })
-  await sidecar.admin('handlers/quiet/pause', { method: 'POST' })
-  await sidecar.stop()
-  await sidecar.start()
-  expect(await sidecar.log(givenUp)).toMatchObject({ level: 'error' })
-  expect(await sidecar.log(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
+  {
+    await using app = await start()
+    expect(await said(givenUp)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })
+    expect(await app.cli('handlers', 'pause', 'quiet')).toMatchObject({ code: 0 })
+  }
+  await using app = await start()
+  const { cli } = app
+  const metric = async () => {
+    const headers = { Authorization: `Bearer ${app.adminToken}` }
+    const text = await (await fetch(`${app.adminUrl}/metrics`, { headers })).text()
+    return /^inbox_missing_sequence_numbers (\d+)$/m.exec(text)?.[1]
+  }
+  expect(await said(givenUp)).toMatchObject({ level: 'error' })
+  expect(await said(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
   expect(await metric()).toBe('3')
 
-  const cli = (...args: string[]) =>
-    runCli(forPeople(['doctor', ...args, '--admin-url', sidecar.adminUrl]), {
-      cwd: sidecar.dir,
-      env: { INBOX_ADMIN_TOKEN: testToken },
-    })
-  const found = await cli()
+  const found = await cli('doctor')
   expect(found.code).toBe(1)
   expect(found.out).toMatch(/^paused +quiet$/m)
-  const { code, out } = await cli('--acknowledge', '--json')
+  const { code, out } = await cli('doctor', '--acknowledge', '--json')
   expect(code).toBe(0)
   const { gaps } = JSON.parse(out) as { gaps: number }
   expect(out).toBe(`{"missing_sequence_numbers":3,"gaps":${gaps}}\n`)
   expect(await metric()).toBe('0')
-  expect((await cli()).code).toBe(0)
-  await sidecar.log('missing and lost events were acknowledged by the admin API')
-  const { data } = (await (await sidecar.admin('audit?limit=1')).json()) as { data: readonly object[] }
-  expect(data).toMatchObject([{ action: 'gaps.acknowledge', detail: { missingSeqs: 3, gaps } }])
+  expect((await cli('doctor')).code).toBe(0)
+  await said('missing and lost events were acknowledged by the admin API')
+  expect((await app.inbox.audit({ limit: 1 })).data).toMatchObject([
+    { action: 'gaps.acknowledge', detail: { missingSeqs: 3, gaps } },
+  ])
 })
