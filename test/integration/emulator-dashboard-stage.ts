@@ -2,7 +2,7 @@ import { request, type IncomingHttpHeaders } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
-import { controlToken, startStage, testSeed, type Stage } from './emulator-stage.ts'
+import { startStage, testSeed, type Stage } from './emulator-stage.ts'
 
 export const login = { user: 'ada', password: 'password-of-the-test-0001' }
 
@@ -103,11 +103,6 @@ export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<D
   const stage = await startDashboard(changes)
   await stage.browser.ask('POST', '/session', login)
   return stage
-}
-
-/** Asks with the control token. */
-export function withToken(stage: DashboardStage, method: string, path: string, body?: unknown): Promise<Reply> {
-  return send(`${stage.url}/_emulator${path}`, method, { Authorization: `Bearer ${controlToken}` }, body)
 }
 
 /** What comes by `/_emulator/stream`, one message after the other; null once it has ended. */
