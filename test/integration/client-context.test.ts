@@ -62,12 +62,12 @@ describe('ctx.api in createTestInbox', () => {
 })
 
 describe('ctx.api in the sidecar', () => {
-  const source = `
+  const source = (timeoutMs: number) => `
     import { defineHandler } from 'onchain-inbox'
     import { ApiError } from 'onchain-inbox/client'
     export default defineHandler({
       type: 'wallet.large_trade',
-      timeoutMs: 500,
+      timeoutMs: ${timeoutMs},
       retry: { attempts: 1 },
       async run({ data }, ctx) {
         const { address } = (await ctx.api.getWallet({ address: data.wallet_address, network: data.network })).data
@@ -77,11 +77,11 @@ describe('ctx.api in the sidecar', () => {
       },
     })`
 
-  async function start() {
+  async function start(timeoutMs = 60_000) {
     const keys = await createTempDir()
     await writeFile(join(keys.path, 'key'), `${apiKey}\n`)
     const settings = { INBOX_API_URL: stage.stage.emulator.url ?? '', INBOX_API_KEY_FILE: join(keys.path, 'key') }
-    const app = await startTestApp({ settings, handlers: { 'look-up.ts': source } })
+    const app = await startTestApp({ settings, handlers: { 'look-up.ts': source(timeoutMs) } })
     const { headers, body } = signedRequest(event, testSecret)
     expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
     const runs = async () => (await app.inbox.event(event.id))?.runs ?? []
@@ -98,7 +98,7 @@ describe('ctx.api in the sidecar', () => {
 
   test('ends its calls with the attempt: nothing goes on behind a timeout', async () => {
     await stage.fault({ kind: 'too-many-requests', retryAfterS: 60 })
-    await using app = await start()
+    await using app = await start(500)
     await using _ = app.keys
     await until(async () => (await app.runs()).every(({ state }) => state === 'dead'), 'given up')
     const [run] = await app.runs()
