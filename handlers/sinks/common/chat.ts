@@ -11,7 +11,7 @@ import {
   joined,
   type Piece,
 } from './split.ts'
-import { readRetryAfter, refusal, type Answer } from './http.ts'
+import { isUnusable, pausingRefusal, refusal, type Answer } from './http.ts'
 import { formatText, formatTime } from 'onchain-inbox/format'
 import { toMessage, type Message, type Severity } from './message.ts'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -37,9 +37,6 @@ export interface ChatOptions {
 
 /** Longer than that no send waits for its next message: the dispatcher has better things to do with its place. */
 const longestSleepMs = 2_500
-const defaultWaitMs = 1_000
-/** Statuses that say that the message itself is at fault. */
-const isUnusable = ({ status }: Answer): boolean => status === 400 || status === 413 || status === 422
 
 /**
  * A sink that writes to a chat. It sends at the pace that the service allows; what gathers meanwhile goes into one message, or as
@@ -91,7 +88,11 @@ export function createChatSink(
       return undefined
     }
     if (isUnusable(answer)) return answer
-    throw failure(answer, said, ctx)
+    const pause = (ms: number) => {
+      pacer.hold(ms)
+      ctx.pause(ms)
+    }
+    throw pausingRefusal(answer, who, pause, said)
   }
 
   /** Each item of a refused message by itself, so that one spoils no others; and then a plain word in its stead. */
@@ -125,15 +126,6 @@ export function createChatSink(
       throw new RetryableError(`${who} takes no more messages for ${waitMs} ms`, { retryAfterMs: waitMs })
     }
     if (waitMs > 0) await timing.sleep(waitMs, ctx.signal)
-  }
-
-  function failure(answer: Answer, said: number | undefined, ctx: SinkContext): Error {
-    const error = refusal(answer, who)
-    if (answer.status !== 429) return error
-    const retryAfterMs = said ?? readRetryAfter(answer.headers) ?? defaultWaitMs
-    pacer.hold(retryAfterMs)
-    ctx.pause(retryAfterMs)
-    return new RetryableError(error.message, { retryAfterMs })
   }
 
   return {

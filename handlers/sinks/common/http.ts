@@ -2,8 +2,6 @@ import { RetryableError } from 'onchain-inbox'
 import { memberAt } from './kind.ts'
 
 export interface HttpRequest {
-  /** Default POST. */
-  readonly method?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | string
   readonly signal: AbortSignal
@@ -27,9 +25,9 @@ const successBodyMs = 1_000
  * but to `url`. Of the answer 64 KiB are read at most, and where it breaks off, what had come; of a longer one the connection is
  * closed. Throws where there is no answer: never with the URL or a header, which may hold a secret.
  */
-export async function sendHttp(url: string, { method = 'POST', headers, body, signal }: HttpRequest): Promise<Answer> {
+export async function sendHttp(url: string, { headers, body, signal }: HttpRequest): Promise<Answer> {
   const request = {
-    method,
+    method: 'POST',
     headers,
     body: typeof body === 'string' ? body : Uint8Array.from(body),
     redirect: 'manual',
@@ -78,6 +76,24 @@ export function refusal({ status, headers, text }: Answer, who: string): Error {
   const retryAfterMs = readRetryAfter(headers)
   return retryAfterMs === undefined ? new Error(message) : new RetryableError(message, { retryAfterMs })
 }
+
+const defaultWaitMs = 1_000
+
+/** The same, and after a 429 a pause for as long as was `said` in a way of the service's own, else by `Retry-After`, else for a second. */
+export function pausingRefusal(
+  answer: Answer,
+  who: string,
+  pause: (ms: number) => void,
+  said: number = readRetryAfter(answer.headers) ?? defaultWaitMs,
+): Error {
+  const error = refusal(answer, who)
+  if (answer.status !== 429) return error
+  pause(said)
+  return new RetryableError(error.message, { retryAfterMs: said })
+}
+
+/** Whether the status says that what was sent is at fault: it will not be right the next time. */
+export const isUnusable = ({ status }: Answer): boolean => status === 400 || status === 413 || status === 422
 
 /** What `Retry-After` says, in milliseconds from now: it holds seconds, or a date. Undefined: nothing, or no time to come. */
 export function readRetryAfter(headers: Headers): number | undefined {

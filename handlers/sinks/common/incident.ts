@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { hider, postJson, readRetryAfter, refusal, type Answer } from './http.ts'
+import { hider, isUnusable, pausingRefusal, postJson, type Answer } from './http.ts'
 import { toMessage, toOwnWarning, type Message, type Severity } from './message.ts'
 
 /** The option `minSeverity`: events below it open nothing. */
@@ -40,7 +40,6 @@ interface IncidentOptions {
 }
 
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 }
-const defaultWaitMs = 1_000
 
 /**
  * Opens an alert for each event from `minSeverity` on, once: its id is the event's. The alert of a warning of the inbox itself is
@@ -90,12 +89,7 @@ export function cut(value: string, longest: number): string {
 
 /** Throws unless the answer is a success: a request that the service finds wrong will not be right the next time. */
 function expectSuccess(answer: Answer, who: string, ctx: SinkContext): void {
-  const { status, headers } = answer
-  if (status >= 200 && status < 300) return
-  const error = refusal(answer, who)
-  if (status === 400 || status === 413 || status === 422) throw new TerminalError(error.message)
-  if (status !== 429) throw error
-  const retryAfterMs = readRetryAfter(headers) ?? defaultWaitMs
-  ctx.pause(retryAfterMs)
-  throw new RetryableError(error.message, { retryAfterMs })
+  if (answer.status >= 200 && answer.status < 300) return
+  const error = pausingRefusal(answer, who, (ms) => ctx.pause(ms))
+  throw isUnusable(answer) ? new TerminalError(error.message) : error
 }
