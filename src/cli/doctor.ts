@@ -15,7 +15,7 @@ import { printResult, renderTable } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
-import { lookThere } from '../client/registration/describe.ts'
+import { lookThere, withoutQuery } from '../client/registration/describe.ts'
 import { digestOf, underWayMs } from '../client/registration/register.ts'
 
 interface DoctorOptions extends EventCommandOptions {
@@ -269,9 +269,4 @@ function renderRegistration(found: SubscriptionJson | null): string {
   if (found === null) return '-'
   const { state, at, url } = withoutQuery(found)
   return `${state === 'begun' ? 'begun at' : 'since'} ${at}, ${url}`
-}
-
-/** A query may hold a secret. */
-function withoutQuery(found: SubscriptionJson): SubscriptionJson {
-  return { ...found, url: found.url.replace(/[?#].*/s, '') }
 }

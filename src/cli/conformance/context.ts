@@ -73,7 +73,9 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   const run = `${startedAt.toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}`
   const prefix = `evt_conf_${run}_`
   let count = 0
-  const send = createSend({ url, signatureHeader, isInsecure, timeoutMs, signal })
+  const client = url.protocol === 'https:' ? https : http
+  const pool = new client.Agent({ keepAlive: true })
+
   // All events of a run share a time of creation, unless a case is about their age.
   const create = <T extends EventType>(type: T, ageMs: number, data?: Partial<EventOf<T>['data']>): TestEvent => {
     const created_at = new Date(startedAt - ageMs).toISOString()
@@ -86,108 +88,14 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
     create('wallet.large_trade', ageMs, { wallet_address: wallet, ...data })
   const pause = (ms: number) => wait(ms, undefined, { signal })
 
-  /** Sends an event as the service does: signed over its bytes, with `secret` by default. */
-  async function deliver(event: TestEvent, { secret: key = secret, part, ...request }: DeliverOptions = {}) {
-    const answer = await send({ ...request, body: event.body, signature: sign(event.body, key) })
-    return { event, answer, ...(part !== undefined && { part }) }
-  }
-
-  /** Delivers new events until `isEnough` accepts an answer, or the time is up. Returns the last answer. */
-  async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, patienceMs: number): Promise<Answer> {
-    const deadline = Date.now() + limitMs
-    for (;;) {
-      // Only an event is sure to reach the receiver through whatever stands before it.
-      const { answer } = await deliver(newEvent(), { limitMs: patienceMs })
-      if (isEnough(answer) || Date.now() >= deadline) return answer
-      await pause(pollMs)
-    }
-  }
-
-  /** Delivers events one after the other. */
-  async function deliverInTurn(events: readonly TestEvent[], more: DeliverOptions = {}) {
-    const deliveries: Delivery[] = []
-    for (const event of events) deliveries.push(await deliver(event, more))
-    return deliveries
-  }
-
-  /** Delivers `many` new events over 50 connections. */
-  function deliverMany(): Promise<readonly Delivery[]> {
-    const deliverOne = () => deliver(newEvent(), { isPooled: true })
-    return new PQueue({ concurrency: connections }).addAll(Array.from({ length: many }, () => deliverOne))
-  }
-
-  /** Runs the restart command and waits until the receiver answers. */
-  async function restart(): Promise<Answer> {
-    const since = Date.now()
-    try {
-      await runShell(command, { limitMs: restartLimitMs, signal, isRead: false })
-    } catch (error) {
-      signal.throwIfAborted()
-      return { status: null, failure: messageOf(error), isLate: false, ms: Date.now() - since }
-    }
-    return poll(isHere, restartLimitMs, timeoutMs)
-  }
-
-  /** Undefined without the option. */
-  const effects = source === undefined ? undefined : createEffects({ source, isInsecure, signal, settleMs, prefix })
-  const sample = (type: EventType) => create(type, 0)
-  const events = { newWallet, newEvent, sample }
-  return {
-    secret,
-    nextSecret,
-    timeoutMs,
-    ...events,
-    send,
-    deliver,
-    deliverInTurn,
-    deliverMany,
-    poll,
-    restart,
-    effects,
-    wait: pause,
-  }
-}
-
-interface OutgoingRequest {
-  readonly method?: 'POST' | 'GET'
-  readonly body?: Buffer
-  /** Value of the signature header. A list repeats the header; undefined leaves it out. */
-  readonly signature?: string | readonly string[] | undefined
-  /** Reuses an idle connection if there is one. */
-  readonly isPooled?: boolean
-  /** Writes the body at its own pace; by default it is written at once. */
-  readonly pace?: (write: WriteBytes) => Promise<void>
-  /** Milliseconds after which the request is abandoned; default: the time limit of the run. */
-  readonly limitMs?: number
-}
-
-/** Writes a part of a body; resolves when it has left this process. */
-export type WriteBytes = (bytes: Uint8Array) => Promise<void>
-
-interface SenderOptions {
-  readonly url: URL
-  readonly signatureHeader: string
-  /** Accepts any TLS certificate. */
-  readonly isInsecure: boolean
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
-}
-
-/** Sends one request. Rejects only when the run is aborted; any other failure is an `Answer`. */
-type Send = (request: OutgoingRequest) => Promise<Answer>
-
-/** Sends to one URL, as the service does: the answer is its status line, and redirects are not followed. */
-function createSend({ url, signatureHeader, isInsecure, timeoutMs, signal }: SenderOptions): Send {
-  const client = url.protocol === 'https:' ? https : http
-  const pool = new client.Agent({ keepAlive: true })
-
-  return async function send(outgoing) {
+  /** Sends one request as the service does, without following redirects. Rejects only when the run is aborted. */
+  async function send(outgoing: OutgoingRequest): Promise<Answer> {
     const { method = 'POST', body, signature, isPooled = false, pace, limitMs = timeoutMs } = outgoing
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const startedAt = Date.now()
+    const sentAt = Date.now()
     const finish = (status: number | null, failure: string | null, isLate = false) =>
-      resolve({ status, failure, isLate, ms: Date.now() - startedAt })
+      resolve({ status, failure, isLate, ms: Date.now() - sentAt })
     const request = client.request(url, {
       method,
       signal,
@@ -234,4 +142,82 @@ function createSend({ url, signatureHeader, isInsecure, timeoutMs, signal }: Sen
     }
     return promise
   }
+
+  /** Sends an event as the service does: signed over its bytes, with `secret` by default. */
+  async function deliver(event: TestEvent, { secret: key = secret, part, ...request }: DeliverOptions = {}) {
+    const answer = await send({ ...request, body: event.body, signature: sign(event.body, key) })
+    return { event, answer, ...(part !== undefined && { part }) }
+  }
+
+  /** Delivers new events until `isEnough` accepts an answer, or the time is up. Returns the last answer. */
+  async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, patienceMs: number): Promise<Answer> {
+    const deadline = Date.now() + limitMs
+    for (;;) {
+      // Only an event is sure to reach the receiver through whatever stands before it.
+      const { answer } = await deliver(newEvent(), { limitMs: patienceMs })
+      if (isEnough(answer) || Date.now() >= deadline) return answer
+      await pause(pollMs)
+    }
+  }
+
+  /** Delivers events one after the other. */
+  async function deliverInTurn(events: readonly TestEvent[], more: DeliverOptions = {}) {
+    const deliveries: Delivery[] = []
+    for (const event of events) deliveries.push(await deliver(event, more))
+    return deliveries
+  }
+
+  /** Delivers `many` new events over 50 connections. */
+  function deliverMany(): Promise<readonly Delivery[]> {
+    const deliverOne = () => deliver(newEvent(), { isPooled: true })
+    return new PQueue({ concurrency: connections }).addAll(Array.from({ length: many }, () => deliverOne))
+  }
+
+  /** Runs the restart command and waits until the receiver answers. */
+  async function restart(): Promise<Answer> {
+    const since = Date.now()
+    try {
+      await runShell(command, { limitMs: restartLimitMs, signal, isRead: false })
+    } catch (error) {
+      signal.throwIfAborted()
+      return { status: null, failure: messageOf(error), isLate: false, ms: Date.now() - since }
+    }
+    return poll(isHere, restartLimitMs, timeoutMs)
+  }
+
+  /** Undefined without the option. */
+  const effects = source === undefined ? undefined : createEffects({ source, isInsecure, signal, settleMs, prefix })
+  const sample = (type: EventType) => create(type, 0)
+  return {
+    secret,
+    nextSecret,
+    timeoutMs,
+    newWallet,
+    newEvent,
+    sample,
+    send,
+    deliver,
+    deliverInTurn,
+    deliverMany,
+    poll,
+    restart,
+    effects,
+    wait: pause,
+  }
 }
+
+interface OutgoingRequest {
+  readonly method?: 'POST' | 'GET'
+  readonly body?: Buffer
+  /** Value of the signature header. A list repeats the header; undefined leaves it out. */
+  readonly signature?: string | readonly string[] | undefined
+  /** Reuses an idle connection if there is one. */
+  readonly isPooled?: boolean
+  /** Writes the body at its own pace; by default it is written at once. */
+  readonly pace?: (write: WriteBytes) => Promise<void>
+  /** Milliseconds after which the request is abandoned; default: the time limit of the run. */
+  readonly limitMs?: number
+}
+
+/** Writes a part of a body; resolves when it has left this process. */
+export type WriteBytes = (bytes: Uint8Array) => Promise<void>

@@ -35,14 +35,7 @@ export type Advice = string | ((wrong: Answer, index: number) => string | undefi
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail })
 export const notChecked = (detail: string): Outcome => ({ verdict: 'not checked', detail })
 
-interface Failure {
-  readonly sent: string
-  readonly expected: string
-  readonly came: string
-  readonly todo: string
-}
-
-export function failed({ sent, expected, came, todo }: Failure): Outcome {
+export function failed({ sent, expected, came, todo }: Record<'sent' | 'expected' | 'came' | 'todo', string>): Outcome {
   return { verdict: 'failed', detail: `sent: ${sent}\nexpected: ${expected}\ncame: ${came}\nto do: ${todo}` }
 }
 

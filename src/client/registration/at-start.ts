@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { SubscriptionPort } from '../../inbox/port.ts'
 import { safeText, type Logger } from '../../base/log.ts'
-import { describeRegistration } from './describe.ts'
+import { describeRegistration, withoutQuery } from './describe.ts'
 import { register, type Registration, type Wanted, type WebhookClient } from './register.ts'
 
 export interface RegistrationOptions {
@@ -106,11 +106,12 @@ function report(result: Registration, wanted: Wanted, log: Logger): void {
   const [level, message] = messages[result.kind]
   const { summary, todo } = describeRegistration(withoutQueries(result), withoutQuery(wanted))
   const madeSecret = 'madeSecret' in result && result.madeSecret !== null
+  const verdict = 'verdict' in result ? result.verdict : null
   log[level](
     {
       what: safeText(summary, 2_000),
       ...(todo !== null && { todo: safeText(todo, 1_000) }),
-      ...('verdict' in result && result.verdict !== null && statusOf(result.verdict)),
+      ...(verdict && { status: verdict.status, requestId: verdict.requestId, isTriedAgain: verdict.canRetry }),
     },
     message,
   )
@@ -122,25 +123,7 @@ const takeOver =
   'deliveries may be signed with it: set the secret of the webhook to yours in the dashboard of the service, or remove the webhook ' +
   'there and run `onchain-inbox subscribe --force`, which shows it'
 
-function statusOf({
-  status,
-  requestId,
-  canRetry,
-}: {
-  status: number | null
-  requestId: string | null
-  canRetry: boolean
-}) {
-  return { status, requestId, isTriedAgain: canRetry }
-}
-
 function withoutQueries(result: Registration): Registration {
   if (!('subscription' in result)) return result
   return { ...result, subscription: withoutQuery(result.subscription) }
-}
-
-/** A query may hold what is secret. */
-function withoutQuery<T extends { readonly url: string }>(value: T): T {
-  const { origin, pathname } = new URL(value.url)
-  return { ...value, url: origin + pathname }
 }

@@ -9,6 +9,12 @@ export interface Described {
 
 const time = (ms: number) => new Date(ms).toISOString()
 
+/** A query may hold a secret. */
+export function withoutQuery<T extends { readonly url: string }>(value: T): T {
+  const { origin, pathname } = new URL(value.url)
+  return { ...value, url: origin + pathname }
+}
+
 /** `url` gets these events, signed with that secret: as a part of a sentence. */
 export function describeWanted({ url, events, secretLabel }: Wanted): string {
   const types = events.length === 1 && events[0] === '*' ? 'all events' : events.join(', ')
