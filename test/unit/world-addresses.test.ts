@@ -35,11 +35,6 @@ const vectors = [
 ]
 
 describe('addresses of EVM networks', () => {
-  it.each(vectors)('A9 the published checksum of %s is found', (address) => {
-    expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
-    expect(parseAddress('ethereum', address, { strictChecksum: true })).toEqual({ ok: true, address })
-  })
-
   it('A9 the address of a wallet is the tail of a Keccak-256 hash with the checksum that viem gives it', () => {
     fc.assert(
       fc.property(entropy, fc.constantFrom(...evmNetworks), (bytes, network) => {
@@ -60,7 +55,8 @@ describe('addresses of EVM networks', () => {
     )
   })
 
-  it('A9 an address is taken in any case and shown with its checksum', () => {
+  it('A9 an address is taken in any case and shown with its published checksum', () => {
+    for (const address of vectors) expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
     for (const network of evmNetworks) {
       for (const address of vectors) {
         for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {

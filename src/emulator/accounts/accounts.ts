@@ -11,7 +11,6 @@ import {
   type ApiKey,
   type Caller,
   type StoredKey,
-  type Webhook,
 } from './port.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
 import type { WorldAct } from '../world/port.ts'
@@ -143,7 +142,8 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     updateWebhook(accountId, webhookId, change) {
       const webhook = of(state.webhooks, accountId).find((one) => one.webhookId === webhookId)
       if (webhook === undefined) return null
-      const changed: Webhook = { ...webhook, ...withoutUndefined(change) }
+      const { url = webhook.url, events = webhook.events, secret = webhook.secret } = change
+      const changed = { ...webhook, url, events, secret }
       commit({ webhooks: put(state.webhooks, webhook, changed) })
       return changed
     },
@@ -209,10 +209,6 @@ function digestOf(key: string): string {
 
 function withoutDigest({ digest: _digest, ...key }: StoredKey): ApiKey {
   return key
-}
-
-function withoutUndefined<T extends object>(change: T): T {
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as T
 }
 
 function refuseMore(count: number, most: number, what: string): void {

@@ -105,7 +105,7 @@ export interface Accounts {
   /** `value` is given back here and nowhere else (R68); without one it is drawn. Throws `KeyTaken`. */
   addKey(
     accountId: string,
-    key: { readonly name: string; readonly scopes: readonly Scope[]; readonly value?: string },
+    key: { readonly name: string; readonly scopes: readonly Scope[]; readonly value?: string | undefined },
   ): ApiKey & { readonly value: string }
   /** Null if there is no such key. */
   revokeKey(keyId: string): ApiKey | null
@@ -116,13 +116,13 @@ export interface Accounts {
   /** Throws `LimitReached` beyond 20 (A26). `isGenerated` tells whether the secret was made here. */
   addWebhook(
     accountId: string,
-    webhook: { readonly url: string; readonly events: readonly string[]; readonly secret?: string },
+    webhook: { readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined },
   ): { readonly webhook: Webhook; readonly isGenerated: boolean }
-  /** Null if the account has none of this id. */
+  /** Null if the account has none of this id. Undefined members stay as they are. */
   updateWebhook(
     accountId: string,
     webhookId: string,
-    change: { readonly url?: string; readonly events?: readonly string[]; readonly secret?: string },
+    change: { readonly [K in 'url' | 'events' | 'secret']?: Webhook[K] | undefined },
   ): Webhook | null
   removeWebhook(accountId: string, webhookId: string): boolean
 

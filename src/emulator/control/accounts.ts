@@ -60,11 +60,8 @@ export const accountRoutes: readonly Route[] = [
     body: keyBody,
     status: 201,
     answer({ keeper: { accounts } }, { body: { account: wanted, name, scopes, key } }) {
-      const { value, ...made } = accounts.addKey(findAccount(accounts, wanted).accountId, {
-        name,
-        scopes,
-        ...(key !== undefined && { value: key }),
-      })
+      const { accountId } = findAccount(accounts, wanted)
+      const { value, ...made } = accounts.addKey(accountId, { name, scopes, value: key })
       return { ...toKey(made), value }
     },
   }),
@@ -81,21 +78,15 @@ export const accountRoutes: readonly Route[] = [
   route('POST', '/webhooks', {
     body: webhookBody,
     status: 201,
-    answer({ keeper: { accounts } }, { body: { account, url, events, secret } }) {
-      const { accountId } = findAccount(accounts, account)
-      const given = { url, events, ...(secret !== undefined && { secret }) }
-      const { webhook, isGenerated } = accounts.addWebhook(accountId, given)
+    answer({ keeper: { accounts } }, { body: { account, ...given } }) {
+      const { webhook, isGenerated } = accounts.addWebhook(findAccount(accounts, account).accountId, given)
       return { ...toWebhook(webhook), ...(isGenerated && { secret: webhook.secret }) }
     },
   }),
   route('PATCH', '/webhooks/:id', {
     body: webhookChangeBody,
-    answer({ keeper: { accounts } }, { id, body: { url, events, secret } }) {
-      const changed = accounts.updateWebhook(findWebhook(accounts, id).accountId, id, {
-        ...(url !== undefined && { url }),
-        ...(events !== undefined && { events }),
-        ...(secret !== undefined && { secret }),
-      })
+    answer({ keeper: { accounts } }, { id, body }) {
+      const changed = accounts.updateWebhook(findWebhook(accounts, id).accountId, id, body)
       return changed && toWebhook(changed)
     },
   }),

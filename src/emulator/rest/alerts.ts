@@ -53,11 +53,7 @@ type WebhookOperation = 'createWebhook' | 'listWebhooks' | 'getWebhook' | 'updat
 export function createWebhookHandlers(accounts: Accounts): HandlersOf<WebhookOperation> {
   return {
     createWebhook({ caller, body: { url, events, secret } }) {
-      const { webhook, isGenerated } = accounts.addWebhook(caller.accountId, {
-        url,
-        events,
-        ...(secret !== undefined && { secret }),
-      })
+      const { webhook, isGenerated } = accounts.addWebhook(caller.accountId, { url, events, secret })
       return { data: { ...toWebhookData(webhook), ...(isGenerated && { secret: webhook.secret }) }, page: null }
     },
     listWebhooks({ caller, page }) {
@@ -70,11 +66,7 @@ export function createWebhookHandlers(accounts: Accounts): HandlersOf<WebhookOpe
       return { data: toWebhookData(webhook), page: null }
     },
     updateWebhook({ caller, params, body: { url, events, secret } }) {
-      const webhook = accounts.updateWebhook(caller.accountId, params.webhook_id, {
-        ...(url !== undefined && { url }),
-        ...(events !== undefined && { events }),
-        ...(secret !== undefined && { secret }),
-      })
+      const webhook = accounts.updateWebhook(caller.accountId, params.webhook_id, { url, events, secret })
       if (webhook === null) throw noSuchWebhook()
       return { data: toWebhookData(webhook), page: null }
     },

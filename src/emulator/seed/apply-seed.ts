@@ -47,12 +47,11 @@ function addAccount(given: Seed['accounts'][number], accounts: Accounts): DrawnS
   else if (given.alerts.length > 0) drawn.push({ kind: 'alert-secret', of: given.name, value: alertSecret })
 
   for (const { name, scopes, key } of given.keys) {
-    const { value } = accounts.addKey(accountId, { name, scopes, ...(key !== undefined && { value: key }) })
+    const { value } = accounts.addKey(accountId, { name, scopes, value: key })
     if (key === undefined) drawn.push({ kind: 'api-key', of: `${given.name}, ${name}`, value })
   }
-  for (const { url, events, secret } of given.webhooks) {
-    const wanted = { url, events, ...(secret !== undefined && { secret }) }
-    const { webhook: added, isGenerated } = accounts.addWebhook(accountId, wanted)
+  for (const webhook of given.webhooks) {
+    const { webhook: added, isGenerated } = accounts.addWebhook(accountId, webhook)
     if (isGenerated) drawn.push({ kind: 'webhook-secret', of: `${given.name}, ${added.url}`, value: added.secret })
   }
   for (const { type, address, network, threshold, webhookUrl, label = null } of given.alerts) {
