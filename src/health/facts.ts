@@ -50,6 +50,9 @@ export interface StoredFacts {
 /** A warning as a rule finds it: since when is for the watch to know. */
 export type Found = Omit<Warning, 'since'>
 
+/** What a rule finds, with a subject where there may be several; null: nothing. */
+export type Finding = (Omit<Found, 'subject'> & { readonly subject?: string }) | null
+
 /** What was found the last time: since when a warning is on; null: it is not. */
 export interface Before {
   since(code: string, subject?: string): number | null

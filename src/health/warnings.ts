@@ -1,7 +1,7 @@
 import type { Before, Found, ProcessFacts, StoredFacts } from './facts.ts'
 import { warningLevels } from './port.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
-import { findRejectionWarnings, findSenderWarnings } from './rules/sender.ts'
+import { findRejectionWarning, findSenderWarnings } from './rules/sender.ts'
 import { findSecretWarnings } from './rules/secrets.ts'
 import { findLossWarnings, findStoreWarnings } from './rules/store.ts'
 import { findWorkWarnings } from './rules/work.ts'
@@ -28,7 +28,7 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
   const found = [
     ...findStoreWarnings(facts, before),
     ...findSenderWarnings(facts, before),
-    ...findRejectionWarnings(facts, before),
+    findRejectionWarning(facts, before),
     ...(stored === null
       ? []
       : [
@@ -38,7 +38,10 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
           ...findSecretWarnings(facts, stored, before),
         ]),
   ]
-  return found.toSorted(byUrgency)
+  return found
+    .filter((one) => one !== null)
+    .map(({ code, subject = '', ...rest }): Found => ({ code, subject, ...rest }))
+    .toSorted(byUrgency)
 }
 
 /** For sorting: critical first, then in the order in which they are. */

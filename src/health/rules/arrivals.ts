@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DriftKind } from '../drift.ts'
-import type { Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import type { Silence } from '../port.ts'
 import { lengthText, timeText } from '../words.ts'
 
@@ -10,12 +10,12 @@ const mostDrifts = 20
 const longestSubject = 200
 
 /** What comes, what does not, and what is odd about it. */
-export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Found[] {
-  return [...silences(stored), ...drifts(facts), ...conflicts(facts, stored)]
+export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Finding[] {
+  return [...silences(stored), ...drifts(facts), conflicts(facts, stored)]
 }
 
 /** Of too many those that have been silent longest: which these are does not change while they are. */
-function silences({ silences: all }: StoredFacts): Found[] {
+function silences({ silences: all }: StoredFacts): Finding[] {
   const overdueMs = ({ silentMs, alarmAfterMs }: Silence) => silentMs - alarmAfterMs
   return all
     .filter(({ state }) => state === 'silent')
@@ -46,7 +46,7 @@ const driftTitles: Readonly<Record<DriftKind, string>> = {
 const harmless: ReadonlySet<DriftKind> = new Set<DriftKind>(['unknown_type', 'new_field'])
 
 /** Only the first of a kind is news. Of too many those that are a fault, then the oldest: which these are does not change by what comes. */
-function drifts({ now, drift }: ProcessFacts): Found[] {
+function drifts({ now, drift }: ProcessFacts): Finding[] {
   return drift
     .filter(({ firstAt }) => now - firstAt < newsMs)
     .toSorted((a, b) => Number(harmless.has(a.kind)) - Number(harmless.has(b.kind)) || a.firstAt - b.firstAt)
@@ -66,20 +66,17 @@ function drifts({ now, drift }: ProcessFacts): Found[] {
     }))
 }
 
-function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Found[] {
-  if (newestConflictAt === null || now - newestConflictAt >= newsMs) return []
-  return [
-    {
-      code: 'conflicts',
-      subject: '',
-      level: 'warning',
-      title: 'An event came again under its id with another body',
-      text:
-        'The first body is kept and was handled; the other one is not. An id stands for one event, so the sender has a fault, or ' +
-        'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
-      href: '/conflicts',
-    },
-  ]
+function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Finding {
+  if (newestConflictAt === null || now - newestConflictAt >= newsMs) return null
+  return {
+    code: 'conflicts',
+    level: 'warning',
+    title: 'An event came again under its id with another body',
+    text:
+      'The first body is kept and was handled; the other one is not. An id stands for one event, so the sender has a fault, or ' +
+      'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
+    href: '/conflicts',
+  }
 }
 
 /** What is too long for a subject is told apart by a hash. */

@@ -1,6 +1,6 @@
 import { ownLabel } from '../../inbox/port.ts'
 import { ladderMs } from '../../base/ladder.ts'
-import type { Before, Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './sender.ts'
 
@@ -10,31 +10,29 @@ const unusedMs = 7 * dayMs
 const fewestMismatches = 5
 
 /** Secrets that are there for nothing, and one that is gone too early. */
-export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Found[] {
+export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Finding[] {
   return [...unused(facts, stored), ...goneInUse(facts, stored, before)]
 }
 
-function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: StoredFacts): Found[] {
+function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: StoredFacts): Finding[] {
   const lastUseOf = (label: string) => secretUses.find((use) => use.label === label)?.lastAt
   const isInUse = secretLabels.some((label) => now - (lastUseOf(label) ?? 0) < dayMs)
   if (!isInUse) return []
-  return secretLabels.flatMap((label): Found[] => {
+  return secretLabels.map((label): Finding => {
     const lastAt = lastUseOf(label)
     // Of one that never was used nobody knows since when it is there.
-    if (now - (lastAt ?? startedAt) < (lastAt === undefined ? dayMs : unusedMs)) return []
-    return [
-      {
-        code: 'secret_unused',
-        subject: label,
-        level: 'info',
-        title: `The secret ${label} has verified nothing ${lastAt === undefined ? 'yet' : `for ${lengthText(now - lastAt)}`}, while another one does`,
-        text:
-          lastAt === undefined
-            ? 'If it is to take the place of the other one, the service does not sign with it yet: set it there. Else take it out.'
-            : `Its last event came at ${timeText(lastAt)}. If another one has taken its place, the rotation is done: take it out of the secrets.`,
-        href: '/settings',
-      },
-    ]
+    if (now - (lastAt ?? startedAt) < (lastAt === undefined ? dayMs : unusedMs)) return null
+    return {
+      code: 'secret_unused',
+      subject: label,
+      level: 'info',
+      title: `The secret ${label} has verified nothing ${lastAt === undefined ? 'yet' : `for ${lengthText(now - lastAt)}`}, while another one does`,
+      text:
+        lastAt === undefined
+          ? 'If it is to take the place of the other one, the service does not sign with it yet: set it there. Else take it out.'
+          : `Its last event came at ${timeText(lastAt)}. If another one has taken its place, the rotation is done: take it out of the secrets.`,
+      href: '/settings',
+    }
   })
 }
 
@@ -42,7 +40,7 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
  * One that is gone, and had been used so lately that what it signed may still be tried again. A wrong signature alone says nothing, since
  * anybody can send one: only where several come and nothing authentic does, the sender most likely still signs with it.
  */
-function goneInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Before): Found[] {
+function goneInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Before): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
     .filter(({ label, lastAt }) => label !== ownLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)

@@ -1,5 +1,5 @@
 import { leftBehind, type HandlerStats } from '../../inbox/port.ts'
-import type { Before, Found, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { countText, lengthText } from '../words.ts'
 
 const minuteMs = 60_000
@@ -11,94 +11,84 @@ const longPauseMs = hourMs
 const longShutMs = 5 * minuteMs
 
 /** What waits for somebody, or for too long. */
-export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Found[] {
+export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Finding[] {
   const { handlers } = stored.stats
   return [
-    ...backlog(facts, stored, before),
-    ...handlers.flatMap((row) => deadLetters(facts, stored, row, before)),
-    ...handlers.flatMap(heldKeys),
-    ...quarantine(facts, stored),
+    backlog(facts, stored, before),
+    ...handlers.map((row) => deadLetters(facts, stored, row, before)),
+    ...handlers.map(heldKeys),
+    quarantine(facts, stored),
     ...paused(facts, stored, before),
     ...notLoaded(facts, stored),
     ...shutSinks(facts),
   ]
 }
 
-function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Found[] {
+function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Finding {
   const { oldestOpenAt, paused: isPaused } = stats
   const limit = before.since('backlog_old') === null ? old.on : old.off
-  if (oldestOpenAt === null || isPaused || now - oldestOpenAt < limit) return []
-  return [
-    {
-      code: 'backlog_old',
-      subject: '',
-      level: 'warning',
-      title: `The oldest open work has waited for ${lengthText(now - oldestOpenAt)}`,
-      text:
-        'A handler is slower than events come, fails and is tried again, or is paused or not loaded. The page of handlers shows whose ' +
-        'queue is long and how its attempts end. Events go on being accepted meanwhile.',
-      href: '/handlers',
-    },
-  ]
+  if (oldestOpenAt === null || isPaused || now - oldestOpenAt < limit) return null
+  return {
+    code: 'backlog_old',
+    level: 'warning',
+    title: `The oldest open work has waited for ${lengthText(now - oldestOpenAt)}`,
+    text:
+      'A handler is slower than events come, fails and is tried again, or is paused or not loaded. The page of handlers shows whose ' +
+      'queue is long and how its attempts end. Events go on being accepted meanwhile.',
+    href: '/handlers',
+  }
 }
 
 /** Where it is not known when the newest died, it is as it was. */
-function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats, before: Before): Found[] {
+function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats, before: Before): Finding {
   const count = row.dead + row.held
-  if (count === 0) return []
+  if (count === 0) return null
   const diedAt = newestDeadAt.get(row.handler)
   const isNews = diedAt === undefined ? before.level('dead_letters', row.handler) !== 'info' : now - diedAt < newsMs
-  return [
-    {
-      code: 'dead_letters',
-      subject: row.handler,
-      level: isNews ? 'warning' : 'info',
-      title: `${countText(count, 'dead letter')} of ${row.handler}`,
-      text:
-        'These runs failed for good and are not tried again. Look at their errors, which are grouped by what they have in common; mend ' +
-        'the handler, then requeue them; or drop those that no longer matter.',
-      href: '/dead-letters',
-    },
-  ]
+  return {
+    code: 'dead_letters',
+    subject: row.handler,
+    level: isNews ? 'warning' : 'info',
+    title: `${countText(count, 'dead letter')} of ${row.handler}`,
+    text:
+      'These runs failed for good and are not tried again. Look at their errors, which are grouped by what they have in common; mend ' +
+      'the handler, then requeue them; or drop those that no longer matter.',
+    href: '/dead-letters',
+  }
 }
 
-function heldKeys({ handler, held }: HandlerStats): Found[] {
-  if (held === 0) return []
-  return [
-    {
-      code: 'held_keys',
-      subject: handler,
-      level: 'warning',
-      title: `${countText(held, 'dead letter')} of ${handler} ${held === 1 ? 'holds up its key' : 'hold up their keys'}`,
-      text:
-        "With onDead: 'hold' nothing of a wallet or token is handled behind a dead letter of it. Requeue it once the cause is mended, or " +
-        'drop it: then its key goes on.',
-      href: '/dead-letters',
-    },
-  ]
+function heldKeys({ handler, held }: HandlerStats): Finding {
+  if (held === 0) return null
+  return {
+    code: 'held_keys',
+    subject: handler,
+    level: 'warning',
+    title: `${countText(held, 'dead letter')} of ${handler} ${held === 1 ? 'holds up its key' : 'hold up their keys'}`,
+    text:
+      "With onDead: 'hold' nothing of a wallet or token is handled behind a dead letter of it. Requeue it once the cause is mended, or " +
+      'drop it: then its key goes on.',
+    href: '/dead-letters',
+  }
 }
 
-function quarantine({ now }: ProcessFacts, { stats, newestQuarantinedAt }: StoredFacts): Found[] {
-  if (stats.quarantined === 0) return []
+function quarantine({ now }: ProcessFacts, { stats, newestQuarantinedAt }: StoredFacts): Finding {
+  if (stats.quarantined === 0) return null
   const isNews = newestQuarantinedAt !== null && now - newestQuarantinedAt < newsMs
-  return [
-    {
-      code: 'quarantine',
-      subject: '',
-      level: isNews ? 'warning' : 'info',
-      title: `${countText(stats.quarantined, 'authentic body is', 'authentic bodies are')} in quarantine`,
-      text:
-        'They were signed with one of our secrets and are no usable event, so they were acknowledged, kept and not handled. Look at one ' +
-        'of each reason: the sender has a fault, or its format has changed. A newer version of this program may read them: then retry.',
-      href: '/quarantine',
-    },
-  ]
+  return {
+    code: 'quarantine',
+    level: isNews ? 'warning' : 'info',
+    title: `${countText(stats.quarantined, 'authentic body is', 'authentic bodies are')} in quarantine`,
+    text:
+      'They were signed with one of our secrets and are no usable event, so they were acknowledged, kept and not handled. Look at one ' +
+      'of each reason: the sender has a fault, or its format has changed. A newer version of this program may read them: then retry.',
+    href: '/quarantine',
+  }
 }
 
 /** Somebody wanted it; only one that goes on for long may have been forgotten. */
-function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Found[] {
+function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Finding[] {
   const names = stats.handlers.filter((row) => row.paused).map(({ handler }) => handler)
-  const found = (subject: string, who: string): Found => {
+  const found = (subject: string, who: string): Finding => {
     const since = before.since('paused', subject)
     return {
       code: 'paused',
@@ -112,7 +102,7 @@ function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): 
   return [...(stats.paused ? [found('', 'All handlers are')] : []), ...names.map((name) => found(name, `${name} is`))]
 }
 
-function notLoaded({ handlers }: ProcessFacts, { stats }: StoredFacts): Found[] {
+function notLoaded({ handlers }: ProcessFacts, { stats }: StoredFacts): Finding[] {
   return leftBehind(
     stats.handlers,
     handlers.map((name) => ({ name })),
@@ -126,7 +116,7 @@ function notLoaded({ handlers }: ProcessFacts, { stats }: StoredFacts): Found[] 
   }))
 }
 
-function shutSinks({ shut, now }: ProcessFacts): Found[] {
+function shutSinks({ shut, now }: ProcessFacts): Finding[] {
   return [...shut]
     .filter(([, { reason, since }]) => reason === 'breaker' && now - since > longShutMs)
     .map(([name, { since, failures }]) => ({
