@@ -403,39 +403,34 @@ export class Dispatcher {
    * store. Meanwhile these runs count as held, so that nothing new is claimed on top of them.
    */
   async #settleBatch(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#options.work.settle(outcomes)
-      } catch (error) {
-        if (error instanceof InboxError && error.code === 'shutting_down') return outcomes.map(() => 'stale')
-        this.#options.log.warn(
-          { error: messageOf(error), runs: outcomes.length },
-          'verdicts could not be stored; trying again',
-        )
-        await this.#delay(attempt)
-      }
-    }
+    const message = 'verdicts could not be stored; trying again'
+    const results = await this.#insist(() => this.#options.work.settle(outcomes), { runs: outcomes.length, message })
+    return results ?? outcomes.map(() => 'stale')
   }
 
   /** What the store refuses to take back would belong to nobody, so it is tried again; after a stop it goes back with all else of this owner. */
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await this.#options.work.release(leases)
-        return
-      } catch (error) {
-        if (error instanceof InboxError && error.code === 'shutting_down') return
-        this.#options.log.warn({ error: messageOf(error), runs: leases.length }, 'runs could not be given back')
-        if (this.#stopping) return
-        await this.#delay(attempt)
-      }
-    }
+    const failed = { runs: leases.length, message: 'runs could not be given back', isOver: () => this.#stopping }
+    await this.#insist(() => this.#options.work.release(leases), failed)
   }
 
-  #delay(attempt: number): Promise<void> {
-    const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 0
-    return new Promise((resolve) => this.#options.clock.after(delayMs, resolve))
+  /** Asks the store until it does not refuse. Undefined: it closes, or it has refused and `isOver`. */
+  async #insist<T>(
+    work: () => Promise<T>,
+    { runs, message, isOver }: { readonly runs: number; readonly message: string; readonly isOver?: () => boolean },
+  ): Promise<T | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof InboxError && error.code === 'shutting_down') return undefined
+        this.#options.log.warn({ error: messageOf(error), runs }, message)
+        if (isOver?.() === true) return undefined
+        const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 0
+        await new Promise<void>((resolve) => void this.#options.clock.after(delayMs, resolve))
+      }
+    }
   }
 
   #hold(lane: Lane, lease: Lease): void {
