@@ -21,12 +21,6 @@ const run = (args: string, env: Record<string, string> = {}) =>
   runCli(args.split(' '), { cwd: tmpdir(), env: { ...stage.env, ...env } })
 const linesOf = (text: string) => text.split('\n').slice(0, -1)
 
-/** What comes out of a terminal. */
-async function show(args: string, env: Record<string, string> = {}): Promise<string> {
-  const command = inTerminal([process.execPath, cliFile, ...args.split(' ')], 200)
-  return (await outputOf(command, { ...stage.env, ...env })).replaceAll('\r\n', '\n')
-}
-
 test('in a pipe a list is one line of JSON for each item, and how to go on stands on standard error', async () => {
   const { code, out, errors } = await run('events list --limit 2')
   expect(code).toBe(0)
@@ -69,21 +63,28 @@ test('--table has colours in a pipe only where FORCE_COLOR says so; NDJSON has n
   expect(lines.out).not.toContain(escape)
 })
 
-test.skipIf(!hasTerminals)(
-  'no control character of an event comes to a terminal, as JSON and as raw bytes too (needs script)',
-  async () => {
-    const { id } = quarantinedOf(Buffer.from(`{${escape}2J`))
-    await stage.inbox.accept([quarantinedOf(Buffer.from(`{${escape}2J`))])
-    const texts = await Promise.all([
-      show('events show evt_4', { NO_COLOR: '1' }),
-      show('events show evt_4 --json'),
-      show('events show evt_4 --raw'),
-      show(`quarantine show ${id} --raw`),
-    ])
-    // eslint-disable-next-line no-control-regex
-    for (const text of texts) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
-    const [, json] = texts
-    expect(JSON.parse(json)).toMatchObject({ envelope: { data: { name: evil } } })
-    expect(texts[3]).toBe('{\\u001b[2J\n')
-  },
-)
+test('no control character of an event comes to a terminal, as JSON and as raw bytes too', async () => {
+  const { id } = quarantinedOf(Buffer.from(`{${escape}2J`))
+  await stage.inbox.accept([quarantinedOf(Buffer.from(`{${escape}2J`))])
+  const lines = [
+    'events show evt_4',
+    'events show evt_4 --json',
+    'events show evt_4 --raw',
+    `quarantine show ${id} --raw`,
+  ]
+  const options = { cwd: tmpdir(), env: stage.env, columns: 200 }
+  const shown = await Promise.all(lines.map((line) => runCli(line.split(' '), options)))
+  const texts = shown.map(({ out }) => out)
+  // eslint-disable-next-line no-control-regex
+  for (const text of texts) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  expect(texts[0]).toMatch(/^event\n/)
+  expect(JSON.parse(texts[1] ?? '')).toMatchObject({ envelope: { data: { name: evil } } })
+  expect(texts[3]).toBe('{\\u001b[2J\n')
+})
+
+test.skipIf(!hasTerminals)('on a terminal a list is a table as wide as that, with colours (needs script)', async () => {
+  const command = inTerminal([process.execPath, cliFile, 'dead', 'list'], 60)
+  const [title = '', first = ''] = (await outputOf(command, stage.env)).split('\r\n')
+  expect(title).toContain(`${escape}1mrun${escape}22m`)
+  expect(first).toContain('…')
+})

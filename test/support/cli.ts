@@ -34,11 +34,14 @@ export interface CliRun {
 export interface RunOptions extends CliOptions {
   /** All of standard input. */
   readonly stdin?: string | Uint8Array
+  /** Makes standard output a terminal without colours, so many columns wide. */
+  readonly columns?: number
 }
 
 /** Starts `onchain-inbox` in this process. */
-export function beginCli(args: readonly string[], { cwd, env = {}, stdin }: RunOptions): CliRun {
+export function beginCli(args: readonly string[], { cwd, env = {}, stdin, columns }: RunOptions): CliRun {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  if (columns !== undefined) Object.assign(stdout, { isTTY: true, columns, getColorDepth: () => 1 })
   const text = { out: '', errors: '' }
   stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()))
   stderr.on('data', (chunk: Buffer) => (text.errors += chunk.toString()))
