@@ -155,16 +155,25 @@ async function reapAll(client: Client): Promise<void> {
 }
 
 async function empty(client: Client): Promise<void> {
-  const kept = ['lane', 'meta', 'kysely_migration', 'kysely_migration_lock']
-  const { rows } = await client.query<{ names: string }>(
-    `SELECT string_agg(format('inbox.%I', tablename), ', ') AS names FROM pg_tables WHERE schemaname = 'inbox' AND tablename <> ALL ($1)`,
-    [kept],
-  )
+  // To truncate a table makes new files for it and its indexes: slower than to delete a few rows.
   await client.query(`
-    TRUNCATE ${rows[0]?.names} RESTART IDENTITY;
-    INSERT INTO inbox.counter VALUES (0, 0);
-    DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:');
-    ALTER SEQUENCE inbox.run_id RESTART`)
+    DO $$
+    DECLARE
+      name text;
+      has_many boolean;
+    BEGIN
+      SET LOCAL session_replication_role = replica;
+      FOR name IN
+        SELECT format('inbox.%I', tablename) FROM pg_tables
+        WHERE schemaname = 'inbox' AND tablename NOT IN ('lane', 'meta', 'kysely_migration', 'kysely_migration_lock')
+      LOOP
+        EXECUTE format('SELECT count(*) > 500 FROM (SELECT FROM %s LIMIT 501) AS few', name) INTO has_many;
+        EXECUTE CASE WHEN has_many THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END || name;
+      END LOOP;
+      PERFORM setval(format('inbox.%I', sequencename), start_value, false) FROM pg_sequences WHERE schemaname = 'inbox';
+      INSERT INTO inbox.counter VALUES (0, 0);
+      DELETE FROM inbox.meta WHERE inbox.meta.name <> 'oldest_program' AND NOT starts_with(inbox.meta.name, 'functions:');
+    END $$`)
 }
 
 async function withClient(url: string, work: (client: Client) => Promise<void>): Promise<void> {
