@@ -263,11 +263,9 @@ test('every operation of the document answers as it says', { timeout: 120_000 },
     'dead.requeue',
     'dead.drop',
     ...Array.from({ length: 4 }, () => 'quarantine.drop'),
-    ...['handler.pause', 'handler.resume', 'handler.pause', 'handler.resume', 'handler.set', 'handler.drop'],
-    ...['replay.start', 'replay.start', 'replay.cancel'],
-    ...['reconcile.start', 'reconcile.cancel'],
-    ...['subscription.begin', 'subscription.register'],
-    'prune',
+    ...'handler.pause handler.resume handler.pause handler.resume handler.set handler.drop'.split(' '),
+    ...'replay.start replay.start replay.cancel reconcile.start reconcile.cancel'.split(' '),
+    ...'subscription.begin subscription.register prune'.split(' '),
   ])
   expect(new Set(acts.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
   expect((await stage.inbox.stats()).quarantined).toBe(0)

@@ -103,7 +103,7 @@ interface Service {
   readonly rules: Rules
   /** Must not be in any error or line of the log. */
   readonly secret: string
-  create(fake: Place, given: object, timing: Timing): Readonly<SinkDefinition>
+  readonly create: (fake: Place, given: object, timing: Timing) => Readonly<SinkDefinition>
 }
 
 type Place = Pick<FakeChat, 'origin' | 'url'>
