@@ -41,7 +41,8 @@ class SharedThings implements AsyncDisposable {
   async #start(name: SharedThing): Promise<string> {
     switch (name) {
       case 'postgres': // The URL of a database.
-        return this.#stack.use(await startPostgres()).createDatabase('shared')
+        // Every test opens connections: their passwords need not resist anybody.
+        return this.#stack.use(await startPostgres({ settings: { scram_iterations: '1' } })).createDatabase('shared')
       case 'chromium': {
         const server = await launchBrowserServer()
         this.#stack.defer(() => server.close())

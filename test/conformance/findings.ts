@@ -111,7 +111,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       await using stage = await Stage.open(harness)
       const count = 1_203
       await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
-      await stage.killReady({ max: count })
+      await stage.dead(...(await stage.claim({ max: count })))
       const { runIds } = await stage.inbox.deadRunIds({})
       expect(runIds).toHaveLength(count)
       expect(await stage.inbox.requeueDead(runIds.toReversed())).toBe(count)

@@ -30,7 +30,7 @@ async function open(...routes: readonly HandlerRoute[]): Promise<ActsStage> {
 }
 
 const hourMs = 3_600_000
-const { waiting, ready, running, held, done, dropped } = runState
+const { waiting, ready, running, done, dropped } = runState
 
 describe('acts on runs', () => {
   test('leave alone what is running, whatever is asked for', async () => {
@@ -68,41 +68,6 @@ describe('acts on runs', () => {
       ['b', waiting],
       ['c', done],
     ])
-  })
-
-  test('a dead letter that holds its key is requeued behind an older one, and lets go when it is dropped', async () => {
-    const stage = await open(ordered)
-    await stage.acceptIds(['a', 'b', 'c'], 'k')
-    await stage.end(await stage.claim(1), 'dead')
-    const [b] = await stage.claim(1)
-    await stage.end([b!], 'held')
-    expect(await stage.acts.requeueDead('all')).toBe(2)
-    expect((await stage.runs()).map(({ state }) => state)).toEqual([ready, waiting, waiting])
-    await stage.end(await stage.claim(1), 'held')
-    expect((await stage.runs()).map(({ state }) => state)).toEqual([held, waiting, waiting])
-    expect(await stage.acts.dropDead('all', 'no')).toBe(1)
-    expect((await stage.runs()).map(({ state }) => state)).toEqual([dropped, ready, waiting])
-  })
-
-  test('one that is interrupted says how far it came, and does the rest the next time', async () => {
-    const stage = await open(loose)
-    await stage.acceptIds(many(1_203))
-    await stage.end(await stage.claim(1_203), 'dead')
-    let steps = 0
-    const failing = before(stage.db, async () => {
-      if (++steps > 2) throw new Error('the power is gone')
-    })
-    await expect(stage.actsOn(failing).dropDead('all', 'no', by)).rejects.toThrow('the power is gone')
-    expect(await stage.runs(`r.state = ${dropped}`)).toHaveLength(1_000)
-    const interrupted = { action: 'dead.drop', detail: { reason: 'no', runs: 'all', count: 1_000 }, by }
-    expect(await stage.notes()).toEqual([interrupted])
-    expect(await stage.acts.dropDead('all', 'no', by)).toBe(203)
-    expect(await stage.notes()).toEqual([
-      interrupted,
-      { ...interrupted, detail: { reason: 'no', runs: 'all', count: 203 } },
-    ])
-    expect(await stage.acts.dropDead('all', 'no', by)).toBe(0)
-    expect(await stage.notes()).toHaveLength(2)
   })
 
   test('and whatever else happens leave no key without a head, and none with two', async () => {

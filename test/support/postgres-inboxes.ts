@@ -23,7 +23,7 @@ export interface PostgresInboxes extends AsyncDisposable {
   gate(live: Inbox): Promise<{ step(): Promise<void> }>
 }
 
-/** A database with a user of its own for each time it is opened: so that the server can put one out as `kill -9` would. */
+/** A database with a user of its own until it crashes: the server puts that user out as `kill -9` would. */
 interface Opened {
   readonly database: string
   readonly user: string
@@ -78,14 +78,18 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     for (const inbox of dead) await inbox.close()
   })
 
-  async function openOn(database: string, { clock }: Options): Promise<Inbox> {
+  async function withUser(database: string): Promise<Opened> {
     const user = `${prefix}_u${users.length}`
     await root.query(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${user}'`)
     users.push(user)
+    return { database, user }
+  }
+
+  async function openOn(mine: Opened, { clock }: Options): Promise<Inbox> {
+    const { database, user } = mine
     const now = () => clock.now()
     // As on SQLite, a handler that is registered no more gets no more runs.
     const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, now, orphanMs: 0 })
-    const mine = { database, user }
     let closing: Promise<void> | undefined
     const watched: Inbox = {
       ...inbox,
@@ -109,16 +113,16 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     createBare: async () => urlOf(await makeDatabase('template0')),
     async open(options) {
       const used = idle.shift()
-      if (used === undefined) return openOn(await makeDatabase(template), options)
+      if (used === undefined) return openOn(await withUser(await makeDatabase(template)), options)
       await withClient(urlOf(used.database), empty)
-      return openOn(used.database, options)
+      return openOn(used, options)
     },
     async reopen(closed, options) {
       const mine = opened.get(closed)
       const at = idle.findIndex((one) => one === mine)
       if (mine === undefined || at < 0) throw new Error('only what was opened here and is closed can be opened again')
       idle.splice(at, 1)
-      return openOn(mine.database, options)
+      return openOn(mine, options)
     },
     async crash(live, options) {
       const mine = opened.get(live)
@@ -130,7 +134,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
         await client.query(`SET inbox.now = ${options.clock.now()}`)
         await reapAll(client)
       })
-      return openOn(mine.database, options)
+      return openOn(await withUser(mine.database), options)
     },
     async gate(live) {
       const mine = opened.get(live)
