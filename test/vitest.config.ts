@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { compileCache } from './support/compile-cache.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -22,6 +23,15 @@ const loneFaults = ['clock-jump', 'cluster', 'idle-uploads', 'process-limits', '
   (name) => `test/faults/${name}.test.ts`,
 )
 
+/** The longest files begin first, so that none runs alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => /conformance\/|faults\/process\.|e2e\//.test(moduleId)
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => Number(isLong(b)) - Number(isLong(a)))
+  }
+}
+
 // For the processes that run tests, and all that they start.
 process.env['NODE_COMPILE_CACHE'] = compileCache
 
@@ -30,6 +40,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     reporters: ['default', at('test/totals-reporter.ts')],
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
