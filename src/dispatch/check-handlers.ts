@@ -26,25 +26,23 @@ export async function checkHandlers(
   })
   const checked = Promise.withResolvers<readonly HandlerInfo[]>()
   let lastRead: string | undefined
+  function receive(message: CheckMessage): void {
+    if ('importing' in message) lastRead = message.importing
+    else if ('handlers' in message) checked.resolve(message.handlers)
+    else checked.reject(fromWireError(message.error))
+  }
   function refuse(problem: string): void {
+    // An error or the exit may overtake the last messages.
+    for (let left = receiveMessageOnPort(port1); left !== undefined; left = receiveMessageOnPort(port1))
+      receive(left.message as CheckMessage)
     const place = lastRead === undefined ? '' : `; the last file that it read is ${lastRead}`
     checked.reject(
       new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}${place}`),
     )
   }
-  function hear(message: CheckMessage): void {
-    if ('importing' in message) lastRead = message.importing
-    else if ('handlers' in message) checked.resolve(message.handlers)
-    else checked.reject(fromWireError(message.error))
-  }
-  port1.on('message', hear)
+  port1.on('message', receive)
   worker.on('error', (error) => refuse(error instanceof Error ? (error.stack ?? error.message) : 'a file threw'))
-  worker.on('exit', (code) => {
-    // The exit may overtake the last messages.
-    for (let left = receiveMessageOnPort(port1); left !== undefined; left = receiveMessageOnPort(port1))
-      hear(left.message as CheckMessage)
-    refuse(`a file ended its thread with code ${code}, or waits for what never comes`)
-  })
+  worker.on('exit', (code) => refuse(`a file ended its thread with code ${code}, or waits for what never comes`))
   const late = systemClock.after(limitMs, () => refuse(`it takes longer than ${limitMs} ms`))
   try {
     return await checked.promise
