@@ -115,6 +115,14 @@ describe('who may do what', () => {
     }
   })
 
+  test('no answer allows a foreign origin that is sent', async () => {
+    for (const path of ['/healthz', '/none', '/metrics', '/api/v1/events']) {
+      const { headers } = await stage.send(path, { headers: { Origin: 'https://evil.example', ...bearer(adminToken) } })
+      expect([path, Object.keys(headers).filter((name) => name.startsWith('access-control'))]).toEqual([path, []])
+      expect(headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'")
+    }
+  })
+
   test('paths that do not exist, and the methods of a path, are named only to callers who may look', async () => {
     const asViewer = (path: string, method = 'GET') => stage.send(path, { method, headers: bearer(viewerToken) })
     for (const path of ['/api/v1/none', '/api/v1', '/api/v1/events/a/b', '/metrics/x']) {
