@@ -346,7 +346,13 @@ export function describeReplays(harness: ConformanceHarness): void {
       const claim = stage.claim({ handlers: ['ordered', 'late'] })
       expect(await stage.isWaiting(claim)).toBe(true)
       await stage.accept(anEvent('new'))
-      expect((await claim).map(({ handler }) => handler).toSorted()).toEqual(['late', 'ordered'])
+      const leases = [...(await claim)]
+      // A claim that waited may get the runs of one handler first.
+      if (leases.length < 2) leases.push(...(await stage.claim({ handlers: ['ordered', 'late'] })))
+      expect(leases.map(({ event, handler }) => `${event.id} ${handler}`).toSorted()).toEqual([
+        'new late',
+        'new ordered',
+      ])
     })
 
     test('and wants the latest only gets the latest only', async () => {

@@ -60,6 +60,7 @@ function recording(): Database {
 
 const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['an event', (of) => of.event('e4243')],
+  ['the events of an address', (of) => of.events({ limit: 50, network: 'base', address: '7' })],
   ['which ids are unknown', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
   ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],
   ['dead letters further on', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(2, 9_000) })],
@@ -88,13 +89,17 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
 /** Steps of a statement's plan that read a whole table, or sort the rows of one. */
 function slowSteps(text: string): string[] {
   const parameters = Array.from(text.matchAll(/\?/g), () => 1)
-  const plan = open.db.prepare<number[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`).all(...parameters)
+  const named = Object.fromEntries(Array.from(text.matchAll(/:(\w+)/g), ([, name]) => [name, 1]))
+  const plan = open.db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+    .all(...parameters, ...(Object.keys(named).length > 0 ? [named] : []))
   return plan
     .map(({ detail }) => detail)
     .filter((detail, index) => {
       // The newest event is the first row of its table. Parts are of a bounded size.
       const isWhole = /^SCAN (?:event|run|body|attempt|item|state|conflict|quarantine|replay|audit)$/.test(detail)
-      const isSorted = detail.endsWith('ORDER BY') && !/^SCAN (?:part|looked)$/.test(plan[index - 1]?.detail ?? '')
+      const isSorted =
+        detail.endsWith('ORDER BY') && !/^SCAN (?:part|looked|block)$/.test(plan[index - 1]?.detail ?? '')
       return (isWhole && !/^select "?seq"? from "?event"? order by/i.test(text)) || isSorted
     })
 }

@@ -125,7 +125,7 @@ describe('the schema of a file', () => {
     expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
       migrations.map(({ name }) => ({ name })),
     )
-    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 5 })
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
   })
 
   test('is left alone when it is known: no backup, same tables', async () => {
@@ -146,21 +146,25 @@ describe('the schema of a file', () => {
       ['a', 'b', 'c'].map((id) => ({ id, note: null })),
     )
     expect(opened.evidence).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
-    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 5 })
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
 
     using backup = await open(`${file}.before-${nextNumber}`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
   })
 
   test('is upgraded with a report: the copy first, then each migration; a copy that a kill cut short is made anew', async () => {
-    const file = await aFileOf(4)
+    const file = await aFileOf(migrations.length - 1)
     const copy = `${file}.before-${nextNumber}`
     writeFileSync(`${copy}.partial`, 'half a copy')
     const steps: string[] = []
     const onUpgrade = (step: string, done: number) => void steps.push(`${Math.floor(done * 100)} ${step}`)
     const opened = await openFileStore(file, { clock: systemClock, known: [...migrations, later], onUpgrade })
     opened.close()
-    expect(steps).toEqual([`0 copying to ${copy}`, `50 migration ${migrations[4]?.name}`, `75 migration ${later.name}`])
+    expect(steps).toEqual([
+      `0 copying to ${copy}`,
+      `50 migration ${migrations.at(-1)?.name}`,
+      `75 migration ${later.name}`,
+    ])
     expect(readdirSync(dirname(file)).filter((name) => name.includes('before'))).toEqual([basename(copy)])
   })
 
@@ -239,6 +243,16 @@ test('a file of the first schema is upgraded: it can keep a registration, and ha
   expect(begun).toEqual({ ...next, id: 1, state: 'begun', answer: null })
   expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
   expect(existsSync(`${file}.before-${String(migrations.length).padStart(4, '0')}`)).toBe(true)
+})
+
+test('a file with the former index of keys is upgraded: its events are found by address', async () => {
+  const file = await aFileOf(5)
+  const db = new Sqlite(file)
+  db.exec(`CREATE INDEX event_key ON event (key) WHERE key IS NOT NULL; UPDATE event SET key = 'base:0x' || id`)
+  db.close()
+  using opened = await open(file)
+  const { data } = await createViews(opened.db, systemClock).events({ network: 'base', address: '0xa', limit: 9 })
+  expect(data.map(({ id }) => id)).toEqual(['a'])
 })
 
 test('a file from before receipts were kept is upgraded: its events and its audit have none, those that come have one', async () => {

@@ -16,8 +16,16 @@ interface ClusterTables extends Tables {
 
 /** `sizeBytes` is the estimate that pruning goes by. */
 export function viewStoreOf(db: Rows): ViewStore {
+  const tables = kyselyOf<Tables>(db)
   return {
-    db: kyselyOf<Tables>(db),
+    db: tables,
+    async seqsOfKey(key, { below, from }, limit) {
+      const events = tables.selectFrom('event').select('seq').where('key', '=', key)
+      const some = events.where('seq', '<', below).where('seq', '>=', from)
+      // In the order of the index, so that it is read whatever the statistics say.
+      const rows = await some.orderBy('key', 'desc').orderBy('seq', 'desc').limit(limit).execute()
+      return rows.map(({ seq }) => seq)
+    },
     async heldHandlers() {
       const held = kyselyOf<ClusterTables>(db).selectFrom('definition').select('handler').where('unheld_at', 'is', null)
       return new Set((await held.execute()).map(({ handler }) => handler))

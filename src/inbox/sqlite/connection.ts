@@ -10,10 +10,7 @@ import { migrate, migrations, refuseNewer, type NumberedMigration } from './migr
 const pageCacheKib = 16 * 1024
 /** What is looked through again and again, such as the index of dead letters, is to stay there. */
 const readerCacheKib = 32 * 1024
-/**
- * A checkpoint holds up the commit that causes it, so it is to be rarer than one commit in a hundred. A commit of 64 events writes some 80
- * pages, most of them of the index of keys. At 4 KiB a page, 32 MiB.
- */
+/** A checkpoint holds up the commit that causes it, so it is rarer than one commit in a hundred. At 4 KiB a page, 32 MiB. */
 const pagesPerCheckpoint = 8_000
 const walLimitBytes = 64 * 1024 * 1024
 

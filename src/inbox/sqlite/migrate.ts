@@ -30,6 +30,8 @@ export const migrations: readonly NumberedMigration[] = [
   numbered('0004-stored-headers', 1),
   // An older program would not count: the time of its events could not be searched.
   numbered('0005-tallies', 5),
+  // An older program would look for the index that was.
+  numbered('0006-key-blocks', 6),
 ]
 
 /**
@@ -68,6 +70,8 @@ export async function migrate(
     allowUnorderedMigrations: false,
   })
   const oldest = Math.max(...known.map((m) => m.oldest))
+  // Overwrites what a migration deletes, which otherwise stays readable in free pages.
+  db.pragma('secure_delete = ON')
   // Kysely gives SQLite no transaction of its own; without one, a kill in between would leave a file that nothing can open.
   db.exec('BEGIN IMMEDIATE')
   try {
@@ -86,6 +90,8 @@ export async function migrate(
       `migrating ${file} failed: ${messageOf(error)}; the file was left as it was`,
       { cause: error },
     )
+  } finally {
+    db.pragma('secure_delete = OFF')
   }
 }
 

@@ -181,27 +181,21 @@ const receipt: Migration = {
 const storedHeaders: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const { rows } = await sql<{ id: number; headers: string }>`SELECT id, headers FROM header_set`.execute(db)
-    // Overwrites what is deleted, which otherwise stays readable in free pages.
-    await sql`PRAGMA secure_delete = ON`.execute(db)
     await sql`DROP TABLE header_set`.execute(db)
     await sql`CREATE TABLE header_set (id INTEGER PRIMARY KEY, headers TEXT NOT NULL) STRICT`.execute(db)
     for (const { id, headers } of rows) {
       await sql`INSERT INTO header_set (id, headers) VALUES (${id}, ${reduceHeaders(headers)})`.execute(db)
     }
-    await sql`PRAGMA secure_delete = OFF`.execute(db)
   },
 }
 
 /**
  * `tally`: accepted events per minute (of receipt, since 1970), type and network ('' for none). `hour`: the first and the last accept
  * sequence number received in an hour. `secret_use`: when a secret verified events. All three are filled from the stored events.
- * An index ends with `seq` by itself, because that is the rowid.
  */
 const tallies: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const statements = [
-      // Pages that 0004 freed in the same transaction stay overwritten.
-      `PRAGMA secure_delete = ON`,
       `CREATE TABLE tally (
          minute INTEGER NOT NULL,
          type TEXT NOT NULL,
@@ -222,10 +216,19 @@ const tallies: Migration = {
          SELECT received_at / 60000, type, substr(coalesce(key, ''), 1, max(0, instr(coalesce(key, ''), ':') - 1)), count(*) FROM event
          WHERE received_at >= ((SELECT max(hour) FROM hour) * 60 - ${keptTallyMinutes}) * 60000
          GROUP BY 1, 2, 3`,
-      `CREATE INDEX event_key ON event (key) WHERE key IS NOT NULL`,
-      `PRAGMA secure_delete = OFF`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)
+  },
+}
+
+/**
+ * An index of keys in blocks: the events of 1,024 sequence numbers after one another stand together, by the end of their key. So a
+ * commit writes to a few pages of it; in the order of keys alone, each event would write to a page of its own.
+ */
+const keyBlocks: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`DROP INDEX IF EXISTS event_key`.execute(db)
+    await sql`CREATE INDEX event_key ON event (seq >> 10, substr(key, -8)) WHERE key IS NOT NULL`.execute(db)
   },
 }
 
@@ -236,4 +239,5 @@ export const migrationsByName: Readonly<Record<string, Migration>> = {
   '0003-receipt': receipt,
   '0004-stored-headers': storedHeaders,
   '0005-tallies': tallies,
+  '0006-key-blocks': keyBlocks,
 }

@@ -8,6 +8,16 @@ import { createViews as createSharedViews, type Views } from '../views/views.ts'
 /** The read side of the store over a connection of its own. `clock` decides which values of a handler's state have expired. */
 export const createViews = (db: Database, clock: Pick<Clock, 'now'>): Views => createSharedViews(viewStoreOf(db), clock)
 
+/** Looks the key up in each block of the index `event_key`, which is of 1,024 events. */
+const seqsOfKeyText = `
+  WITH RECURSIVE block (number) AS (
+    SELECT :from >> 10 UNION ALL SELECT number + 1 FROM block WHERE number < (:below - 1) >> 10
+  )
+  SELECT seq FROM event INDEXED BY event_key
+  WHERE seq >> 10 IN (SELECT number FROM block) AND substr(key, -8) = substr(:key, -8) AND key = :key
+    AND seq < :below AND seq >= :from
+  ORDER BY seq DESC LIMIT :limit`
+
 export function viewStoreOf(db: Database): ViewStore {
   const pages = (name: string) => Number(db.pragma(name, { simple: true }))
   return {
@@ -15,6 +25,10 @@ export function viewStoreOf(db: Database): ViewStore {
     attemptOrder: 'attempt.rowid',
     jsonRows: jsonArrayFrom,
     bodyHas: (pattern) => sql`cast(body.raw as text) like ${pattern} escape '\\'`,
+    async seqsOfKey(key, { below, from }, limit) {
+      const rows = db.prepare<unknown[], number>(seqsOfKeyText).pluck()
+      return rows.all({ key, below, from, limit })
+    },
     sizeBytes: async () => (pages('page_count') - pages('freelist_count')) * pages('page_size'),
   }
 }

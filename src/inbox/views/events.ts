@@ -19,6 +19,8 @@ const budgetMs = 500
 const portionMs = 10
 const firstPortion = 256
 const largestPortion = 8_192
+/** A key is looked up in a range of the accept sequence of this length at most. */
+const largestRange = 4_194_304
 /** Runs are looked up for so many events at once, and events by their numbers. */
 const maxSeqs = 500
 /** A search by status starts from the open or dead runs where there are no more than these. */
@@ -49,7 +51,7 @@ function stateOf(state: (typeof runStates)[number]) {
  * that is never set.
  */
 export function createEvents(
-  { db, bodyHas }: ViewStore,
+  { db, bodyHas, seqsOfKey }: ViewStore,
   elapsed: () => number = () => performance.now(),
 ): Pick<ViewPort, 'events'> {
   /** The part of the accept sequence received in a time, to the hour; null: no event was. */
@@ -124,21 +126,14 @@ export function createEvents(
   }
 
   async function* byKey(key: string, below: number, lowest: number): AsyncGenerator<Portion> {
-    for (let reached = below; ;) {
-      const rows = await db
-        .selectFrom('event')
-        .select('seq')
-        .where('key', '=', key)
-        .where('seq', '<', reached)
-        .where('seq', '>=', lowest)
-        .orderBy('key', 'desc')
-        .orderBy('seq', 'desc')
-        .limit(maxSeqs)
-        .execute()
-      const seqs = rows.map(({ seq }) => seq)
-      reached = seqs.at(-1) ?? reached
+    let size = firstPortion
+    for (let reached = below; reached > lowest;) {
+      const from = Math.max(lowest, reached - size)
+      const seqs = await seqsOfKey(key, { below: reached, from }, maxSeqs)
+      const isAll = seqs.length < maxSeqs
+      reached = isAll ? from : (seqs.at(-1) ?? from)
+      size = isAll ? Math.min(largestRange, size * 4) : firstPortion
       if (seqs.length > 0) yield { seqs, reached }
-      if (seqs.length < maxSeqs) return
     }
   }
 

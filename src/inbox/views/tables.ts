@@ -133,6 +133,12 @@ export interface ViewStore {
   readonly jsonRows: typeof jsonArrayFrom
   /** Whether the text of `body.raw` matches a pattern of LIKE with \\ as its escape. The case of ASCII letters does not count. */
   readonly bodyHas: (pattern: string) => RawBuilder<boolean>
+  /** The sequence numbers of the newest events of a key in a part of the accept sequence, newest first. */
+  readonly seqsOfKey: (
+    key: string,
+    range: { readonly below: number; readonly from: number },
+    limit: number,
+  ) => Promise<readonly number[]>
   /** The handlers that a living replica has; absent where the inbox is of one process. */
   readonly heldHandlers?: () => Promise<ReadonlySet<string>>
   /** The size of what is stored, in bytes. */
