@@ -13,11 +13,13 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * `, did you mean …?` with the known name that is nearest to a mistyped one, unless more than half of its letters behind `shared`, which
- * all begin with, are others.
+ * `, did you mean …?` with the known name nearest to a mistyped one; '' if none is near: two letters differ, or a third of a long
+ * name. The prefix `shared` counts for nothing.
  */
 export function nearest(name: string, known: readonly string[], shared = ''): string {
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 100), candidate) }))
   const [best] = ranked.toSorted((a, b) => a.distance - b.distance)
-  return best && best.distance * 2 <= best.candidate.length - shared.length ? `, did you mean ${best.candidate}?` : ''
+  if (!best) return ''
+  const length = best.candidate.length - shared.length
+  return best.distance <= Math.min(length / 2, Math.max(2, length / 3)) ? `, did you mean ${best.candidate}?` : ''
 }

@@ -56,7 +56,7 @@ async function demo(options: DemoOptions): Promise<void> {
       // What the receiver refuses, a warning, is told people as a failure of its delivery.
       level: isJson ? config.logLevel : 'error',
       pretty: false,
-      output: { write: (line) => (isJson ? printBytes(line) : show(line.trimEnd())) },
+      ...(!isJson && { output: { write: (line: string) => show(line.trimEnd()) } }),
     }),
     clock: systemClock,
     prettyLog: false,

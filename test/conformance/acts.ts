@@ -253,6 +253,8 @@ export function describeActs(harness: ConformanceHarness): void {
           expect(found).toHaveLength(notedBefore + 1)
           expect(found[0]).toMatchObject({ action, detail: detailOf(done), by })
         }
+        await act()
+        expect(await left(stage)).toBe(0)
       })
     }
   })

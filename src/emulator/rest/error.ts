@@ -114,7 +114,7 @@ function sizeOf(origin: string, relation: string, bound: unknown): string {
 function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   const value = valueAt(path, given)
   if (value === undefined) return 'it is missing'
-  if (Array.isArray(value)) return `got an array of ${value.length}`
+  if (Array.isArray(value)) return `got a list of ${value.length}`
   if (value === null) return 'got null'
   if (typeof value === 'object') return 'got an object'
   if (path.some((name) => isSecretMember(String(name), value))) {
