@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import { mostDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type ViewPort } from '../inbox/port.ts'
+import { maxDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type QueryStore } from '../inbox/port.ts'
 import { bulkBody, page, reason, text } from './parse.ts'
 import { numberOf, route } from './route.ts'
 import { components, count, listOf, runError, time, toPage, toWire } from './wire.ts'
@@ -39,7 +39,7 @@ const deadGroups = z
 
 const complete = z
   .boolean()
-  .describe(`false: these are the first ${mostDeadIds} matches, and there are more; repeat the call`)
+  .describe(`false: these are the first ${maxDeadIds} matches, and there are more; repeat the call`)
 /** With `dry_run` nothing was done; the number says how many there are. */
 const requeued = z
   .object({ requeued: count, complete, dry_run: z.literal(true).optional() })
@@ -140,7 +140,7 @@ function toDeadLetterJson({ error, ...letter }: DeadLetter): DeadLetterJson {
 }
 
 /** The run ids of a filter are looked up first, so that the action itself is one. `found` counts only where `isDry`. */
-async function resolve(inbox: ViewPort, selection: Selection, isDry: boolean) {
+async function resolve(inbox: QueryStore, selection: Selection, isDry: boolean) {
   if (selection.filter !== undefined) {
     const { runIds: runs, isComplete } = await inbox.deadRunIds(selection.filter)
     return { runs, found: runs.length, isComplete }
@@ -151,7 +151,7 @@ async function resolve(inbox: ViewPort, selection: Selection, isDry: boolean) {
 
 const lookedUpAtOnce = 200
 
-async function countOf(inbox: ViewPort, runs: 'all' | readonly number[]): Promise<number> {
+async function countOf(inbox: QueryStore, runs: 'all' | readonly number[]): Promise<number> {
   if (runs === 'all') return deadLettersOf(await inbox.stats())
   const ids = [...new Set(runs)]
   let found = 0

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../base/errors.ts'
-import { leftBehind, type ViewPort } from '../inbox/port.ts'
+import { orphanedHandlers, type QueryStore } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
 import { components, count, time, toWire } from './wire.ts'
@@ -123,7 +123,7 @@ export const handlerRoutes = {
     gives: droppedRuns,
     logged: 'the runs of a handler were dropped by the admin API',
     async answer({ inbox }, { id, body, by }) {
-      const dropped = await inbox.dropOpenRuns(id, body.reason, by)
+      const dropped = await inbox.discardPendingRuns(id, body.reason, by)
       if (dropped === null) throw await noHandler(inbox, id)
       return { handler: id, dropped }
     },
@@ -152,7 +152,7 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
   })
 }
 
-async function noHandler(inbox: ViewPort, given: string): Promise<InboxError> {
+async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> {
   const names = (await inbox.stats()).handlers.map((row) => row.handler)
   const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
   return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}, and never was: ${known}`)
@@ -168,7 +168,7 @@ async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminConte
   const [shutNow, pacesNow] = [shutOf?.(), paces?.()]
   // Without a dispatcher in this process, only a cluster knows which are orphaned.
   const loaded = handlers?.() ?? [...rows.keys()].map((each) => ({ name: each }))
-  const orphans = new Set(leftBehind(stats.handlers, loaded).map((row) => row.handler))
+  const orphans = new Set(orphanedHandlers(stats.handlers, loaded).map((row) => row.handler))
   const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()
   const data = names.map((each): HandlerJson => {
     const [info, row, closed] = [infos.get(each), rows.get(each), shutNow?.get(each)]

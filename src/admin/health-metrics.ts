@@ -2,13 +2,13 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { driftKinds, type DriftCounter } from '../health/drift.ts'
 import type { HealthWatch } from '../health/port.ts'
-import type { ViewPort } from '../inbox/port.ts'
+import type { QueryStore } from '../inbox/port.ts'
 
 export interface HealthMetricsSource {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
   /** Deliveries since the start, as the sender sees them. */
   readonly totals: () => Readonly<Record<'acknowledged' | 'late' | 'refused' | 'unusable', number>>
-  readonly inbox: Pick<ViewPort, 'secretUses'>
+  readonly inbox: Pick<QueryStore, 'secretUses'>
   readonly drift: Pick<DriftCounter, 'records'>
   /** Labels of the secrets that are set. */
   readonly secretLabels: () => readonly string[]

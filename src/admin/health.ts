@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import type { SenderMeter, Silence } from '../health/port.ts'
 import type { Replica } from '../inbox/cluster-port.ts'
-import { leftBehind, openRunsOf, ownLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
+import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { pageParameters } from './parse.ts'
@@ -260,7 +260,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
       const row = stats.handlers.find((candidate) => candidate.handler === handler)
       return { handler, ...toWire(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
     }),
-    not_loaded: loaded === undefined ? null : toWire(leftBehind(stats.handlers, loaded)),
+    not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
     gaps: gaps.map(toGapJson),
     ...toFoundJson(found),
     warnings: toWire(watch?.warnings() ?? []),
@@ -273,7 +273,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
 
 /** Configured secrets in their order, then removed ones, the last used first. */
 async function secretUses({ inbox, secretLabels }: AdminContext): Promise<SecretUseJson[]> {
-  const uses = (await inbox.secretUses()).filter(({ label }) => label !== ownLabel)
+  const uses = (await inbox.secretUses()).filter(({ label }) => label !== internalLabel)
   const byLabel = new Map(uses.map((use) => [use.label, use]))
   const configured = secretLabels?.() ?? []
   const removed = uses.filter(({ label }) => !configured.includes(label)).toSorted((a, b) => b.lastAt - a.lastAt)

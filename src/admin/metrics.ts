@@ -4,12 +4,12 @@ import type { Clock } from '../base/clock.ts'
 import { Histogram as Durations } from '../base/histogram.ts'
 import type { Shut } from '../dispatch/gate.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
-import type { AcceptResult, InboxStats, ViewPort } from '../inbox/port.ts'
+import type { AcceptResult, InboxStats, QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
 import { registerHealthMetrics, type HealthMetricsSource } from './health-metrics.ts'
 
 export interface MetricsOptions {
-  readonly inbox: Pick<ViewPort, 'stats'>
+  readonly inbox: Pick<QueryStore, 'stats'>
   readonly clock: Clock
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]

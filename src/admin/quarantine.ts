@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import { listedBytes, type QuarantinedBody, type ViewPort } from '../inbox/port.ts'
+import { previewBytes, type QuarantinedBody, type QueryStore } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
 import { bulkBody, page, reason, words } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
@@ -141,16 +141,16 @@ export const quarantineRoutes = {
 }
 
 function toQuarantinedJson({ raw, ...body }: QuarantinedBody): QuarantinedJson {
-  const preview = safeText(toBuffer(raw).subarray(0, listedBytes).toString(), previewLength - 1)
+  const preview = safeText(toBuffer(raw).subarray(0, previewBytes).toString(), previewLength - 1)
   return { ...toWire(body), preview }
 }
 
 /** The ids of a selection, a page at a time. */
-async function* idsOf(inbox: ViewPort, selection: Selection): AsyncGenerator<string> {
+async function* idsOf(inbox: QueryStore, selection: Selection): AsyncGenerator<string> {
   if (selection.ids !== undefined) return yield* new Set(selection.ids)
   let cursor: string | null = null
   do {
-    const found: Awaited<ReturnType<ViewPort['quarantine']>> = await inbox.quarantine({
+    const found: Awaited<ReturnType<QueryStore['quarantine']>> = await inbox.quarantine({
       ...selection.filter,
       limit: pageSize,
       ...(cursor !== null && { cursor }),
@@ -160,7 +160,7 @@ async function* idsOf(inbox: ViewPort, selection: Selection): AsyncGenerator<str
   } while (cursor !== null)
 }
 
-async function checkIds(inbox: ViewPort, { ids: given = [] }: Selection): Promise<void> {
+async function checkIds(inbox: QueryStore, { ids: given = [] }: Selection): Promise<void> {
   for (const id of given) {
     if ((await inbox.quarantined(id)) !== null) continue
     throw new InboxError('not_found', `there is no body in quarantine with the id ${id}: nothing was done`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import { mostReplayIds, replayStates, type ReplayRecord, type ViewPort } from '../inbox/port.ts'
+import { maxReplayIds, replayStates, type ReplayRecord, type QueryStore } from '../inbox/port.ts'
 import { safeText } from '../base/log.ts'
 import { eventFilter, pageParameters } from './parse.ts'
 import { numberOf, route, type AdminContext } from './route.ts'
@@ -38,8 +38,8 @@ export type CancelledJson = z.output<typeof cancelledReplay>
 const replayBody = z
   .strictObject({
     ids: z
-      .exactOptional(z.array(z.string().min(1).max(300)).min(1).max(mostReplayIds))
-      .describe(`a list of 1 to ${mostReplayIds} ids of events`),
+      .exactOptional(z.array(z.string().min(1).max(300)).min(1).max(maxReplayIds))
+      .describe(`a list of 1 to ${maxReplayIds} ids of events`),
     ...eventFilter,
     handler: z.exactOptional(z.string().min(1).max(100)).describe('the name of a handler'),
     dryRun: z.boolean().default(false),
@@ -133,7 +133,7 @@ async function findReplay({ inbox }: AdminContext, id: string): Promise<ReplayRe
   return found
 }
 
-async function checkIds(inbox: ViewPort, ids: readonly string[]): Promise<void> {
+async function checkIds(inbox: QueryStore, ids: readonly string[]): Promise<void> {
   const unknown = [...new Set(await inbox.unknownIds(ids))]
   if (unknown.length === 0) return
   const named = unknown.slice(0, maxNamedIds).map((id) => safeText(id))

@@ -6,14 +6,14 @@ import type { ErrorCode } from '../base/errors.ts'
 import type { DriftCounter } from '../health/drift.ts'
 import type { HealthWatch, Meter, Reconciler } from '../health/port.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
-import type { NewEvent, QuarantinedBody, SubscriptionPort, ViewPort } from '../inbox/port.ts'
+import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore, SubscriptionPort } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
 import type { Role } from './sessions.ts'
 
 /** What the routes work on. All that is optional is missing where a command opens a database file itself. */
 export interface AdminContext {
-  readonly inbox: ViewPort & SubscriptionPort
+  readonly inbox: QueryStore & OperatorActions & SubscriptionPort
   /** Reads a body as an event, as the receiver does; or returns why it is none. */
   readonly readEvent: (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 'receivedAt'>) => NewEvent | string
   /** Milliseconds since 1970. */

@@ -1,7 +1,7 @@
 import type { Express, Request, Response } from 'express'
 import { z } from 'zod'
 import { InboxError, messageOf } from '../base/errors.ts'
-import type { ViewPort } from '../inbox/port.ts'
+import type { OperatorActions } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { toCookie, createFailureLimit } from '../base/http/sign-in.ts'
 import { addressOf, describeCaller, sessionCookie, sessionOf, type Guard } from './auth.ts'
@@ -52,7 +52,7 @@ export interface SessionRoutesOptions {
   readonly guard: Pick<Guard, 'authenticate'>
   readonly roleOf: RoleOf
   readonly sessions: Sessions
-  readonly inbox: Pick<ViewPort, 'note'>
+  readonly inbox: Pick<OperatorActions, 'note'>
   readonly now: () => number
   readonly log: Logger
 }

@@ -113,7 +113,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     })
   // Probes of a single instance may use this port. In a cluster it stays closed until it takes deliveries: a balancer goes elsewhere.
   const earlyReceiver = config.database.kind === 'postgres' ? undefined : await listenForDeliveries()
-  const { inbox, workPort, cluster } = await openInbox({
+  const { inbox, openDispatchChannel, cluster } = await openInbox({
     database: config.database,
     migrate: config.migrate,
     orphanHours: config.orphanHours,
@@ -159,7 +159,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => secrets.close())
   const runner = await startRunner({
     inbox,
-    openWorkPort: workPort,
+    openDispatchChannel,
     sources: { ...sourcesOf(config), bundled: options.bundledHandlers ?? [] },
     ...(config.sinks.length > 0 && { secrets: () => secrets.current() }),
     api: config.api,

@@ -2,7 +2,7 @@ import PQueue from 'p-queue'
 import { createBatcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
-import type { Lease, Outcome, SettleResult, WorkPort } from '../inbox/port.ts'
+import type { Lease, Outcome, SettleResult, DispatchStore } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
@@ -42,7 +42,7 @@ export interface Leftover {
 }
 
 export interface DispatcherOptions {
-  readonly work: Pick<WorkPort, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
+  readonly work: Pick<DispatchStore, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
   readonly handlers: readonly ResolvedHandler[]
   /** Runs at once, all handlers. */
   readonly concurrency: number

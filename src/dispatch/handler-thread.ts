@@ -89,7 +89,7 @@ export class HandlerThread {
     this.#worker = new Worker(siblingModule(import.meta.url, './runner-thread'), {
       name: data.suspects ? 'runner-suspects' : nameOf(data.selection),
       workerData: { ...data, overrunGraceMs, suspectIdleMs, mainPort, pulse } satisfies RunnerData,
-      transferList: [data.workPort, mainPort],
+      transferList: [data.dispatchPort, mainPort],
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: 32 },

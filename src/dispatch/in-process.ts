@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
-import type { WorkPort } from '../inbox/port.ts'
+import type { DispatchStore } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
@@ -9,7 +9,7 @@ import { Dispatcher, type DispatcherObserver, type Leftover } from './dispatcher
 import { runnerTiming } from './runner-protocol.ts'
 
 export interface InProcessOptions {
-  readonly work: Omit<WorkPort, 'reap'>
+  readonly work: Omit<DispatchStore, 'reap'>
   readonly handlers: readonly ResolvedHandler[]
   /** Runs at once, all handlers. */
   readonly concurrency: number

@@ -58,7 +58,7 @@ export interface RunnerData {
   readonly logsToOutput: boolean
   /** Port to the main thread. Handler code could post to `parentPort`, so that is not used. */
   readonly mainPort: MessagePort
-  readonly workPort: MessagePort
+  readonly dispatchPort: MessagePort
   /** Shared with the thread that watches this one: see `Pulse`. */
   readonly pulse: SharedArrayBuffer
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
 import type { Lease } from '../inbox/port.ts'
-import { connectWork } from '../inbox/rpc.ts'
+import { connectDispatchStore } from '../inbox/rpc.ts'
 import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
@@ -40,7 +40,7 @@ async function start(data: RunnerData): Promise<void> {
   let { secrets } = data
   installResolveHook(data.sources.handlersDir, (file) => tell({ kind: 'importing', file, stamp: stampOfSync(file) }))
   const handlers = await loadSources(data.sources, () => secrets, data.selection)
-  const work = connectWork(data.workPort)
+  const work = connectDispatchStore(data.dispatchPort)
 
   // A thread for suspects tries each once, whatever became of the others.
   if (!data.suspects) for (const handler of handlers) tellOfGate(handler, tell)

@@ -14,7 +14,7 @@ import { withoutChecks, type HandlerSources, type Selection } from './sources.ts
 
 export interface ThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
-  readonly openWorkPort: () => Promise<MessagePort>
+  readonly openDispatchChannel: () => Promise<MessagePort>
   readonly sources: HandlerSources
   /** What bundled sinks sign with, at present. Without it they have nothing to sign with. */
   readonly secrets?: () => readonly Secret[]
@@ -176,9 +176,9 @@ export class ThreadGroup {
 
   /** A thread that has loaded its handlers and waits to be started. */
   async #open(role: Role): Promise<HandlerThread> {
-    const workPort = await this.#options.openWorkPort()
+    const dispatchPort = await this.#options.openDispatchChannel()
     if (this.#isStopping) {
-      workPort.close()
+      dispatchPort.close()
       throw stopping()
     }
     const { inbox, selection, api, concurrency, logLevel, prettyLog } = this.#options
@@ -190,7 +190,7 @@ export class ThreadGroup {
     const secrets = this.#options.secrets?.() ?? []
     const logsToOutput = onOutput !== undefined
     const settings = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, logsToOutput }
-    const data = { ...settings, api, workPort }
+    const data = { ...settings, api, dispatchPort }
     const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport, onStuck })
     this.#threads.add(thread)
     try {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { ownEventSchemas, type OwnEventData, type OwnEventType } from '../../schema/own.ts'
-import { ownLabel, type AcceptPort, type EventSummary, type NewEvent, type ViewPort } from '../inbox/port.ts'
+import { internalLabel, type AcceptPort, type EventSummary, type NewEvent, type QueryStore } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import type { Warning } from './port.ts'
 import { countText } from './words.ts'
 
 export interface NotifierOptions {
-  readonly inbox: AcceptPort & Pick<ViewPort, 'events' | 'event'>
+  readonly inbox: AcceptPort & Pick<QueryStore, 'events' | 'event'>
   readonly clock: Pick<Clock, 'now'>
   readonly log: Logger
   /** Without a slash at its end; null: not known. */
@@ -214,7 +214,7 @@ export function toOwnEvent({ warning, toldAt, replica }: OwnWarning, turn: Turn,
     address: null,
     raw,
     receivedAt: at,
-    secretLabel: ownLabel,
+    secretLabel: internalLabel,
   }
 }
 

@@ -1,5 +1,5 @@
-import { ownTypePrefix } from '../inbox/port.ts'
-import type { Activity, ViewPort } from '../inbox/port.ts'
+import { internalTypePrefix } from '../inbox/port.ts'
+import type { Activity, QueryStore } from '../inbox/port.ts'
 import type { Span } from '../base/ladder.ts'
 import type { Silence } from './port.ts'
 
@@ -36,7 +36,7 @@ export function createCadences() {
   let readTo: number | null = null
 
   return {
-    async read(inbox: Pick<ViewPort, 'activity'>, now: number): Promise<readonly Cadence[]> {
+    async read(inbox: Pick<QueryStore, 'activity'>, now: number): Promise<readonly Cadence[]> {
       const end = (Math.floor(now / minuteMs) + 1) * minuteMs
       let at = Math.max(readTo ?? 0, end - learnedMs)
       const settledTo = end - settledMs - minuteMs
@@ -102,7 +102,7 @@ const oddityMs = 30 * dayMs
  */
 export function findSilences(cadences: readonly Cadence[], gaps: readonly Span[], now: number): Silence[] {
   return cadences
-    .filter(({ type }) => !type.startsWith(ownTypePrefix))
+    .filter(({ type }) => !type.startsWith(internalTypePrefix))
     .map((cadence) => toSilence(cadence, gaps, now))
     .toSorted((a, b) => ranks[a.state] - ranks[b.state] || shareOf(b) - shareOf(a))
 }

@@ -19,23 +19,23 @@ export interface JobSource {
 }
 
 /** What a replay, or a backfill, has created and is still to be worked off. */
-export interface Ahead {
-  /** Runs that have not ended, dead letters aside; counted up to `mostBehind` or further. */
+export interface OpenBacklog {
+  /** Runs that have not ended, dead letters aside; counted up to `maxBlockedRuns` or further. */
   readonly open: number
-  /** Those of them that wait for a worker, or for their time, and not behind another of their key; counted up to `enoughReady` or further. */
+  /** Those of them that wait for a worker, or for their time, and not behind another of their key; counted up to `minReadyRuns` or further. */
   readonly ready: number
 }
 
 /** So many runs are created ahead of what is worked off. */
-export const mostAhead = 1_000
+export const maxOpenRuns = 1_000
 /** And so many where hardly any of them can be worked off: a key that is slow, or held, does not keep those of other keys from being created. */
-export const mostBehind = 10_000
-export const enoughReady = 20
+export const maxBlockedRuns = 10_000
+export const minReadyRuns = 20
 
 /** How many runs a step may create, of the `most` that it could. */
-export function roomFor(most: number, { open, ready }: Ahead): number {
-  if (open < mostAhead) return Math.min(most, mostAhead - open)
-  return ready < enoughReady && open < mostBehind ? most : 0
+export function roomFor(most: number, { open, ready }: OpenBacklog): number {
+  if (open < maxOpenRuns) return Math.min(most, maxOpenRuns - open)
+  return ready < minReadyRuns && open < maxBlockedRuns ? most : 0
 }
 
 /** Runs created in one transaction: few, because acknowledgements wait for it. */

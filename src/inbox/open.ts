@@ -4,10 +4,10 @@ import type { DatabaseSetting } from '../config/values.ts'
 import { describeDatabase } from '../base/database-url.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { ClusterPort } from './cluster-port.ts'
-import { leftBehind, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
+import { orphanedHandlers, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
 import type { OnUpgrade } from './types.ts'
 import type { MigrateSetting } from './postgres/migrate.ts'
-import { openWorkPort } from './rpc.ts'
+import { openDispatchChannel } from './rpc.ts'
 import { createSqliteInbox, type SqliteInbox } from './sqlite/inbox.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
@@ -20,7 +20,7 @@ export async function reportWaiting(
 ): Promise<void> {
   const loaded = new Set(handlers.map(({ name }) => name))
   const stats = await inbox.stats()
-  const gone = leftBehind(stats.handlers, handlers)
+  const gone = orphanedHandlers(stats.handlers, handlers)
   if (gone.length > 0) log.warn({ handlers: gone }, 'open runs belong to handlers that are not loaded')
   const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
   if (stats.paused || paused.length > 0) {
@@ -41,8 +41,8 @@ export interface OpenInboxOptions {
 
 export interface OpenedInbox {
   readonly inbox: Inbox
-  /** A port for `connectWork`, to hand to another thread. */
-  readonly workPort: () => Promise<MessagePort>
+  /** A port for `connectDispatchStore`, to hand to another thread. */
+  readonly openDispatchChannel: () => Promise<MessagePort>
   /** Where several processes share the inbox. */
   readonly cluster?: ClusterPort
 }
@@ -94,7 +94,7 @@ async function open(
       // Loaded only where it is used, and Kysely with it.
       const { createMemoryInbox } = await import('./sqlite/local.ts')
       const inbox = await createMemoryInbox({ clock })
-      return { inbox, workPort: async () => openWorkPort(inbox) }
+      return { inbox, openDispatchChannel: async () => openDispatchChannel(inbox) }
     }
     case 'postgres': {
       const { url } = database
@@ -109,13 +109,13 @@ async function open(
         onWarning: (text) => log.warn(text),
       })
       log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')
-      return { inbox, workPort: async () => openWorkPort(inbox), cluster: inbox }
+      return { inbox, openDispatchChannel: async () => openDispatchChannel(inbox), cluster: inbox }
     }
     case 'sqlite': {
       const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text), onUpgrade })
-      reportEvidence(inbox, database.file, log)
+      reportIntegrity(inbox, database.file, log)
       reportDead(inbox.deadAtStart, clock, log)
-      return { inbox, workPort: () => inbox.workPort() }
+      return { inbox, openDispatchChannel: () => inbox.openDispatchChannel() }
     }
   }
 }
@@ -167,8 +167,8 @@ function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): voi
 }
 
 /** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
-function reportEvidence(inbox: SqliteInbox, file: string, log: Logger): void {
-  const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.evidence
+function reportIntegrity(inbox: SqliteInbox, file: string, log: Logger): void {
+  const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.integrity
   log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
   if (missingSeqs > 0) {
     log.error(

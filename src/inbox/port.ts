@@ -32,7 +32,7 @@
 import type {
   SubscriptionPort,
   AcceptResult,
-  Arrival,
+  IncomingDelivery,
   ClaimRequest,
   HandlerRoute,
   Lease,
@@ -41,11 +41,12 @@ import type {
   StateEntry,
   StateQuery,
 } from './types.ts'
-import type { DeadLetter, ViewPort } from './view-port.ts'
+import type { OperatorActions } from './operator-actions.ts'
+import type { DeadLetter, QueryStore } from './query-store.ts'
 
+export type { OperatorActions } from './operator-actions.ts'
 export * from './types.ts'
-export * from './types.ts'
-export * from './view-port.ts'
+export * from './query-store.ts'
 
 /** The part that the receiver uses. */
 export interface AcceptPort {
@@ -57,7 +58,7 @@ export interface AcceptPort {
    * Rejects as a whole with `store_full`, `store_unavailable` or `shutting_down`; then no arrival may be acknowledged, and
    * each may or may not be stored: the same call again is safe.
    */
-  accept(batch: readonly Arrival[]): Promise<readonly AcceptResult[]>
+  accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]>
 }
 
 /** `runs`: how many crashed; `dead`: those of them that became dead letters. */
@@ -69,7 +70,7 @@ export interface ReapResult {
 export interface CrashedRun extends Pick<DeadLetter, 'handler' | 'eventId' | 'attempt' | 'error'> {}
 
 /** What the dispatcher needs. */
-export interface WorkPort {
+export interface DispatchStore {
   /**
    * Sets the routes by which `accept` creates runs from now on: in a cluster those of all replicas, and of handlers that no replica has
    * for a while longer. Runs of handlers that are gone stay where they are. Gives how many runs of a handler may run at once, where
@@ -103,7 +104,7 @@ export interface WorkPort {
   reap(owner: string): Promise<ReapResult>
 }
 
-export interface Inbox extends AcceptPort, WorkPort, ViewPort, SubscriptionPort {
+export interface Inbox extends AcceptPort, DispatchStore, QueryStore, OperatorActions, SubscriptionPort {
   /** Says that deliveries are taken from now on, until it is closed: the time before, since they last were, is a gap. */
   startServing(): Promise<void>
   /** Whether a commit can succeed as far as is known, and if not, why (one line). */

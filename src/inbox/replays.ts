@@ -1,5 +1,5 @@
 import { InboxError } from '../base/errors.ts'
-import { mostReplayIds, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
+import { maxReplayIds, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
 
 /** A stored event as a filter looks at it; its status is derived only if it is asked for. */
 export interface FilteredEvent {
@@ -21,8 +21,8 @@ export function checkReplayFilter(filter: ReplayFilter): void {
         'status, from, to, handler',
     )
   }
-  if (filter.ids !== undefined && filter.ids.length > mostReplayIds) {
-    throw new InboxError('bad_request', `expected at most ${mostReplayIds} ids, received ${filter.ids.length}`)
+  if (filter.ids !== undefined && filter.ids.length > maxReplayIds) {
+    throw new InboxError('bad_request', `expected at most ${maxReplayIds} ids, received ${filter.ids.length}`)
   }
 }
 

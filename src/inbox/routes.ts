@@ -1,5 +1,5 @@
 import { InboxError } from '../base/errors.ts'
-import { ownTypePrefix, type HandlerRoute } from './port.ts'
+import { internalTypePrefix, type HandlerRoute } from './port.ts'
 
 /** Gives the routes that match an event type, in the order they were registered; none matches twice. */
 export type RouteTable = (type: string) => readonly HandlerRoute[]
@@ -29,7 +29,7 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   }
 }
 
-const everyType = ['*', `${ownTypePrefix}*`]
+const everyType = ['*', `${internalTypePrefix}*`]
 
 /**
  * The patterns of the types that a handler takes; without a name, or as long as no handlers are registered, those of every
@@ -52,7 +52,7 @@ export function createMatcher(patterns: readonly string[]): (type: string) => bo
   const exact = new Set(patterns)
   const prefixes = patterns.filter((pattern) => pattern.endsWith('.*')).map((pattern) => pattern.slice(0, -1))
   return (type) =>
-    (takesAll && !type.startsWith(ownTypePrefix)) ||
+    (takesAll && !type.startsWith(internalTypePrefix)) ||
     exact.has(type) ||
     prefixes.some((prefix) => type.startsWith(prefix))
 }

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
-import type { WorkPort } from './port.ts'
+import type { DispatchStore } from './port.ts'
 import { codecs } from './wire.ts'
 
 /** Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. */
@@ -127,23 +127,23 @@ export function answerCalls(port: MessagePort, target: object): void {
 const workNames = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
 
 /** Answers a dispatcher in another thread, which can call nothing else of the inbox. */
-export function answerWork(port: MessagePort, inbox: WorkPort): void {
+export function serveDispatchStore(port: MessagePort, inbox: DispatchStore): void {
   answerCalls(port, Object.fromEntries(workNames.map((name) => [name, inbox[name]])))
 }
 
-/** Gives a port for `connectWork` to an inbox that lives in this thread. */
-export function openWorkPort(inbox: WorkPort): MessagePort {
+/** Gives a port for `connectDispatchStore` to an inbox that lives in this thread. */
+export function openDispatchChannel(inbox: DispatchStore): MessagePort {
   const { port1, port2 } = new MessageChannel()
-  answerWork(port2, inbox)
+  serveDispatchStore(port2, inbox)
   port2.unref()
   return port1
 }
 
 /** The work side of an inbox in another thread, over a port that was opened for it. */
-export function connectWork(port: MessagePort): WorkPort {
+export function connectDispatchStore(port: MessagePort): DispatchStore {
   const caller = new Caller(port)
   port.on('message', (message) => caller.receive(message))
-  return remote<WorkPort>((op, args) => caller.call(op, args), workNames)
+  return remote<DispatchStore>((op, args) => caller.call(op, args), workNames)
 }
 
 export function toWireError(thrown: unknown): { code: string; message: string } {

@@ -15,7 +15,7 @@ export interface NewEvent {
   readonly raw: Uint8Array
   /** Milliseconds since 1970. */
   readonly receivedAt: number
-  /** Label of the secret that verified it; `ownLabel` for an event of this program itself. */
+  /** Label of the secret that verified it; `internalLabel` for an event of this program itself. */
   readonly secretLabel: string
   /** The headers it came with that the settings list, as a JSON object. */
   readonly headers?: string | null
@@ -24,9 +24,9 @@ export interface NewEvent {
 }
 
 /** Events of this program itself, such as its warnings, are of types that begin so. `*` does not stand for them: name them. */
-export const ownTypePrefix = 'inbox.'
+export const internalTypePrefix = 'inbox.'
 /** No label of a secret looks like this. */
-export const ownLabel = '(own)'
+export const internalLabel = '(own)'
 
 /** Authentic bytes that are no usable event. */
 export interface NewQuarantined {
@@ -40,7 +40,7 @@ export interface NewQuarantined {
   readonly secretLabel: string
 }
 
-export type Arrival = NewEvent | NewQuarantined
+export type IncomingDelivery = NewEvent | NewQuarantined
 
 /**
  * What became of an arrival. `conflict`: the id is known with other bytes; the first ones are kept and the conflict is

@@ -1,6 +1,6 @@
 import type {
   AcceptResult,
-  Arrival,
+  IncomingDelivery,
   Effects,
   Item,
   Lease,
@@ -83,7 +83,7 @@ function toLatin1(raw: Uint8Array): string {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
 }
 
-export function packArrivals(batch: readonly Arrival[]): WireBatch {
+export function packDeliveries(batch: readonly IncomingDelivery[]): WireBatch {
   const fields: Field[] = []
   const texts = new TextWriter()
   for (const arrival of batch) {
@@ -98,12 +98,12 @@ export function packArrivals(batch: readonly Arrival[]): WireBatch {
   return fields
 }
 
-export function unpackArrivals(wire: WireBatch): Arrival[] {
+export function unpackDeliveries(wire: WireBatch): IncomingDelivery[] {
   const from = new Fields(wire)
   const texts = new TextReader()
-  const batch: Arrival[] = []
+  const batch: IncomingDelivery[] = []
   while (!from.isAtEnd) {
-    const kind = from.text() as Arrival['kind']
+    const kind = from.text() as IncomingDelivery['kind']
     const common = { id: from.text(), receivedAt: from.number(), secretLabel: from.text(), raw: from.raw() }
     if (kind === 'quarantined') batch.push({ kind, ...common, reason: from.text() })
     else {
@@ -275,7 +275,7 @@ interface Codec {
 
 /** The methods whose values are not simply cloned. */
 export const codecs: Readonly<Record<string, Codec>> = {
-  accept: { pack: packArrivals, unpack: unpackArrivals, packResult: packResults, unpackResult: unpackResults },
+  accept: { pack: packDeliveries, unpack: unpackDeliveries, packResult: packResults, unpackResult: unpackResults },
   claim: { packResult: packLeases, unpackResult: unpackLeases },
   settle: { pack: packOutcomes, unpack: unpackOutcomes, packResult: packResults, unpackResult: unpackResults },
   release: { pack: (leases: RunTokens) => leases.map(({ runId, token }) => ({ runId, token })) },

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { envelopeSchema } from '../../schema/envelope.ts'
-import { ownTypePrefix } from '../inbox/port.ts'
+import { internalTypePrefix } from '../inbox/port.ts'
 import { foldAddress } from '../inbox/route-key.ts'
 
 /** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
@@ -52,7 +52,7 @@ export function readEnvelope(raw: Uint8Array): EnvelopeResult {
   const time = createdAtSchema.safeParse(createdAt)
   if (!time.success) return unusable('not_an_envelope')
   // These are the inbox's own to make: whoever reads them may believe them.
-  if (type.startsWith(ownTypePrefix)) return unusable('own_type')
+  if (type.startsWith(internalTypePrefix)) return unusable('own_type')
   return { ok: true, envelope: { id, type, created_at: time.data, data } }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { AcceptPort, AcceptResult, Arrival } from '../inbox/port.ts'
+import type { AcceptPort, AcceptResult, IncomingDelivery } from '../inbox/port.ts'
 
 export interface GroupCommitOptions {
   readonly accept: AcceptPort['accept']
@@ -13,13 +13,13 @@ export interface GroupCommitOptions {
 export type CommitResult = AcceptResult | 'late'
 
 export interface GroupCommit {
-  add(arrival: Arrival): Promise<CommitResult>
+  add(arrival: IncomingDelivery): Promise<CommitResult>
   /** What waits for its commit, also beyond its answer: it takes room until the inbox is done with it. */
   readonly pending: { readonly rows: number; readonly bytes: number; readonly oldestMs: number }
 }
 
 interface Batch {
-  readonly arrivals: Arrival[]
+  readonly arrivals: IncomingDelivery[]
   readonly resolves: ((result: CommitResult) => void)[]
   readonly rejects: ((error: unknown) => void)[]
   readonly since: number

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
-import type { AcceptResult, Arrival, NewEvent } from '../inbox/port.ts'
+import type { AcceptResult, IncomingDelivery, NewEvent } from '../inbox/port.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
@@ -13,7 +13,7 @@ import type { CommitResult, GroupCommit } from './group-commit.ts'
 /** What came of a request, for metrics. Counted once per request. */
 export interface IngestObserver {
   /** `type` is the event's own, of outside origin. */
-  stored(result: AcceptResult, arrival: Arrival): void
+  stored(result: AcceptResult, arrival: IncomingDelivery): void
   /** Not authentic. */
   rejected(reason: string): void
   /** Refused for now: overload, store. */
@@ -72,7 +72,7 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   }
 
-  function stored(result: CommitResult, arrival: Arrival): Answer {
+  function stored(result: CommitResult, arrival: IncomingDelivery): Answer {
     if (result === 'late') {
       observer.refused('not_committed_in_time')
       return answerFor('not_committed_in_time')
@@ -112,7 +112,7 @@ const lines = {
 } as const
 
 /** What authentic bytes are: an event, or something for the quarantine. */
-function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, receipt: ReceiptOf): Arrival {
+function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, receipt: ReceiptOf): IncomingDelivery {
   const read = readEnvelope(raw)
   if (!read.ok) {
     const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
@@ -133,11 +133,11 @@ function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, rec
 }
 
 /** Reads a body from the quarantine as an event; gives the reason if it is none still. */
-export function readAsEvent(body: Pick<Arrival, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
+export function readAsEvent(body: Pick<IncomingDelivery, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
   const arrival = toArrival(body.raw, body.secretLabel, body.receivedAt, noReceipt)
   return arrival.kind === 'event' ? arrival : arrival.reason
 }
 
-function reasonOf(arrival: Arrival): string {
+function reasonOf(arrival: IncomingDelivery): string {
   return arrival.kind === 'quarantined' ? arrival.reason : ''
 }

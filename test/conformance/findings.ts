@@ -229,7 +229,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       await stage.killReady()
       await inbox.requeueDead([(await stage.run('a')).runId], by)
       await inbox.dropDead('all', 'x', by)
-      await inbox.dropOpenRuns('ordered', 'x', by)
+      await inbox.discardPendingRuns('ordered', 'x', by)
       await inbox.retryQuarantined('sha256:x', anEvent('c'), by)
       await inbox.dropQuarantined('sha256:y', 'x', by)
       const { id } = await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false }, by)

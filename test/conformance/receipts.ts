@@ -101,7 +101,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       await stage.crashRun(3)
       await stage.accept(anEvent('dropped'))
       await stage.clock.advance(30)
-      await stage.inbox.dropOpenRuns('ordered', 'gone')
+      await stage.inbox.discardPendingRuns('ordered', 'gone')
       const now = stage.clock.now()
       expect(await stage.run('expired')).toMatchObject({ startedAt: null, endedAt: now - 30 })
       expect(await stage.run('crashed')).toMatchObject({ startedAt: now - 30, endedAt: now - 30 })

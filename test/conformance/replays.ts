@@ -389,7 +389,7 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.until(async () => ((await lateStats())?.backfillSeq ?? 0) > 1_000)
       await stage.inbox.register([ordered])
       expect(await lateStats()).toMatchObject({ backfillSeq: 1_001 })
-      expect(await stage.inbox.dropOpenRuns('late', 'gone')).toBe(1_000)
+      expect(await stage.inbox.discardPendingRuns('late', 'gone')).toBe(1_000)
       expect((await lateStats())?.backfillSeq ?? null).toBe(null)
       await stage.inbox.register([ordered, late('now')])
       await stage.clock.advance(1_000)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ownLabel, type EventQuery, type EventSummary, type NewEvent } from '../../src/inbox/port.ts'
+import { internalLabel, type EventQuery, type EventSummary, type NewEvent } from '../../src/inbox/port.ts'
 import { eventExamples } from '../../schema/event-notes.ts'
 import { type ConformanceHarness, Stage, anEvent, bytes } from './stage.ts'
 import { readAll } from './views.ts'
@@ -202,7 +202,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       await stage.accept(came('a', 'old', 10, '0x1'), came('b', 'new', 20, '0x2'), came('c', 'new', 30, '0x1'))
       await stage.accept(
         came('d', 'new', 40, '0x3', 'token.price_alert'),
-        came('e', ownLabel, 50, '0x4', 'inbox.warning'),
+        came('e', internalLabel, 50, '0x4', 'inbox.warning'),
       )
       expect(await stage.inbox.secretUses()).toEqual([
         { label: 'new', firstAt: 20, lastAt: 40, count: 3 },

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type Clock, type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type {
-  Arrival,
+  IncomingDelivery,
   ClaimRequest,
   EventDetail,
   HandlerRoute,
@@ -133,7 +133,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Accepts arrivals that are all new. */
-  async accept(...arrivals: readonly Arrival[]): Promise<void> {
+  async accept(...arrivals: readonly IncomingDelivery[]): Promise<void> {
     const results = await this.inbox.accept(arrivals)
     expect(results).toEqual(arrivals.map(({ kind }) => (kind === 'event' ? 'accepted' : 'quarantined')))
   }

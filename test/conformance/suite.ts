@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { describeActs } from './acts.ts'
+import { describeActions } from './actions.ts'
 import { describeAccept } from './accept.ts'
 import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
@@ -31,7 +31,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeOptions(harness)
     describePause(harness)
     describePrune(harness)
-    describeActs(harness)
+    describeActions(harness)
     describeReplays(harness)
     describeViews(harness)
     describeReceipts(harness)

@@ -33,7 +33,7 @@ export function describeViews(harness: ConformanceHarness): void {
         'dead',
         'one is dropped, one dead',
         async (s) => {
-          await s.inbox.dropOpenRuns('second', 'x')
+          await s.inbox.discardPendingRuns('second', 'x')
           await s.killReady()
         },
       ],

@@ -226,7 +226,7 @@ class Walker {
       case 'drop open runs': {
         const isKnown = model.routes.some(({ name }) => name === step.handler)
         const expected = isKnown ? model.dropOpen(step.handler) : null
-        return expect(await inbox.dropOpenRuns(step.handler, 'dropped')).toBe(expected)
+        return expect(await inbox.discardPendingRuns(step.handler, 'dropped')).toBe(expected)
       }
       case 'register late':
         if (model.routes.includes(step.route)) return

@@ -37,5 +37,5 @@ const app = createReceiverApp({ ...receiving, path: '/webhooks' })
 const server = http.createServer(app).listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/webhooks`
-  createLogger({ level: 'info', pretty: false }).info({ url, synchronous: inbox.evidence.synchronous }, 'listening')
+  createLogger({ level: 'info', pretty: false }).info({ url, synchronous: inbox.integrity.synchronous }, 'listening')
 })

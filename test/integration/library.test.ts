@@ -308,7 +308,7 @@ describe('events', () => {
     const open = async (): Promise<Inbox> => {
       const inbox = await createSqliteInbox({ file })
       kill = async () => {
-        const port = await inbox.workPort()
+        const port = await inbox.openDispatchChannel()
         // No list of calls: it throws in the writer's thread, where nothing catches it.
         port.postMessage(0)
       }

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { AcceptResult, Arrival } from '../../src/inbox/port.ts'
+import type { AcceptResult, IncomingDelivery } from '../../src/inbox/port.ts'
 import { acceptStatement, acceptValues } from '../../src/inbox/postgres/accept.ts'
 import { createWork } from '../../src/inbox/postgres/claims.ts'
 import { aQuarantined, anEvent, bytes, loose, ordered } from '../conformance/stage.ts'
@@ -26,11 +26,11 @@ describe('three replicas that accept the same and other events at once', () => {
   const routes = [ordered, loose, latest]
 
   /** Batches without any order, of ids that others have as well, some twice, some with other bytes, some in quarantine. */
-  function makeBatches(random: () => number): Arrival[][] {
+  function makeBatches(random: () => number): IncomingDelivery[][] {
     const below = (limit: number) => Math.floor(random() * limit)
-    const batches: Arrival[][] = []
+    const batches: IncomingDelivery[][] = []
     for (let left = acceptedAtOnce; left > 0;) {
-      const batch = Array.from({ length: 1 + below(60) }, (): Arrival => {
+      const batch = Array.from({ length: 1 + below(60) }, (): IncomingDelivery => {
         const n = below(acceptedAtOnce / 2)
         if (below(50) === 0) return aQuarantined(`q${below(40)}`)
         const raw = bytes(below(20) === 0 ? `other ${below(2)}` : `body of ${n}`)
@@ -50,12 +50,14 @@ describe('three replicas that accept the same and other events at once', () => {
     const replicas = await Promise.all(Array.from({ length: 3 }, () => stage.replica(routes)))
     const batches = makeBatches(() => clock.random())
     const lanes = replicas.flatMap((replica) => [replica, replica])
-    const told: [Arrival, AcceptResult | undefined][] = []
+    const told: [IncomingDelivery, AcceptResult | undefined][] = []
     await Promise.all(
       lanes.map(async ({ accept }) => {
         for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
           const results = await accept.accept(batch)
-          told.push(...batch.map((arrival, index): [Arrival, AcceptResult | undefined] => [arrival, results[index]]))
+          told.push(
+            ...batch.map((arrival, index): [IncomingDelivery, AcceptResult | undefined] => [arrival, results[index]]),
+          )
         }
       }),
     )

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
-import { leftBehind, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
+import { orphanedHandlers, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
@@ -89,7 +89,7 @@ async function beats(inbox: PostgresInbox, count: number): Promise<void> {
   }, `${count} heartbeats`)
 }
 
-const orphansOf = async (inbox: PostgresInbox) => leftBehind((await inbox.stats()).handlers, [])
+const orphansOf = async (inbox: PostgresInbox) => orphanedHandlers((await inbox.stats()).handlers, [])
 const untilOrphaned = (inbox: PostgresInbox) =>
   until(async () => (await orphansOf(inbox)).length > 0, 'a handler is orphaned')
 
@@ -189,9 +189,9 @@ describe('a handler that no replica holds', () => {
 
   test('gets no more once it is dropped; one that a replica holds does', async () => {
     const { left } = await orphan()
-    expect(await left.dropOpenRuns('fresh', 'removed')).toBe(1)
-    expect(await left.dropOpenRuns('loose', 'these only')).toBe(1)
-    expect(await left.dropOpenRuns('idle', 'removed')).toBe(0)
+    expect(await left.discardPendingRuns('fresh', 'removed')).toBe(1)
+    expect(await left.discardPendingRuns('loose', 'these only')).toBe(1)
+    expect(await left.discardPendingRuns('idle', 'removed')).toBe(0)
     expect((await left.audit({ limit: 9 })).data).toMatchObject([
       { action: 'handler.drop', detail: { handler: 'idle', count: 0 } },
       { action: 'handler.drop', detail: { handler: 'loose', count: 1 } },

@@ -103,7 +103,7 @@ export async function stageRunner(
   const start = (timing: Partial<RunnerTiming>) =>
     startRunner({
       inbox,
-      openWorkPort: () => inbox.workPort(),
+      openDispatchChannel: () => inbox.openDispatchChannel(),
       sources: { handlersDir },
       concurrency: 16,
       logLevel: 'silent',

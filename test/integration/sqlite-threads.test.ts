@@ -102,7 +102,7 @@ describe('the inbox in its threads', () => {
     )
     const waiting = inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
     const rejected = expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
-    const port = await inbox.workPort()
+    const port = await inbox.openDispatchChannel()
     // No list of calls: it throws where nothing catches it.
     port.postMessage(0)
     await told
@@ -116,7 +116,7 @@ describe('the inbox in its threads', () => {
     expect(await inbox.event('a')).toMatchObject({ seq: 1 })
     await inbox.close()
     await using again = await anInbox(join(dir.path, 'inbox.db'))
-    expect(again.evidence).toMatchObject({ lastSeq: 1, missingSeqs: 0, cleanStop: false })
+    expect(again.integrity).toMatchObject({ lastSeq: 1, missingSeqs: 0, cleanStop: false })
     expect(failures).toHaveLength(1)
   })
 
@@ -175,7 +175,7 @@ describe('the inbox in its threads', () => {
     const opened: object[] = []
     for (const checks of [false, true, false]) {
       await using inbox = await anInbox(image)
-      const { cleanStop, checkDue } = inbox.evidence
+      const { cleanStop, checkDue } = inbox.integrity
       opened.push({ cleanStop, checkDue })
       if (checks) expect(await inbox.quickCheck()).toBe('ok')
     }
@@ -246,7 +246,7 @@ describe('one process at a time', () => {
     })
     await sidecar.kill()
     const taken = await anInbox(file)
-    expect(taken.evidence).toMatchObject({ cleanStop: false, missingSeqs: 0 })
+    expect(taken.integrity).toMatchObject({ cleanStop: false, missingSeqs: 0 })
 
     expect(await sidecar.run()).toEqual({ code: 75, signal: null })
     expect(sidecar.output.text).toContain(`in use by the process ${process.pid}.`)
@@ -257,6 +257,6 @@ describe('one process at a time', () => {
     expect(await sidecar.log('database opened')).toMatchObject({ cleanStop: false, synchronous: 2 })
     expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
     await using closed = await anInbox(file)
-    expect(closed.evidence.cleanStop).toBe(true)
+    expect(closed.integrity.cleanStop).toBe(true)
   }, 60_000)
 })

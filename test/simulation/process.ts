@@ -4,7 +4,7 @@ import { InboxError } from '../../src/base/errors.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import type { OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { createSqliteStore } from '../../src/inbox/sqlite/store.ts'
-import type { Inbox, WorkPort } from '../../src/inbox/port.ts'
+import type { Inbox, DispatchStore } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { Answer } from '../../src/receiver/answer.ts'
 import { createGroupCommit } from '../../src/receiver/group-commit.ts'
@@ -17,7 +17,7 @@ import type { Faults } from './faults.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './time.ts'
 
-type Calls = Pick<WorkPort, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
+type Calls = Pick<DispatchStore, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
 
 interface BridgeWorld {
   readonly random: Random
@@ -367,6 +367,6 @@ function openStore({ db, databaseOf, time, random, chronicle }: ProcessWorld, li
     clock: time.clock(life, random),
     firstSeq: lastSeq + 1,
   })
-  const evidence = { missingSeqs: 0, lastSeq, cleanStop: true, checkDue: false, synchronous: 2 }
-  return { store, db, evidence, committed: () => null, close: () => {} }
+  const integrity = { missingSeqs: 0, lastSeq, cleanStop: true, checkDue: false, synchronous: 2 }
+  return { store, db, integrity, committed: () => null, close: () => {} }
 }

@@ -117,7 +117,7 @@ export const steps = {
       const { random, chronicle, handlerNames } = simulation
       const handler = random.pick([...handlerNames, sinkName])
       chronicle.dropped.add(handler)
-      ask(simulation, (inbox) => inbox.dropOpenRuns(handler, 'nobody needs it'))
+      ask(simulation, (inbox) => inbox.discardPendingRuns(handler, 'nobody needs it'))
     },
   },
   'drop garbage': {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { ownLabel, type Inbox } from '../../src/inbox/port.ts'
+import { internalLabel, type Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { digestOf } from './history.ts'
 
@@ -49,7 +49,7 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
       for (const detail of details) {
         if (detail === null) continue
         const { id, seq, raw } = detail
-        if (detail.secretLabel === ownLabel) {
+        if (detail.secretLabel === internalLabel) {
           ownSeqs.push(seq)
           continue
         }

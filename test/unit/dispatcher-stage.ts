@@ -3,7 +3,7 @@ import type { RunContext } from '../../src/dispatch/context.ts'
 import { handlerDefaults, type HandlerEvent } from '../../src/dispatch/define.ts'
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import type { RunRecord, WorkPort } from '../../src/inbox/port.ts'
+import type { RunRecord, DispatchStore } from '../../src/inbox/port.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -26,7 +26,7 @@ export interface StageOptions {
   readonly suspects?: boolean
   readonly overrunGraceMs?: number
   /** Put between dispatcher and inbox. */
-  readonly work?: (inbox: WorkPort) => Partial<WorkPort>
+  readonly work?: (inbox: DispatchStore) => Partial<DispatchStore>
 }
 
 /** A dispatcher over a memory inbox on one test clock; the handlers are called h1, h2 … unless they have names. */

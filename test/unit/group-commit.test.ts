@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { AcceptResult, Arrival } from '../../src/inbox/port.ts'
+import type { AcceptResult, IncomingDelivery } from '../../src/inbox/port.ts'
 import { createGroupCommit } from '../../src/receiver/group-commit.ts'
 import { createPressure, type Pressure } from '../../src/receiver/pressure.ts'
 import { arrivalOf } from '../fixtures/stored-events.ts'
@@ -8,7 +8,7 @@ import { arrivalOf } from '../fixtures/stored-events.ts'
 const ackTimeoutMs = 4_000
 
 interface Call {
-  readonly batch: readonly Arrival[]
+  readonly batch: readonly IncomingDelivery[]
   readonly resolve: (results: readonly AcceptResult[]) => void
   readonly reject: (error: Error) => void
 }

@@ -7,7 +7,7 @@ import { toOwnEvent } from '../../src/health/notifier.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
-import { ownLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
+import { internalLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
@@ -111,7 +111,7 @@ async function stage({
         data.toReversed().map(async ({ id, type, key }: { id: string; type: string; key?: string }) => {
           const event = await inbox.event(id)
           const parsed = JSON.parse(Buffer.from(event!.raw).toString())
-          expect(event!.secretLabel).toBe(ownLabel)
+          expect(event!.secretLabel).toBe(internalLabel)
           return { id, type, key, ...ownEventSchemas[type as keyof typeof ownEventSchemas].parse(parsed).data }
         }),
       )

@@ -4,7 +4,7 @@ import type { DriftRecord } from '../../src/health/drift.ts'
 import type { Silence, Warning } from '../../src/health/port.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
-import type { InboxStats, Arrival } from '../../src/inbox/port.ts'
+import type { InboxStats, IncomingDelivery } from '../../src/inbox/port.ts'
 
 const empty: InboxStats = {
   paused: false,
@@ -42,8 +42,8 @@ function parse(text: string): Map<string, number> {
   return samples
 }
 
-const ofType = (type: string) => ({ kind: 'event', type }) as Arrival
-const quarantinedBody = { kind: 'quarantined' } as Arrival
+const ofType = (type: string) => ({ kind: 'event', type }) as IncomingDelivery
+const quarantinedBody = { kind: 'quarantined' } as IncomingDelivery
 
 test('deliveries are counted by type and outcome, from zero; text of outside origin never becomes a label', async () => {
   const { metrics, samples } = setUp()

@@ -168,7 +168,7 @@ describe('a restore', () => {
     expect(kept).toBe(it.at('inbox.db.replaced-2026-01-01T00-00-00-000Z'))
     expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
     const inbox = await createSqliteInbox({ file: it.at('inbox.db') })
-    expect(inbox.evidence).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
+    expect(inbox.integrity).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
     // What comes again is taken, under numbers of its own.
     expect(await inbox.accept([anEvent('e1'), anEvent('e101')])).toEqual(['duplicate', 'accepted'])
     expect((await inbox.event('e101'))?.seq).toBe(151)

@@ -148,9 +148,9 @@ test('a process that dies without a word is known to have lived until its last h
   const gaps: unknown[] = []
   for (let life = 0; life < 3; life += 1) {
     const open = await openFileStore(file, { clock })
-    const { store, evidence } = open
+    const { store, integrity } = open
     store.transact([], () => store.gaps.start())
-    gaps.push(evidence.cleanStop)
+    gaps.push(integrity.cleanStop)
     await clock.advance(5_000)
     store.transact([], () => store.gaps.beat())
     await clock.advance(4_000)

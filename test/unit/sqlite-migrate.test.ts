@@ -145,7 +145,7 @@ describe('the schema of a file', () => {
     expect(opened.db.prepare('SELECT id, note FROM event').all()).toEqual(
       ['a', 'b', 'c'].map((id) => ({ id, note: null })),
     )
-    expect(opened.evidence).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
+    expect(opened.integrity).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
     expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
 
     using backup = await open(`${file}.before-${nextNumber}`)
@@ -197,7 +197,7 @@ describe('the schema of a file', () => {
     first.close()
     rmSync(`${file}.before-${nextNumber}`)
     using again = await open(file, known)
-    expect(again.evidence.lastSeq).toBe(2)
+    expect(again.integrity.lastSeq).toBe(2)
     expect(existsSync(`${file}.before-${nextNumber}`)).toBe(false)
   })
 
@@ -212,7 +212,7 @@ describe('the schema of a file', () => {
     })
     expect(contentOf(file)).toEqual(before)
     using opened = await open(file)
-    expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+    expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
   })
 
   test('is not half made when the first start is interrupted', async () => {
@@ -230,7 +230,7 @@ describe('the schema of a file', () => {
     const file = newFile()
     await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
     using opened = await open(file)
-    expect(opened.evidence).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
+    expect(opened.integrity).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
   })
 })
 
@@ -241,7 +241,7 @@ test('a file of the first schema is upgraded: it can keep a registration, and ha
   const next = { digest: 'd', url: 'https://example.com/', events: ['*'], secretLabel: 'main', at: 5 }
   const begun = store.transact([], () => store.subscriptions.begin(next, null))
   expect(begun).toEqual({ ...next, id: 1, state: 'begun', answer: null })
-  expect(opened.evidence).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+  expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
   expect(existsSync(`${file}.before-${String(migrations.length).padStart(4, '0')}`)).toBe(true)
 })
 
@@ -321,6 +321,6 @@ describe('a file of a newer program', () => {
     })
     expect(bytesOf(file)).toEqual(before)
     using opened = await open(file, [...migrations, later])
-    expect(opened.evidence.missingSeqs).toBe(0)
+    expect(opened.integrity.missingSeqs).toBe(0)
   })
 })

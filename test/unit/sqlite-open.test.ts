@@ -44,7 +44,7 @@ async function aFile(events = 50): Promise<string> {
 describe('the durability of a connection', () => {
   test('is FULL, read back from a file with tables', async () => {
     using opened = await open(newFile())
-    expect(opened.evidence.synchronous).toBe(2)
+    expect(opened.integrity.synchronous).toBe(2)
     expect(readSynchronous(opened.db)).toBe(2)
     expect(opened.db.pragma('journal_mode', { simple: true })).toBe('wal')
     expect(opened.db.pragma('busy_timeout', { simple: true })).toBe(0)
@@ -162,7 +162,7 @@ describe('a file that cannot be opened', () => {
     await expect(open(file)).rejects.toMatchObject({ code: 'database_corrupt' })
     copyFileSync(`${file}.good`, file)
     using opened = await open(file)
-    expect(opened.evidence.lastSeq).toBe(50)
+    expect(opened.integrity.lastSeq).toBe(50)
   })
 
   test('because a folder is in its place is named', async () => {
@@ -214,7 +214,7 @@ describe('a file that cannot be opened', () => {
       other.close()
     }
     using opened = await open(file)
-    expect(opened.evidence.lastSeq).toBe(50)
+    expect(opened.integrity.lastSeq).toBe(50)
   })
 })
 
@@ -227,7 +227,7 @@ test('a kill before a file was in WAL mode leaves a journal, which the next star
   for (const suffix of ['', '-journal']) copyFileSync(file + suffix, image + suffix)
   db.close()
   using opened = await open(image)
-  expect(opened.evidence).toMatchObject({ lastSeq: 50, missingSeqs: 0, synchronous: 2 })
+  expect(opened.integrity).toMatchObject({ lastSeq: 50, missingSeqs: 0, synchronous: 2 })
   expect(existsSync(`${image}-journal`)).toBe(false)
 })
 

@@ -2,14 +2,21 @@ import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
-import type { AcceptResult, Arrival, Effects, Lease, Outcome, WorkPort } from '../../src/inbox/port.ts'
-import { answerCalls, Caller, connectWork, fromWireError, openWorkPort, toWireError } from '../../src/inbox/rpc.ts'
+import type { AcceptResult, IncomingDelivery, Effects, Lease, Outcome, DispatchStore } from '../../src/inbox/port.ts'
 import {
-  packArrivals,
+  answerCalls,
+  Caller,
+  connectDispatchStore,
+  fromWireError,
+  openDispatchChannel,
+  toWireError,
+} from '../../src/inbox/rpc.ts'
+import {
+  packDeliveries,
   packLeases,
   packOutcomes,
   packResults,
-  unpackArrivals,
+  unpackDeliveries,
   unpackLeases,
   unpackOutcomes,
   unpackResults,
@@ -20,7 +27,7 @@ const whole = fc.nat(Number.MAX_SAFE_INTEGER)
 const raw = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes))
 const common = { id: text, receivedAt: whole, secretLabel: text, raw }
 
-const arrival: fc.Arbitrary<Arrival> = fc.oneof(
+const arrival: fc.Arbitrary<IncomingDelivery> = fc.oneof(
   fc.record({ kind: fc.constant('quarantined' as const), ...common, reason: text }),
   fc.record({
     kind: fc.constant('event' as const),
@@ -105,7 +112,7 @@ describe('a batch that crosses threads', () => {
   test('of arrivals comes out as it went in, bytes included', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arrival, { maxLength: 12 }), async (batch) => {
-        expect(unpackArrivals(await carried(packArrivals(batch)))).toEqual(batch)
+        expect(unpackDeliveries(await carried(packDeliveries(batch)))).toEqual(batch)
       }),
     )
   })
@@ -145,7 +152,7 @@ describe('a batch that crosses threads', () => {
       receivedAt: 1,
       secretLabel: 'm',
     } as const
-    const [arrived] = unpackArrivals(await carried(packArrivals([{ ...quarantined, raw }])))
+    const [arrived] = unpackDeliveries(await carried(packDeliveries([{ ...quarantined, raw }])))
     expect(arrived?.raw).toEqual(before)
     expect(Buffer.from(raw)).toEqual(before)
   })
@@ -172,9 +179,9 @@ test('headers that are the same cross threads once', () => {
     { ...event, headers },
     { ...event, headers: '{}' },
   ]
-  const value = packArrivals(batch)
+  const value = packDeliveries(batch)
   expect(value.filter((field) => field === headers)).toHaveLength(1)
-  expect(unpackArrivals(value).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
+  expect(unpackDeliveries(value).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
     headers,
     null,
     headers,
@@ -260,7 +267,7 @@ test('the work side answers over a port as it does in place', async () => {
   const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
   const crashed = { handler: 'a', eventId: 'e', attempt: 3, error: { name: 'handler_crashed', message: 'it died' } }
   const reaped = { runs: 7, dead: [crashed] }
-  const work: WorkPort = {
+  const work: DispatchStore = {
     register: (routes) => note({ a: 3 }, 'register', routes),
     claim: (request) => note(given, 'claim', request),
     readState: (handler, query) => note([entry], 'readState', handler, query),
@@ -269,9 +276,9 @@ test('the work side answers over a port as it does in place', async () => {
     release: (leases) => note(undefined, 'release', leases),
     reap: (owner) => note(reaped, 'reap', owner),
   }
-  const port = openWorkPort(work)
+  const port = openDispatchChannel(work)
   try {
-    const remote = connectWork(port)
+    const remote = connectDispatchStore(port)
     const request = { handlers: ['a'], max: 3, owner: 'me', suspects: false }
     const attempt = { runId: 1, token: 2, startedAt: 3, endedAt: 4 }
     const error = { name: 'Error', message: 'boom' }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { messageOf } from '../../base/errors.ts'
 import type { EndedAttempt } from '../../dispatch/dispatcher.ts'
-import type { AcceptResult, Arrival, RunError } from '../../inbox/port.ts'
+import type { AcceptResult, IncomingDelivery, RunError } from '../../inbox/port.ts'
 import type { Logger } from '../../base/log.ts'
 
 /** A delivery of a usable event. */
@@ -102,7 +102,7 @@ export function createTelling(log: Logger): Telling {
   }
 }
 
-export function tellStored(telling: Telling, arrival: Arrival, result: AcceptResult | undefined): void {
+export function tellStored(telling: Telling, arrival: IncomingDelivery, result: AcceptResult | undefined): void {
   if (result === undefined) return
   if (arrival.kind === 'quarantined') telling.tell('quarantined', { id: arrival.id, reason: arrival.reason })
   else if (result !== 'quarantined') telling.tell(result, { eventId: arrival.id, type: arrival.type })

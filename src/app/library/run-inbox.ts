@@ -5,7 +5,7 @@ import { createDiskGuard, nearlyFull } from '../../health/disk-guard.ts'
 import { createApiSource } from '../../dispatch/api.ts'
 import { startInProcess } from '../../dispatch/in-process.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { Inbox, WorkPort } from '../../inbox/port.ts'
+import type { Inbox, DispatchStore } from '../../inbox/port.ts'
 import { createLogLimit } from '../../base/log-limit.ts'
 import type { Logger } from '../../base/log.ts'
 import { reportWaiting, startServing } from '../../inbox/open.ts'
@@ -134,7 +134,7 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
  * The work side of a store that may fail while the process goes on: from then on there is no work, and no verdict can be stored,
  * as if it were closed.
  */
-function untilFailure(work: WorkPort, hasFailed: () => boolean): WorkPort {
+function untilFailure(work: DispatchStore, hasFailed: () => boolean): DispatchStore {
   return {
     ...work,
     claim: async (request) => (hasFailed() ? [] : work.claim(request)),

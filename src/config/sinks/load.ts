@@ -227,7 +227,7 @@ const commonExamples: Readonly<Record<string, Example>> = {
   where: ['an object of conditions by path', "{ 'data.amount_usd': { gte: 1000 } }"],
 }
 
-/** What the types of the program's own events begin with: see `ownTypePrefix` of the inbox. */
+/** What the types of the program's own events begin with: see `internalTypePrefix` of the inbox. */
 const ownPrefix = 'inbox.'
 
 /** The route to a sink that `notify` names. */

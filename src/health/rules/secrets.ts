@@ -1,4 +1,4 @@
-import { ownLabel } from '../../inbox/port.ts'
+import { internalLabel } from '../../inbox/port.ts'
 import { ladderMs } from '../../base/ladder.ts'
 import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
@@ -43,7 +43,7 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
 function goneInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Before): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
-    .filter(({ label, lastAt }) => label !== ownLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)
+    .filter(({ label, lastAt }) => label !== internalLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)
     .map(({ label, lastAt }) => {
       const isMissed = isSecretMissed(facts, before.level('secret_gone_in_use', label) === 'critical')
       return {

@@ -1,4 +1,4 @@
-import { leftBehind, type HandlerStats } from '../../inbox/port.ts'
+import { orphanedHandlers, type HandlerStats } from '../../inbox/port.ts'
 import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { countText, lengthText } from '../words.ts'
 
@@ -103,7 +103,7 @@ function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): 
 }
 
 function notLoaded({ handlers }: ProcessFacts, { stats }: StoredFacts): Finding[] {
-  return leftBehind(
+  return orphanedHandlers(
     stats.handlers,
     handlers.map((name) => ({ name })),
   ).map(({ handler, openRuns }) => ({

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { AcceptResult, Arrival, NewEvent, Lease } from '../port.ts'
+import type { AcceptResult, IncomingDelivery, NewEvent, Lease } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
@@ -23,7 +23,7 @@ export interface AcceptOptions {
 
 export interface Accept {
   /** As the port says. Throws `store_full`, `store_unavailable` or `shutting_down`. */
-  accept(batch: readonly Arrival[]): Promise<readonly AcceptResult[]>
+  accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]>
   /** The same with one event, as a part of a transaction. What is told of it after its commit is left out. */
   acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult>
   /** Resolves when no call is under way. */
@@ -31,7 +31,7 @@ export interface Accept {
 }
 
 interface Call {
-  readonly batch: readonly Arrival[]
+  readonly batch: readonly IncomingDelivery[]
   readonly resolve: (results: readonly AcceptResult[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -50,7 +50,7 @@ const mostBytes = 8 * 1024 * 1024
 const mostGivenBytes = 4 * 1024 * 1024
 
 const nobody: MakeOffer = () => null
-const bytesOf = (batch: readonly Arrival[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
+const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
 /**
  * Group commit: what gathers while a statement is under way goes into the next one. So calls keep their order; and two statements of one
@@ -61,7 +61,7 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
   const waiting: Call[] = []
   let underWay: Promise<void> | undefined
 
-  async function store(rows: Rows, batch: readonly Arrival[], toWhom: MakeOffer): Promise<AcceptResult[]> {
+  async function store(rows: Rows, batch: readonly IncomingDelivery[], toWhom: MakeOffer): Promise<AcceptResult[]> {
     let known = await definitions.known(rows)
     for (;;) {
       const results = await storeBy(known, rows, batch, toWhom)
@@ -74,7 +74,7 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
   async function storeBy(
     known: KnownDefinitions,
     rows: Rows,
-    batch: readonly Arrival[],
+    batch: readonly IncomingDelivery[],
     toWhom: MakeOffer,
   ): Promise<AcceptResult[] | null> {
     const given = { now: clock.now(), known, headerSets, makeOffer: toWhom }
@@ -102,7 +102,7 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
     })
   }
 
-  async function commit(batch: readonly Arrival[]): Promise<AcceptResult[]> {
+  async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {
     const became = await store(db, batch, bytesOf(batch) > mostGivenBytes ? nobody : makeOffer)
     for (const [index, arrival] of batch.entries()) {
       if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival.createdAt)
@@ -198,7 +198,7 @@ interface Given {
  * The parameters of `acceptStatement` for a batch, which has at least one arrival; whether headers are in it that are not known; its runs,
  * if all is new, and who they are offered to.
  */
-export function acceptValues(batch: readonly Arrival[], { now, known, headerSets, makeOffer }: Given) {
+export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: Given) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()
@@ -221,7 +221,7 @@ export function acceptValues(batch: readonly Arrival[], { now, known, headerSets
     return id
   })
   const hasNewHeaders = newHeaders.some((headers) => headers !== null)
-  const ofEvents = (text: (event: Arrival & { kind: 'event' }) => string | null) =>
+  const ofEvents = (text: (event: IncomingDelivery & { kind: 'event' }) => string | null) =>
     textArray(batch.map((arrival) => (arrival.kind === 'event' ? toStoredOrNull(text(arrival)) : null)))
 
   const stored = [
@@ -312,7 +312,7 @@ export type MakeOffer = (handlers: readonly string[]) => Offer | null
 
 /** The leases that an accept gave to claims, by the ids of the claims: what they carry is what was accepted. */
 function givenLeases(
-  batch: readonly Arrival[],
+  batch: readonly IncomingDelivery[],
   runs: readonly PlannedRun[],
   row: StoredRow,
 ): ReadonlyMap<number, readonly Lease[]> {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { Lease, ReapResult, RunError, WorkPort, ClaimRequest } from '../port.ts'
+import type { Lease, ReapResult, RunError, DispatchStore, ClaimRequest } from '../port.ts'
 import { bigintArray, textArray } from './database.ts'
 import type { Database, Rows } from './database.ts'
 import type { MakeOffer, Offer } from './accept.ts'
@@ -18,7 +18,7 @@ export interface WorkOptions {
   readonly onWarning: (text: string) => void
 }
 
-export interface Work extends Omit<WorkPort, 'register'> {
+export interface Work extends Omit<DispatchStore, 'register'> {
   /** Something may have become claimable: here, or at another replica. */
   wake(): void
   /** For what is accepted here. */

@@ -7,7 +7,7 @@ import { patternsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
-import { createActs } from './acts.ts'
+import { createOperatorActions } from './operator-actions.ts'
 import { createDatabase, type Database, limited } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
@@ -84,7 +84,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     onWarning,
   })
-  const acts = createActs({ db, clock, accept, definitions, wake })
+  const actions = createOperatorActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
@@ -141,7 +141,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
 
   return {
     ...views,
-    ...acts,
+    ...actions,
     ...subscriptions,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
@@ -175,7 +175,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     countReplay: async (filter) =>
       views.countReplay(filter, patternsOf(filter.handler, (await definitions.read(db)).routes)),
     async retryQuarantined(id, event, by) {
-      const result = await acts.retryQuarantined(id, event, by)
+      const result = await actions.retryQuarantined(id, event, by)
       if (result === 'accepted') gaps.arrived(event.createdAt)
       return result
     },

@@ -1,5 +1,5 @@
 import { type HandlerRoute, type ReplayFilter, eventStatuses } from '../port.ts'
-import { enoughReady, mostAhead, mostBehind } from '../jobs.ts'
+import { minReadyRuns, maxOpenRuns, maxBlockedRuns } from '../jobs.ts'
 import { createRouteKeys } from '../route-key.ts'
 import type { Rows } from './database.ts'
 import type { NewRun } from './new-runs.ts'
@@ -177,23 +177,23 @@ async function filtered(rows: Rows, filter: ReplayFilter, events: readonly Scann
 }
 
 /**
- * SQL: one row of `open` and `ready`, as `Ahead` has them, of the runs of a generation by the handlers `h` for which a condition holds.
+ * SQL: one row of `open` and `ready`, as `OpenBacklog` has them, of the runs of a generation by the handlers `h` for which a condition holds.
  * `replayId` is an expression. Both counts go along an index; it is counted far only where hardly anything is ready.
  */
-export function aheadOf({ handlers, replayId }: AheadQuery): string {
+export function backlogOf({ handlers, replayId }: BacklogQuery): string {
   return `SELECT coalesce(sum(o.count), 0)::integer AS open, coalesce(sum(y.count), 0)::integer AS ready
     FROM inbox.handler h CROSS JOIN LATERAL (
       SELECT count(*) AS count FROM (
         SELECT 1 FROM inbox.run r
         WHERE r.state = 1 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id AND r.replay_id = ${replayId}
-        ORDER BY r.state, r.handler_id, r.replay_id, r.run_at, r.id LIMIT ${enoughReady}
+        ORDER BY r.state, r.handler_id, r.replay_id, r.run_at, r.id LIMIT ${minReadyRuns}
       ) few
     ) y CROSS JOIN LATERAL (
-      SELECT CASE WHEN y.count < ${enoughReady} THEN ${openCount(replayId, mostBehind)} ELSE ${openCount(replayId, mostAhead)} END AS count
+      SELECT CASE WHEN y.count < ${minReadyRuns} THEN ${openCount(replayId, maxBlockedRuns)} ELSE ${openCount(replayId, maxOpenRuns)} END AS count
     ) o WHERE ${handlers}`
 }
 
-interface AheadQuery {
+interface BacklogQuery {
   readonly handlers: string
   readonly replayId: string
 }

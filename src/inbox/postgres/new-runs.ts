@@ -1,5 +1,5 @@
 import type { Rows } from './database.ts'
-import { wakeAll } from './run-acts.ts'
+import { wakeAll } from './run-actions.ts'
 import { state } from './progress.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 

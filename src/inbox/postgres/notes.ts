@@ -1,14 +1,14 @@
 import type { AuditRecord } from '../port.ts'
 import type { Rows, Database } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
-import type { Done, Noting, StepDone } from '../acts.ts'
+import type { ActionResult, AuditNote, ActionStep } from '../operator-actions.ts'
 
 /** Writes into the audit; to be called in the transaction of what it is about. */
 export interface Notes {
   /** Gives the id of the note. `by`: who did it; nothing: this program itself, or a command. */
   note(trx: Rows, action: AuditRecord['action'], detail: AuditRecord['detail'], by: string | undefined): Promise<number>
   /** Says something else in a note that was written before, of an act that went on. */
-  noteAnew(trx: Rows, id: number, detail: AuditRecord['detail']): Promise<void>
+  updateNote(trx: Rows, id: number, detail: AuditRecord['detail']): Promise<void>
 }
 
 export function createNotes(): Notes {
@@ -21,7 +21,7 @@ export function createNotes(): Notes {
       if (row === undefined) throw new Error('the audit gave no number for its note')
       return row.id
     },
-    async noteAnew(trx, id, detail) {
+    async updateNote(trx, id, detail) {
       await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [toStored(JSON.stringify(detail)), id])
     },
   }
@@ -31,9 +31,9 @@ export function createNotes(): Notes {
  * Does a bounded piece of an act, from a place on: it may look first, and gives the work for a transaction that is alone, or, where
  * there is none, what it came to.
  */
-export type Step = (from: number) => Promise<StepDone | ((trx: Rows) => Promise<StepDone>)>
+export type Step = (from: number) => Promise<ActionStep | ((trx: Rows) => Promise<ActionStep>)>
 
-export type EachStep = (noting: Noting | null, step: Step, noted?: number | null) => Promise<Done>
+export type EachStep = (noting: AuditNote | null, step: Step, noted?: number | null) => Promise<ActionResult>
 
 /**
  * A large act, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
@@ -41,7 +41,7 @@ export type EachStep = (noting: Noting | null, step: Step, noted?: number | null
  */
 export function createSteps(db: Database, notes: Notes): EachStep {
   return async (noting, step, noted = null) => {
-    let so: Done & { readonly after: number | null } = { total: 0, noted, after: 0 }
+    let so: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
     while (so.after !== null) {
       const { total: before, noted: known, after: from } = so
       const work = await step(from)
@@ -55,7 +55,7 @@ export function createSteps(db: Database, notes: Notes): EachStep {
         if (done === 0 || noting === null) return { total, noted: known, after }
         const detail = noting.detail(total)
         if (known === null) return { total, noted: await notes.note(trx, noting.action, detail, noting.by), after }
-        await notes.noteAnew(trx, known, detail)
+        await notes.updateNote(trx, known, detail)
         return { total, noted: known, after }
       })
     }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { StepDone } from '../acts.ts'
+import type { ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './progress.ts'
@@ -77,7 +77,7 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
     }
 
     /** What a step did, whose transaction may be tried again. */
-    function pruned(bodies: readonly KeptBody[], surplusBefore: number, after: number | null): StepDone {
+    function pruned(bodies: readonly KeptBody[], surplusBefore: number, after: number | null): ActionStep {
       surplus = surplusBefore - bodies.reduce((sum, { bytes }) => sum + bytes * bodyOverhead, 0)
       return { done: bodies.length, after }
     }

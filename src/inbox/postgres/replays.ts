@@ -1,4 +1,4 @@
-import { roomFor, type Ahead, type JobSource, type StepResult } from '../jobs.ts'
+import { roomFor, type OpenBacklog, type JobSource, type StepResult } from '../jobs.ts'
 import {
   type HandlerRoute,
   type NewReplay,
@@ -11,10 +11,10 @@ import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as Stored
 import { patternsOf } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
-import { aheadOf, planStep, type Plan } from './job-plan.ts'
+import { backlogOf, planStep, type Plan } from './job-plan.ts'
 import { createRuns } from './new-runs.ts'
 import { createNotes } from './notes.ts'
-import { dropWaiting } from './run-acts.ts'
+import { dropWaiting } from './run-actions.ts'
 import { toStored, fromStored } from './text.ts'
 
 export interface ReplaysOptions {
@@ -39,7 +39,7 @@ export interface Replays {
 /** Closer to the end than this, a backfill plans while nothing is accepted: else it would never reach the end. */
 const nearEnd = 250
 
-interface BackfillRow extends Ahead {
+interface BackfillRow extends OpenBacklog {
   readonly name: string
   readonly fromSeq: number | null
   readonly receivedFrom: number | null
@@ -90,9 +90,9 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** Creates up to `most` runs of a replay. What it looks at before holds nobody up: up to where it goes is settled at its start. */
   async function step(id: number, most: number): Promise<StepResult> {
-    const [row] = await db.query<ReplayRow & Ahead>(
+    const [row] = await db.query<ReplayRow & OpenBacklog>(
       `SELECT ${replayColumns}, a.open, a.ready FROM inbox.replay p CROSS JOIN LATERAL (
-         ${aheadOf({ handlers: 'true', replayId: 'p.id' })}
+         ${backlogOf({ handlers: 'true', replayId: 'p.id' })}
        ) a WHERE p.id = $1`,
       [id],
     )
@@ -158,7 +158,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const [row] = await db.query<BackfillRow>(
       `SELECT h.name, h.backfill_seq AS "fromSeq", h.backfill_from AS "receivedFrom", c.last_seq AS "lastSeq", a.open, a.ready
        FROM inbox.handler h CROSS JOIN inbox.counter c
-       CROSS JOIN (${aheadOf({ handlers: 'h.id = $1', replayId: '0' })}) a WHERE h.id = $1`,
+       CROSS JOIN (${backlogOf({ handlers: 'h.id = $1', replayId: '0' })}) a WHERE h.id = $1`,
       [handlerId],
     )
     if (row === undefined || row.fromSeq === null) return backfilled(handlerId)

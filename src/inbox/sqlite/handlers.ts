@@ -1,6 +1,6 @@
 import type { HandlerRoute } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
-import type { Undo } from './memo.ts'
+import type { Undo } from './writer-counters.ts'
 import type { Statements } from './statements.ts'
 
 /** The handlers that were ever registered: their ids, what is known of each, and which events the present ones take. */

@@ -7,7 +7,7 @@ import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
 import type { OnUpgrade } from '../types.ts'
 import type { Views } from '../views/views.ts'
 import type { Synchronous } from './connection.ts'
-import type { Evidence } from './open.ts'
+import type { StartupIntegrityReport } from './open.ts'
 import type { WriteSide } from './write-side.ts'
 import type { WriterMessage, WriterThreadData } from './writer-thread.ts'
 import type { WriterHealth } from './writer.ts'
@@ -23,7 +23,7 @@ export interface SqliteInboxOptions {
 
 export interface SqliteInbox extends Inbox {
   /** What was found when the file was opened. */
-  readonly evidence: Evidence
+  readonly integrity: StartupIntegrityReport
   /** The runs in flight when an earlier process died that became dead letters by that. */
   readonly deadAtStart: readonly CrashedRun[]
   /**
@@ -31,8 +31,8 @@ export interface SqliteInbox extends Inbox {
    * table after the other, so that it holds back no view for long and no checkpoint for longer than one table takes.
    */
   quickCheck(): Promise<string>
-  /** A port for `connectWork`, to hand to another thread. */
-  workPort(): Promise<MessagePort>
+  /** A port for `connectDispatchStore`, to hand to another thread. */
+  openDispatchChannel(): Promise<MessagePort>
 }
 
 /** A thread's young generation would grow to several times this, for no speed. */
@@ -86,7 +86,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     for (const listener of failureListeners) listener(error)
   }
 
-  const { evidence, deadAtStart, names } = await new Promise<Found>((resolve, reject) => {
+  const { integrity, deadAtStart, names } = await new Promise<Found>((resolve, reject) => {
     writerThread.on('message', (message: WriterMessage) => {
       if (writer.receive(message)) return
       if ('ready' in message) resolve(message.ready)
@@ -131,7 +131,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     const checking = (checker = startReader(file, 'checker'))
     try {
       const result = await checking.caller.call<string>('quickCheck', [])
-      if (result === 'ok') await writer.call('foundWell', [])
+      if (result === 'ok') await writer.call('recordIntegrityOk', [])
       return result
     } finally {
       checker = undefined
@@ -142,10 +142,10 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
   const side = remote<WriteSide>((op, args) => writer.call(op, args), names as (keyof WriteSide)[])
   return {
     ...composeInbox(side, remote<Views>(read, viewNames)),
-    evidence,
+    integrity,
     deadAtStart,
     quickCheck,
-    async workPort() {
+    async openDispatchChannel() {
       const { port1, port2 } = new MessageChannel()
       await writer.call('attach', [port2], [port2])
       return port1

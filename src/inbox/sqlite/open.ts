@@ -12,7 +12,7 @@ import { refuseMoved } from './moved.ts'
 import { createSqliteStore, type SqliteStore } from './store.ts'
 
 /** What was found at start that speaks for or against completeness. */
-export interface Evidence {
+export interface StartupIntegrityReport {
   /** Accept-sequence numbers that should be there and are not. */
   readonly missingSeqs: number
   /** Highest accept-sequence number found. */
@@ -28,7 +28,7 @@ export interface Evidence {
 export interface OpenStore {
   readonly store: SqliteStore
   readonly db: Database
-  readonly evidence: Evidence
+  readonly integrity: StartupIntegrityReport
   /** To be called after each commit. An error: the files are no longer where the next start looks, so nothing may be acknowledged. */
   committed(): InboxError | null
   close(): void
@@ -38,8 +38,8 @@ export interface OpenStore {
 export async function openMemoryStore(options: { clock: Clock }): Promise<OpenStore> {
   const db = await openWriterConnection(':memory:')
   const store = createSqliteStore(db, { clock: options.clock, firstSeq: 1 })
-  const evidence = { missingSeqs: 0, lastSeq: 0, cleanStop: true, checkDue: false, synchronous: readSynchronous(db) }
-  return { store, db, evidence, committed: () => null, close: () => void db.close() }
+  const integrity = { missingSeqs: 0, lastSeq: 0, cleanStop: true, checkDue: false, synchronous: readSynchronous(db) }
+  return { store, db, integrity, committed: () => null, close: () => void db.close() }
 }
 
 /**
@@ -70,27 +70,27 @@ export async function openFileStore(
     // Earlier versions kept a search index beside the database.
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${lock.file}-index${suffix}`, { force: true })
     mark = openHighWaterMark(lock.file)
-    const { evidence, nextSeq } = examine(db, mark.found)
+    const { integrity, nextSeq } = examine(db, mark.found)
     const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })
     // The path as it was given: a symbolic link can be changed to lead elsewhere.
     const check = createFileCheck([file, `${lock.file}-wal`], (names) =>
       options.onWarning?.(describeLinks(file, names)),
     )
-    return openedStore({ file, db, mark, store, evidence, check, closeAll })
+    return openedStore({ file, db, mark, store, integrity, check, closeAll })
   } catch (error) {
     closeAll()
     throw toOpenError(file, error)
   }
 }
 
-interface Opened extends Pick<OpenStore, 'store' | 'db' | 'evidence'> {
+interface Opened extends Pick<OpenStore, 'store' | 'db' | 'integrity'> {
   readonly file: string
   readonly mark: HighWaterMark
   readonly check: () => FileChange | null
   readonly closeAll: () => void
 }
 
-function openedStore({ file, store, db, evidence, mark, check, closeAll }: Opened): OpenStore {
+function openedStore({ file, store, db, integrity, mark, check, closeAll }: Opened): OpenStore {
   let hasChanged = false
 
   function loseFile({ path, what }: FileChange): InboxError {
@@ -107,7 +107,7 @@ function openedStore({ file, store, db, evidence, mark, check, closeAll }: Opene
   return {
     store,
     db,
-    evidence,
+    integrity,
     committed() {
       const change = check()
       if (change !== null) return loseFile(change)
@@ -151,7 +151,10 @@ function describeLinks(file: string, names: number): string {
  * that the next start knows whether this process closed it. A number that ever was given is never given again, even if its
  * event is lost.
  */
-function examine(db: Database, markFound: number): { readonly evidence: Evidence; readonly nextSeq: number } {
+function examine(
+  db: Database,
+  markFound: number,
+): { readonly integrity: StartupIntegrityReport; readonly nextSeq: number } {
   const meta = new Map(
     db
       .prepare<[], { name: string; value: number }>('SELECT name, value FROM meta')
@@ -173,8 +176,8 @@ function examine(db: Database, markFound: number): { readonly evidence: Evidence
   const cleanStop = wasClosed && meta.get('served_to_end') !== 0
   const checkDue = !wasClosed || meta.get('check_due') === 1
   writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0, check_due: checkDue ? 1 : 0 })
-  const evidence = { missingSeqs, lastSeq, cleanStop, checkDue, synchronous: readSynchronous(db) }
-  return { evidence, nextSeq: expected + 1 }
+  const integrity = { missingSeqs, lastSeq, cleanStop, checkDue, synchronous: readSynchronous(db) }
+  return { integrity, nextSeq: expected + 1 }
 }
 
 function writeMeta(db: Database, values: Readonly<Record<string, number>>): void {
@@ -218,7 +221,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
       try {
         writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
       } catch {
-        // Evidence only: a full disk here must not fail a commit that succeeded.
+        // StartupIntegrityReport only: a full disk here must not fail a commit that succeeded.
       }
     },
     writeAgain() {
@@ -228,7 +231,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
         if (there.found < last) there.write(last)
         there.close()
       } catch {
-        // Evidence only, as above.
+        // StartupIntegrityReport only, as above.
       }
     },
     close: () => closeSync(writable),

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
-import type { StepDone } from '../acts.ts'
+import type { ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
-import type { Memo } from './memo.ts'
+import type { WriterCounters } from './writer-counters.ts'
 import type { KeptBody, Statements } from './statements.ts'
 
 /** A transaction that deletes more would hold up acknowledgements. */
@@ -23,13 +23,13 @@ const quarantineShare = 1 / 4
 export interface PruningOptions {
   readonly db: Database
   readonly sql: Statements
-  readonly memo: Memo
+  readonly counters: WriterCounters
   readonly handlers: Pick<HandlerTable, 'isRegistered' | 'backfilling' | 'ids'>
   readonly clock: Clock
 }
 
 /** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
-export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions) {
+export function createPruning({ db, sql, counters, handlers, clock }: PruningOptions) {
   const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
 
   /** What is in the file, without the space that is free in it. */
@@ -65,7 +65,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
     bodies: readonly KeptBody[],
     after: number,
     prune: (body: KeptBody) => 'pruned' | 'kept' | 'end',
-  ): StepDone {
+  ): ActionStep {
     let [pruned, last] = [0, after]
     for (const body of bodies) {
       const result = prune(body)
@@ -77,8 +77,8 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
   }
 
   /** Prunes some of the events behind `after` in the accept sequence that have ended. */
-  function pruneEvents(limits: PruneLimits, after: number): StepDone {
-    const judge = createJudge(limits, memo.bodyBytes, eventsShare)
+  function pruneEvents(limits: PruneLimits, after: number): ActionStep {
+    const judge = createJudge(limits, counters.bodyBytes, eventsShare)
     const end = firstBackfill()
     return pruneSome(sql.eventsWithBody.all(after, mostLookedAt), after, (body) => {
       const verdict = judge(body)
@@ -90,7 +90,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
   }
 
   /** Prunes some of the bodies in quarantine behind `after`. */
-  function pruneQuarantined(limits: PruneLimits, after: number): StepDone {
+  function pruneQuarantined(limits: PruneLimits, after: number): ActionStep {
     const judge = createJudge(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
     return pruneSome(sql.oldQuarantined.all(after, mostLookedAt), after, (body) => {
       const verdict = judge(body)
@@ -109,7 +109,7 @@ export function createPruning({ db, sql, memo, handlers, clock }: PruningOptions
     sql.emptyConflicts.run(seq)
     sql.deleteBody.run(seq)
     // The number of a run is never given again.
-    sql.setMeta.run('last_run_id', memo.nextRunId - 1)
+    sql.setMeta.run('last_run_id', counters.nextRunId - 1)
   }
 
   /** Gives some of the free space back to the disk; true if there is more to give back. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { roomFor, type Ahead, type StepResult } from '../jobs.ts'
+import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
 import {
   replayStates,
@@ -12,14 +12,14 @@ import {
 import { createRouteKeys } from '../route-key.ts'
 import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
-import type { Memo } from './memo.ts'
+import type { WriterCounters } from './writer-counters.ts'
 import { live, type Runs } from './runs.ts'
 import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
 
 export interface ReplaysOptions {
   readonly sql: Statements
   readonly clock: Clock
-  readonly memo: Memo
+  readonly counters: WriterCounters
   readonly handlers: HandlerTable
   readonly runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>
 }
@@ -30,7 +30,7 @@ const portion = 200
 const mostDropped = 100_000
 
 /** Replays and backfills: runs of events that are stored already, created step by step. */
-export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptions) {
+export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysOptions) {
   const leased = new Map<number, LeasedReplay>()
 
   /** What leases say of a replay. */
@@ -43,7 +43,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
   }
 
   function start({ filter, perSecond, newKeys }: NewReplay): ReplayRow {
-    const lastSeq = memo.nextSeq - 1
+    const lastSeq = counters.nextSeq - 1
     const text = JSON.stringify(filter)
     const { lastInsertRowid: id } = sql.insertReplay.run(text, perSecond, newKeys ? 1 : 0, clock.now(), lastSeq)
     return sql.replayRow.get(Number(id)) as ReplayRow
@@ -54,11 +54,11 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     const row = sql.replayRow.get(id)
     if (row === undefined || row.state !== codeOf('running')) return { created: 0, next: 'ended' }
     if (row.nextSeq > row.lastSeq) {
-      if (aheadOf(handlers.ids(), id).open > 0) return { created: 0, next: 'waits' }
+      if (backlogOf(handlers.ids(), id).open > 0) return { created: 0, next: 'waits' }
       sql.endReplay.run(codeOf('done'), clock.now(), id)
       return { created: 0, next: 'ended' }
     }
-    const room = roomFor(most, aheadOf(handlers.ids(), id))
+    const room = roomFor(most, backlogOf(handlers.ids(), id))
     return room <= 0 ? { created: 0, next: 'waits' } : scan(row, room)
   }
 
@@ -120,7 +120,7 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     runs.insert(place, seq)
   }
 
-  function aheadOf(handlerIds: readonly number[], replayId: number): Ahead {
+  function backlogOf(handlerIds: readonly number[], replayId: number): OpenBacklog {
     const sumOf = (countOf: (handlerId: number) => { readonly count: number } | undefined) =>
       handlerIds.reduce((sum, handlerId) => sum + (countOf(handlerId)?.count ?? 0), 0)
     return {
@@ -143,9 +143,9 @@ export function createReplays({ sql, clock, memo, handlers, runs }: ReplaysOptio
     const at = sql.backfill.get(handlerId)
     const route = handlers.routeOf(handlerId)
     if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
-    const room = roomFor(most, aheadOf([handlerId], live))
+    const room = roomFor(most, backlogOf([handlerId], live))
     if (room <= 0) return { created: 0, next: 'waits' }
-    const lastSeq = memo.nextSeq - 1
+    const lastSeq = counters.nextSeq - 1
     let [next, created] = [lastSeq + 1, 0]
     for (const event of eventsFrom(at.nextSeq, lastSeq)) {
       next = event.seq + 1

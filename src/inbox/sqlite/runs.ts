@@ -17,7 +17,7 @@ import {
 } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { LeaseEntry, Leases, Place } from './leases.ts'
-import type { Memo } from './memo.ts'
+import type { WriterCounters } from './writer-counters.ts'
 import type { StateTable } from './state.ts'
 import { state, type ClaimRow, type Statements } from './statements.ts'
 import type { WaitingClaim } from './leases.ts'
@@ -25,7 +25,7 @@ import type { WaitingClaim } from './leases.ts'
 export interface RunsOptions {
   readonly sql: Statements
   readonly clock: Clock
-  readonly memo: Memo
+  readonly counters: WriterCounters
   readonly handlers: HandlerTable
   readonly leases: Leases
   readonly states: StateTable
@@ -57,7 +57,7 @@ export type Runs = ReturnType<typeof createRuns>
 
 /** Runs: their states, their order, and who works on them. Everything is to be called inside a transaction. */
 export function createRuns(options: RunsOptions) {
-  const { sql, clock, memo, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
+  const { sql, clock, counters, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
 
   /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
@@ -78,7 +78,7 @@ export function createRuns(options: RunsOptions) {
 
   /** A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable. Gives its id. */
   function handOver(claim: WaitingClaim, place: Place, given: Pick<Lease, 'handler' | 'event' | 'item'>): number {
-    const runId = memo.nextRunId++
+    const runId = counters.nextRunId++
     const now = clock.now()
     const { handlerId, replayId, key } = place
     const { seq } = given.event
@@ -99,7 +99,7 @@ export function createRuns(options: RunsOptions) {
 
   /** Creates a run that has to be claimed: ready, or behind the open ones of its key. Gives its id. */
   function insert(place: Place, seq: number, isBehind = isBusy(place)): number {
-    const runId = memo.nextRunId++
+    const runId = counters.nextRunId++
     const { handlerId, replayId, key } = place
     const to = isBehind ? state.waiting : state.ready
     sql.insertRun.run(runId, seq, handlerId, replayId, key, to, clock.now(), 0, 0, null)
@@ -118,7 +118,7 @@ export function createRuns(options: RunsOptions) {
       // Where some are left for the next time, the head stays, so that they have somebody to wait for.
       if (now === state.ready && older.length === maxSuperseded) continue
       sql.supersede.run(clock.now(), id)
-      if (now === state.ready) memo.claimable--
+      if (now === state.ready) counters.claimable--
       count++
     }
     if (count > 0) sql.countSuperseded.run(count, handlerId)
@@ -145,7 +145,7 @@ export function createRuns(options: RunsOptions) {
       leased.mayHaveFollowers = true
       return true
     }
-    return memo.claimable + memo.held > 0 && sql.openOfKey.get(handlerId, replayId, key) !== undefined
+    return counters.claimable + counters.held > 0 && sql.openOfKey.get(handlerId, replayId, key) !== undefined
   }
 
   /** Puts what can be claimed now into the claim's leases: first what is live, then what is of the oldest replay. */
@@ -177,7 +177,7 @@ export function createRuns(options: RunsOptions) {
       sql.claimRun.run(now, row.runId)
       const attempt = row.attempt + 1
       const token = row.token + 1
-      memo.claimable--
+      counters.claimable--
       const place = { handlerId, replayId, key: row.runKey }
       if (row.raw === null) {
         record(row.runId, attempt, now, now, 'dead', bodyMissing)
@@ -243,14 +243,14 @@ export function createRuns(options: RunsOptions) {
 
   /** A run may be claimed, now or later. */
   function open(handlerId: number): void {
-    memo.claimable++
+    counters.claimable++
     woken.add(handlerId)
   }
 
   /** What a dead letter is from now on. While one is held, no run of its key is promoted, not even an older one that was requeued. */
   function deadState({ handlerId, key }: Place): number {
     if (key === null || !handlers.holds(handlerId)) return state.dead
-    memo.held++
+    counters.held++
     return state.held
   }
 
@@ -398,7 +398,7 @@ export function createRuns(options: RunsOptions) {
       return true
     }
     // It stood at the head of its key; but older dead letters may have been requeued behind it meanwhile.
-    memo.held--
+    counters.held--
     sql.requeueRun.run(state.waiting, clock.now(), runId)
     promote(place)
     return true
@@ -411,8 +411,8 @@ export function createRuns(options: RunsOptions) {
     const now = clock.now()
     sql.dropRun.run(now, runId)
     if (reason !== undefined) record(runId, run.attempt, now, now, 'dropped', { name: 'dropped', message: reason })
-    if (run.state === state.held) memo.held--
-    else if (run.state === state.ready || run.state === state.suspect) memo.claimable--
+    if (run.state === state.held) counters.held--
+    else if (run.state === state.ready || run.state === state.suspect) counters.claimable--
     if (run.state !== state.waiting && run.state !== state.dead) promote(run)
     return true
   }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { enoughReady } from '../jobs.ts'
+import { minReadyRuns } from '../jobs.ts'
 import { runStates, type RunState, type StateEntry, type Subscription } from '../port.ts'
 import type { Place } from './leases.ts'
 import type { ProgressRow } from '../status.ts'
@@ -228,7 +228,7 @@ const texts = {
   ),
   readyCount: read<{ count: number }>(`SELECT count(*) AS count FROM (
      SELECT 1 FROM run INDEXED BY run_claimable
-     WHERE state = ${state.ready} AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? LIMIT ${enoughReady}
+     WHERE state = ${state.ready} AND state >= 1 AND state <= 2 AND handler_id = ? AND replay_id = ? LIMIT ${minReadyRuns}
    )`),
   insertReplay: write(`INSERT INTO replay
      (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)

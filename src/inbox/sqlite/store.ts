@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { createRouteKeys } from '../route-key.ts'
 import {
   type AcceptResult,
-  type Arrival,
+  type IncomingDelivery,
   type AuditRecord,
   type ClaimRequest,
   type HandlerRoute,
@@ -21,7 +21,7 @@ import {
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
 import { Leases, type WaitingClaim } from './leases.ts'
-import { Undo, type Memo } from './memo.ts'
+import { Undo, type WriterCounters } from './writer-counters.ts'
 import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
@@ -44,7 +44,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const { clock } = options
   const sql = prepareStatements(db)
   const seenAt = sql.meta.get('seen_at')?.value ?? 0
-  const memo: Memo = {
+  const counters: WriterCounters = {
     nextSeq: options.firstSeq,
     nextRunId: Math.max(sql.maxRunId.get()?.id ?? 0, sql.meta.get('last_run_id')?.value ?? 0) + 1,
     bodyBytes: sql.lastBody.get()?.total ?? 0,
@@ -65,7 +65,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const runs = createRuns({
     sql,
     clock,
-    memo,
+    counters,
     handlers,
     leases,
     states,
@@ -74,8 +74,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     isCancelled,
     woken,
   })
-  const replays = createReplays({ sql, clock, memo, handlers, runs })
-  const pruning = createPruning({ db, sql, memo, handlers, clock })
+  const replays = createReplays({ sql, clock, counters, handlers, runs })
+  const pruning = createPruning({ db, sql, counters, handlers, clock })
   const gaps = createGaps(sql, clock)
   const tallies = createTallies(sql)
   const deadAtStart = transact([], () => {
@@ -89,13 +89,13 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
    * nothing has happened, in the database or out of it.
    */
   function transact<T>(claims: readonly WaitingClaim[], work: () => T): T {
-    const memoBefore = { ...memo }
+    const countersBefore = { ...counters }
     waiting = claims
     woken.clear()
     undo.begin()
     sql.begin.run()
     try {
-      heedClock()
+      detectClockSetBack()
       const result = work()
       for (const claim of claims) {
         for (const name of claim.handlers) {
@@ -108,7 +108,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     } catch (error) {
       if (db.inTransaction) sql.rollback.run()
-      Object.assign(memo, memoBefore)
+      Object.assign(counters, countersBefore)
       undo.rollBack()
       gaps.forget()
       tallies.forget()
@@ -123,20 +123,20 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
-  function heedClock(): void {
+  function detectClockSetBack(): void {
     const now = clock.now()
-    if (wasSetBack(now)) sql.shiftOpenRuns.run(memo.latest - now)
-    memo.latest = now
-    if (Math.abs(now - memo.noted) < noteMs) return
+    if (wasSetBack(now)) sql.shiftOpenRuns.run(counters.latest - now)
+    counters.latest = now
+    if (Math.abs(now - counters.noted) < noteMs) return
     sql.setMeta.run('seen_at', now)
-    memo.noted = now
+    counters.noted = now
   }
 
   function wasSetBack(now: number): boolean {
-    return now < memo.latest - setBackMs
+    return now < counters.latest - setBackMs
   }
 
-  function accept(batch: readonly Arrival[]): AcceptResult[] {
+  function accept(batch: readonly IncomingDelivery[]): AcceptResult[] {
     const results = batch.map((arrival) =>
       arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival),
     )
@@ -148,22 +148,22 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     const key = event.key === event.id ? null : event.key
     const headerSet = headerSets.knownId(event.headers)
     const { changes } = sql.insertEvent.run(
-      memo.nextSeq,
+      counters.nextSeq,
       event.id,
       event.type,
       event.createdAt,
       event.receivedAt,
       key,
       event.secretLabel,
-      memo.latest - event.receivedAt,
+      counters.latest - event.receivedAt,
       headerSet,
       event.trace ?? null,
     )
     if (changes === 0) return acceptAgain(event)
-    const seq = memo.nextSeq++
+    const seq = counters.nextSeq++
     if (headerSet === null) noteHeaders(seq, event.headers)
-    memo.bodyBytes += event.raw.length
-    sql.insertBody.run(seq, memo.bodyBytes, event.raw)
+    counters.bodyBytes += event.raw.length
+    sql.insertBody.run(seq, counters.bodyBytes, event.raw)
     gaps.arrived(event.createdAt)
     tallies.add(seq, event)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
@@ -261,7 +261,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return Number(sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null).lastInsertRowid)
     },
     /** Says something else in a note that was written before, of an act that went on. */
-    noteAnew(id: number, detail: AuditRecord['detail']): void {
+    updateNote(id: number, detail: AuditRecord['detail']): void {
       sql.setAuditDetail.run(JSON.stringify(detail), id)
     },
     replays,
@@ -283,11 +283,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       }
     },
     /** Whether any run is ready, now or later, or suspect. */
-    hasClaimable: () => memo.claimable > 0,
+    hasClaimable: () => counters.claimable > 0,
     /** When the next run that such a claim may take falls due, or null. */
     nextDueAt(claim: ClaimRequest): number | null {
       let earliest: number | null = null
-      if (memo.claimable === 0) return earliest
+      if (counters.claimable === 0) return earliest
       for (const name of claim.handlers) {
         const id = handlers.idOf(name)
         if (id === undefined || handlers.isPaused(id)) continue
@@ -300,18 +300,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     clockWasSetBack(): boolean {
       const now = clock.now()
       if (wasSetBack(now)) return true
-      memo.latest = now
+      counters.latest = now
       return false
     },
     /** Takes note that the whole file was found well. */
-    foundWell(): void {
+    recordIntegrityOk(): void {
       sql.setMeta.run('check_due', 0)
     },
     /** Writes something, to learn whether it can be committed. */
     probe(): void {
       sql.setMeta.run('probed_at', clock.now())
     },
-    lastSeq: () => memo.nextSeq - 1,
+    lastSeq: () => counters.nextSeq - 1,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { batchSize, mostNotedRuns, type Done, type Noting, type StepDone } from '../acts.ts'
+import { batchSize, maxAuditedRuns, type ActionResult, type AuditNote, type ActionStep } from '../operator-actions.ts'
 import { Jobs } from '../jobs.ts'
 import type { AuditRecord, Inbox, ReplayRecord } from '../port.ts'
 import { checkReplayFilter, toReplayRecord } from '../replays.ts'
@@ -17,7 +17,7 @@ export interface WriteSideOptions extends Omit<WriterOptions, 'store' | 'onCommi
 }
 
 /** Does a bounded piece of an action, from a place on. */
-type Step = (store: SqliteStore, from: number) => StepDone
+type Step = (store: SqliteStore, from: number) => ActionStep
 
 /** Everything of the port that writes, in the thread of the store. */
 export function createWriteSide(open: OpenStore, { onJobError, ...options }: WriteSideOptions) {
@@ -35,7 +35,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
   jobs.poke()
 
   /** One transaction, with a note if it changed anything. */
-  function act<T>(
+  function runAction<T>(
     action: AuditRecord['action'],
     detail: AuditRecord['detail'],
     by: string | undefined,
@@ -52,8 +52,8 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
    * A large action, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
    * what it came to is said anew in that of each later one: so of one that is interrupted it is known how far it came.
    */
-  async function eachStep(noting: Noting | null, step: Step, noted: number | null = null, canWait = false) {
-    let so: Done & { readonly after: number | null } = { total: 0, noted, after: 0 }
+  async function eachStep(noting: AuditNote | null, step: Step, noted: number | null = null, canWait = false) {
+    let so: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
     while (so.after !== null) {
       const { total: before, noted: known, after: from } = so
       so = await writer.run((store) => {
@@ -62,11 +62,11 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         if (done === 0 || noting === null) return { total, noted: known, after }
         const detail = noting.detail(total)
         if (known === null) return { total, noted: store.note(noting.action, detail, noting.by), after }
-        store.noteAnew(known, detail)
+        store.updateNote(known, detail)
         return { total, noted: known, after }
       }, canWait)
     }
-    return { total: so.total, noted: so.noted } satisfies Done
+    return { total: so.total, noted: so.noted } satisfies ActionResult
   }
 
   /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
@@ -80,9 +80,9 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
     const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
     const done = (store: SqliteStore, ids: readonly number[]) => ids.filter((runId) => work(store, runId)).length
     if (which !== 'all' && runIds.length <= batchSize) {
-      return act(action, { ...detail, runs: runIds }, by, (store) => done(store, runIds))
+      return runAction(action, { ...detail, runs: runIds }, by, (store) => done(store, runIds))
     }
-    const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
+    const runs = which === 'all' ? 'all' : runIds.slice(0, maxAuditedRuns)
     const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
     const { total } = await eachStep(noting, (store, from) => {
       if (which !== 'all') {
@@ -123,11 +123,11 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
       jobs.poke()
       return toReplayRecord({ ...row, newKeys: row.newKeys === 1 }, 0)
     },
-    cancelReplay: (id, by) => act('replay.cancel', { replay: id }, by, (store) => store.replays.cancel(id)),
+    cancelReplay: (id, by) => runAction('replay.cancel', { replay: id }, by, (store) => store.replays.cancel(id)),
     startServing: () => writer.run(({ gaps }) => gaps.start()),
     /** Notes in the file that deliveries are taken. Gives the time in which they were not, if there was one. */
     beat: () => writer.run(({ gaps }) => gaps.beat(), true),
-    foundWell: () => writer.run((store) => store.foundWell(), true),
+    recordIntegrityOk: () => writer.run((store) => store.recordIntegrityOk(), true),
     async close() {
       jobs.stop()
       await writer.run(({ gaps }) => gaps.end()).catch(() => {})
@@ -136,15 +136,17 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
     },
     note: (action, detail, by) => writer.run((store) => void store.note(action, detail, by)),
     setPaused: (handler, paused, by) =>
-      act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (store) => store.setPaused(handler, paused)),
+      runAction(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (store) =>
+        store.setPaused(handler, paused),
+      ),
     setConcurrency: (handler, concurrency, by) =>
-      act('handler.set', { handler, concurrency }, by, (store) => store.setConcurrency(handler, concurrency)),
+      runAction('handler.set', { handler, concurrency }, by, (store) => store.setConcurrency(handler, concurrency)),
     requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (store, runId) => store.requeueOne(runId)),
     dropDead: (which, reason, by) =>
       eachDead(which, 'dead.drop', { reason }, by, (store, runId) => store.dropDead(runId, reason)),
-    async dropOpenRuns(handler, reason, by) {
+    async discardPendingRuns(handler, reason, by) {
       let isKnown = true
-      const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+      const noting: AuditNote = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
       const { total } = await eachStep(noting, (store) => {
         const dropped = store.dropOpen(handler, batchSize, reason)
         isKnown = dropped !== null
@@ -174,7 +176,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
       return { ...counts, isTooLarge }
     },
     retryQuarantined: (id, event, by) =>
-      act('quarantine.retry', { id, event: event.id }, by, (store) => store.retryQuarantined(id, event)),
+      runAction('quarantine.retry', { id, event: event.id }, by, (store) => store.retryQuarantined(id, event)),
     acknowledgeGaps: (by) =>
       writer.run((store) => {
         const seenTo = store.gaps.acknowledge()
@@ -194,7 +196,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         }
       }),
     dropQuarantined: (id, reason, by) =>
-      act('quarantine.drop', { id, reason }, by, (store) => store.dropQuarantined(id)),
+      runAction('quarantine.drop', { id, reason }, by, (store) => store.dropQuarantined(id)),
     subscription: async () => writer.read((store) => store.subscriptions.newest()),
   } satisfies Omit<Inbox, keyof Views | 'onFailure'> & Record<string, unknown>
 }

@@ -1,9 +1,9 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { answerCalls, answerWork, toWireError } from '../rpc.ts'
+import { answerCalls, serveDispatchStore, toWireError } from '../rpc.ts'
 import type { Synchronous } from './connection.ts'
-import { openFileStore, type Evidence } from './open.ts'
+import { openFileStore, type StartupIntegrityReport } from './open.ts'
 import { createWriteSide } from './write-side.ts'
 import type { WriterHealth } from './writer.ts'
 import type { CrashedRun } from '../port.ts'
@@ -20,7 +20,7 @@ type WireError = ReturnType<typeof toWireError>
 export type WriterMessage =
   | {
       readonly ready: {
-        readonly evidence: Evidence
+        readonly integrity: StartupIntegrityReport
         readonly deadAtStart: readonly CrashedRun[]
         /** The names of the calls that it answers. */
         readonly names: readonly string[]
@@ -51,7 +51,7 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
     onJobError: (job, error) => onWarning(`${job} fails and is tried again: ${messageOf(error)}`),
   })
   // The dispatcher's port spares its calls a detour through the main thread.
-  answerCalls(main, { ...side, attach: (port: MessagePort) => answerWork(port, side) })
+  answerCalls(main, { ...side, attach: (port: MessagePort) => serveDispatchStore(port, side) })
   const beat = async () => {
     const gap = await side.beat()
     if (gap === null) return
@@ -62,7 +62,7 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
   }
   // So that the next process can tell when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
-  post({ ready: { evidence: open.evidence, deadAtStart: open.store.deadAtStart, names: Object.keys(side) } })
+  post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(side) } })
 }
 
 if (parentPort) {

@@ -1,9 +1,9 @@
 import { decodeDigestCursor, encodeDigestCursor } from '../cursor.ts'
-import type { ConflictRecord, ViewPort } from '../port.ts'
+import type { ConflictRecord, QueryStore } from '../port.ts'
 import type { ViewStore } from './tables.ts'
 
 /** Views of bodies that came under a known id with other bytes. */
-export function createConflicts({ db }: ViewStore): Pick<ViewPort, 'conflicts' | 'conflict'> {
+export function createConflicts({ db }: ViewStore): Pick<QueryStore, 'conflicts' | 'conflict'> {
   // Each lookup is a subquery: PostgreSQL might read a whole table for a join.
   const records = db
     .selectFrom('conflict')

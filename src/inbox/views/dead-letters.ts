@@ -1,6 +1,6 @@
 import { decodeCursorPair, encodeCursor } from '../cursor.ts'
 import { errorGroupOf } from '../error-group.ts'
-import { mostDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type ViewPort } from '../port.ts'
+import { maxDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type QueryStore } from '../port.ts'
 import { attemptsOf, errorOf } from './event-detail.ts'
 import { rowsOf, turn, type ViewStore } from './tables.ts'
 
@@ -37,7 +37,7 @@ type Group = Pick<DeadGroup, 'group' | 'count' | 'held' | 'firstDiedAt' | 'lastD
 /** Views of dead letters, newest first by the index of when they died. Each statement looks at a bounded number of them. */
 export function createDeadLetters(
   store: ViewStore,
-): Pick<ViewPort, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
+): Pick<QueryStore, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
   const { db } = store
   const dead = db
     .selectFrom('run')
@@ -156,14 +156,14 @@ export function createDeadLetters(
     async deadRunIds(filter) {
       // A run that is requeued and dies again meanwhile may come twice.
       const runIds = new Set<number>()
-      for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= mostDeadIds; await turn()) {
+      for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= maxDeadIds; await turn()) {
         const part: Part = await look(filter, behind, rowsPerStatement)
         for (const { id } of part.found) runIds.add(id)
         behind = part.behind
       }
       return {
-        runIds: [...runIds].slice(0, mostDeadIds).toSorted((a, b) => a - b),
-        isComplete: runIds.size <= mostDeadIds,
+        runIds: [...runIds].slice(0, maxDeadIds).toSorted((a, b) => a - b),
+        isComplete: runIds.size <= maxDeadIds,
       }
     },
   }

@@ -1,7 +1,7 @@
 import { sql, type ExpressionBuilder } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { unknownError } from '../error-group.ts'
-import { runStates, versionOf, type AttemptRecord, type RunError, type RunRecord, type ViewPort } from '../port.ts'
+import { runStates, versionOf, type AttemptRecord, type RunError, type RunRecord, type QueryStore } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { statusOf, toProgress } from '../status.ts'
 import { rowsOf, type Tables, type ViewStore } from './tables.ts'
@@ -65,7 +65,7 @@ function runsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'event'>) {
 type RunRow = Awaited<ReturnType<ReturnType<typeof runsOf>['execute']>>[number]
 
 /** Everything that is kept of an event, in one statement: so it is of one moment. `clock` tells which state has expired. */
-export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): Pick<ViewPort, 'event'> {
+export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): Pick<QueryStore, 'event'> {
   const { db } = store
 
   /** Which keys of a handler's state these runs wrote last: the version of an entry names the run. Empty for a large state. */

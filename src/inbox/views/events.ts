@@ -6,7 +6,7 @@ import {
   type EventQuery,
   type EventStatus,
   type EventSummary,
-  type ViewPort,
+  type QueryStore,
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { statusOf, type ProgressRow } from '../status.ts'
@@ -53,7 +53,7 @@ function stateOf(state: (typeof runStates)[number]) {
 export function createEvents(
   { db, bodyHas, seqsOfKey }: ViewStore,
   elapsed: () => number = () => performance.now(),
-): Pick<ViewPort, 'events'> {
+): Pick<QueryStore, 'events'> {
   /** The part of the accept sequence received in a time, to the hour; null: no event was. */
   async function rangeOf({ from, to }: EventQuery) {
     const hours = db

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { mostBehind } from '../jobs.ts'
-import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, ViewPort, ReplayFilter } from '../port.ts'
+import { maxBlockedRuns } from '../jobs.ts'
+import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter } from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
 import { place, type ViewStore, rowsOf, turn } from './tables.ts'
 import { createMatcher } from '../routes.ts'
@@ -10,7 +10,9 @@ import { statusOf } from '../status.ts'
 const mostGaps = 20
 
 /** Views of the short tables: replays, the audit and gaps; and which ids are unknown. */
-export function createLists({ db }: ViewStore): Pick<ViewPort, 'replays' | 'replay' | 'audit' | 'gaps' | 'unknownIds'> {
+export function createLists({
+  db,
+}: ViewStore): Pick<QueryStore, 'replays' | 'replay' | 'audit' | 'gaps' | 'unknownIds'> {
   function replaysBelow(below: number, limit: number) {
     return (
       db
@@ -47,7 +49,7 @@ export function createLists({ db }: ViewStore): Pick<ViewPort, 'replays' | 'repl
                     .orderBy('run.replay_id')
                     .orderBy('run.key')
                     .orderBy('run.id')
-                    .limit(2 * mostBehind)
+                    .limit(2 * maxBlockedRuns)
                     .as('few'),
                 )
                 .select((few) => few.fn.countAll<number>().as('count'))}), 0)`.as('open'),

@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { listedBytes, type QuarantinedBody, type QuarantineGroup, type ViewPort } from '../port.ts'
+import { previewBytes, type QuarantinedBody, type QuarantineGroup, type QueryStore } from '../port.ts'
 import { turn, type ViewStore } from './tables.ts'
 
 const bodiesPerStatement = 5_000
 
 /** Views of the quarantine. An index answers those by reason. */
-export function createQuarantine({ db }: ViewStore): Pick<ViewPort, 'quarantine' | 'quarantined' | 'quarantineGroups'> {
+export function createQuarantine({
+  db,
+}: ViewStore): Pick<QueryStore, 'quarantine' | 'quarantined' | 'quarantineGroups'> {
   const bodies = db
     .selectFrom('quarantine')
     .select((eb) => [
@@ -81,7 +83,7 @@ export function createQuarantine({ db }: ViewStore): Pick<ViewPort, 'quarantine'
   return {
     async quarantine({ limit, cursor, reason }) {
       let query = bodies
-        .select(sql<Buffer>`substr(raw, 1, ${sql.lit(listedBytes)})`.as('raw'))
+        .select(sql<Buffer>`substr(raw, 1, ${sql.lit(previewBytes)})`.as('raw'))
         .where('seq', '<', cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor))
         .limit(limit + 1)
       if (reason !== undefined) query = query.where('reason', '=', reason).orderBy('reason', 'desc')

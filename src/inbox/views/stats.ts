@@ -1,4 +1,4 @@
-import { type InboxStats, type ViewPort, runStates, type RunCounts } from '../port.ts'
+import { type InboxStats, type QueryStore, runStates, type RunCounts } from '../port.ts'
 import { turn, type ViewStore, type Tables } from './tables.ts'
 import { sql, type ExpressionBuilder } from 'kysely'
 
@@ -7,7 +7,7 @@ const fewRows = 5_000
 const isLarge = (count: number) => count > fewRows
 
 /** Counts for people and metrics. */
-export function createStats(store: ViewStore, { quarantineGroups }: Pick<ViewPort, 'quarantineGroups'>) {
+export function createStats(store: ViewStore, { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>) {
   const { db } = store
   const runCounts = createRunCounts(store)
   const conflicts = createKept(countConflicts, isLarge)

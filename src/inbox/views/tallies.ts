@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { InboxError } from '../../base/errors.ts'
-import { maxWallets, ownLabel, type KnownWallet, type ViewPort } from '../port.ts'
+import { maxWallets, internalLabel, type KnownWallet, type QueryStore } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { minuteMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
@@ -10,7 +10,7 @@ const maxBuckets = 1_500
 const eventsPerStep = 4_096
 
 /** What is counted of events when they are stored, and the wallets that they name. */
-export function createTallies({ db }: ViewStore): Pick<ViewPort, 'activity' | 'secretUses' | 'knownWallets'> {
+export function createTallies({ db }: ViewStore): Pick<QueryStore, 'activity' | 'secretUses' | 'knownWallets'> {
   return {
     async activity({ from, to, bucketMs }) {
       if (!Number.isSafeInteger(bucketMs) || bucketMs < minuteMs || bucketMs % minuteMs !== 0)
@@ -41,7 +41,7 @@ export function createTallies({ db }: ViewStore): Pick<ViewPort, 'activity' | 's
       db
         .selectFrom('secret_use')
         .select(['label', 'first_at as firstAt', 'last_at as lastAt', 'count'])
-        .where('label', '!=', ownLabel)
+        .where('label', '!=', internalLabel)
         .orderBy('label')
         .execute(),
     async knownWallets() {

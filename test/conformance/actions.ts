@@ -12,7 +12,7 @@ interface LargeAct {
 }
 
 /** What an operator's acts promise. */
-export function describeActs(harness: ConformanceHarness): void {
+export function describeActions(harness: ConformanceHarness): void {
   const actions = async (stage: Stage) => (await stage.inbox.audit({ limit: 99 })).data.map(({ action }) => action)
 
   describe('a dead letter', () => {
@@ -60,19 +60,19 @@ export function describeActs(harness: ConformanceHarness): void {
       await stage.crashRun(1)
       const running = await stage.claimOne()
       await stage.inbox.register([loose])
-      expect(await stage.inbox.dropOpenRuns('ordered', 'it is gone')).toBe(4)
-      expect(await stage.inbox.dropOpenRuns('nobody', 'x')).toBeNull()
+      expect(await stage.inbox.discardPendingRuns('ordered', 'it is gone')).toBe(4)
+      expect(await stage.inbox.discardPendingRuns('nobody', 'x')).toBeNull()
       expect(await stage.stats()).toEqual({ ...noRuns, running: 1 })
       expect(await stage.stats('loose')).toEqual({ ...noRuns, ready: 5 })
       expect(await stage.done(running)).toEqual(['applied'])
-      expect(await stage.inbox.dropOpenRuns('ordered', 'x')).toBe(0)
+      expect(await stage.inbox.discardPendingRuns('ordered', 'x')).toBe(0)
       expect(await actions(stage)).toEqual(['handler.drop'])
     })
 
     test('also has them dropped where there are very many', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(...Array.from({ length: 1_200 }, (_, n) => anEvent(`e${n}`, { key: `k${n % 3}` })))
-      expect(await stage.inbox.dropOpenRuns('ordered', 'x')).toBe(1_200)
+      expect(await stage.inbox.discardPendingRuns('ordered', 'x')).toBe(1_200)
       await stage.accept(anEvent('next', { key: 'k0' }))
       expect(idsOf(await stage.claim())).toEqual(['next'])
     })
@@ -189,10 +189,10 @@ export function describeActs(harness: ConformanceHarness): void {
         const detailOf = (done: number) => ({ reason: 'no', runs: 'all', count: done })
         return { stage, count, act, action: 'dead.drop', detailOf, left: leftDead }
       },
-      dropOpenRuns: async () => {
+      discardPendingRuns: async () => {
         const stage = await Stage.open(harness)
         await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))
-        const act = () => stage.inbox.dropOpenRuns('ordered', 'no', by)
+        const act = () => stage.inbox.discardPendingRuns('ordered', 'no', by)
         const detailOf = (done: number) => ({ handler: 'ordered', reason: 'no', count: done })
         return {
           stage,

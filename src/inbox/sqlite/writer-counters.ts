@@ -1,5 +1,5 @@
 /** Numbers that the store keeps in memory beside the file, because they are needed all the time; rolled back with it. */
-export interface Memo {
+export interface WriterCounters {
   nextSeq: number
   nextRunId: number
   /** How many bytes the bodies of all events had so far. */

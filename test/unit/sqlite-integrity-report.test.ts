@@ -81,16 +81,16 @@ function flipLogByte(file: string): void {
 describe('the next start reports', () => {
   test('nothing missing after a clean stop, and nothing after a kill', async () => {
     await using closed = await open(await aClosedFile())
-    expect(closed.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
+    expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
     await using killed = await open(await aKilledFile())
-    expect(killed.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
+    expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
   })
 
   test('rows that were deleted in the middle and at the end', async () => {
     const file = await aClosedFile()
     change(file, 'DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
     await using opened = await open(file)
-    expect(opened.evidence).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
     expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
   })
 
@@ -102,7 +102,7 @@ describe('the next start reports', () => {
     const file = await aKilledFile()
     damage(file)
     await using opened = await open(file)
-    const { lastSeq, missingSeqs } = opened.evidence
+    const { lastSeq, missingSeqs } = opened.integrity
     if (what !== 'is gone') expect(lastSeq).toBeGreaterThan(0)
     expect(lastSeq).toBeLessThan(events)
     expect(missingSeqs).toBe(events - lastSeq)
@@ -120,19 +120,19 @@ describe('the next start reports', () => {
     await second.inbox.close()
     copyFileSync(`${file}.old`, file)
     await using third = await open(file)
-    expect(third.evidence).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
+    expect(third.integrity).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
   })
 
   test('what is missing again and again, and counts nothing twice', async () => {
     const file = await aKilledFile()
     cutLog(file)
     const first = await open(file)
-    const { missingSeqs, lastSeq } = first.evidence
+    const { missingSeqs, lastSeq } = first.integrity
     await first.inbox.accept([anEvent('later')])
     await first.inbox.close()
     for (let n = 0; n < 2; n += 1) {
       const again = await open(file)
-      expect(again.evidence).toMatchObject({ missingSeqs, lastSeq: events + 1 })
+      expect(again.integrity).toMatchObject({ missingSeqs, lastSeq: events + 1 })
       await again.inbox.close()
     }
     expect(missingSeqs).toBe(events - lastSeq)
@@ -152,13 +152,13 @@ describe('a number of the accept sequence that was lost', () => {
     const file = await aKilledFile()
     cutLog(file)
     const first = await open(file)
-    const { missingSeqs } = first.evidence
+    const { missingSeqs } = first.integrity
     await first.inbox.close()
     rmSync(`${file}.seq`)
     await using opened = await open(file)
     await opened.inbox.accept([anEvent('later')])
     expect(await opened.seqOf('later')).toBe(events + 1)
-    expect(opened.evidence.missingSeqs).toBe(missingSeqs)
+    expect(opened.integrity.missingSeqs).toBe(missingSeqs)
   })
 })
 
@@ -168,7 +168,7 @@ describe('the mark beside the file', () => {
       const file = await aKilledFile()
       writeFileSync(`${file}.seq`, text)
       await using opened = await open(file)
-      expect(opened.evidence).toMatchObject({ missingSeqs: 0, lastSeq: events })
+      expect(opened.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events })
     }
   })
 
@@ -216,7 +216,7 @@ describe('a file that is taken away while it is served', () => {
     expect(served.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining(what) })
     await served.inbox.close()
     await using next = await open(served.file)
-    expect(next.evidence).toMatchObject({ lastSeq: 0, missingSeqs: events })
+    expect(next.integrity).toMatchObject({ lastSeq: 0, missingSeqs: events })
   })
 
   test.each([
@@ -232,7 +232,7 @@ describe('a file that is taken away while it is served', () => {
     copyFileSync(served.file, image)
     copyFileSync(`${served.file}.seq`, `${image}.seq`)
     await using next = await open(image)
-    expect(next.evidence).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
+    expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
     await served.inbox.close()
   })
 
@@ -255,7 +255,7 @@ describe('a file that is taken away while it is served', () => {
     await served.inbox.close()
     expect(readFileSync(join(moved, 'inbox.db-wal'))).toEqual(log)
     await using next = await open(join(moved, 'inbox.db'))
-    expect(next.evidence).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
+    expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
   })
 
   test('a file with a hard link is served on, with one warning', async () => {

@@ -1,8 +1,7 @@
 import { type TestClock, createTestClock } from '../../src/base/clock.ts'
-import type { OperatorActs } from '../../src/inbox/acts.ts'
 import type { HandlerRoute, NewEvent } from '../../src/inbox/port.ts'
 import { createAccept } from '../../src/inbox/postgres/accept.ts'
-import { createActs } from '../../src/inbox/postgres/acts.ts'
+import { createOperatorActions } from '../../src/inbox/postgres/operator-actions.ts'
 import { type Database, type Rows, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { createDefinitions } from '../../src/inbox/postgres/definitions.ts'
 import { type Replays, createReplays } from '../../src/inbox/postgres/replays.ts'
@@ -19,15 +18,15 @@ export interface RunRow {
   readonly attempt: number
 }
 
-export interface ActsStage extends AsyncDisposable {
+export interface ActionsStage extends AsyncDisposable {
   readonly db: Database
   readonly clock: TestClock
-  readonly acts: OperatorActs
+  readonly actions: ReturnType<typeof createOperatorActions>
   readonly replays: Replays
   /** How often it was said that there may be something to claim. */
   readonly woken: () => number
   /** Others over the same database: `db` may stand between. */
-  actsOn(db: Database): OperatorActs
+  actionsOn(db: Database): ReturnType<typeof createOperatorActions>
   replaysOn(db: Database, isLeader?: () => boolean): Replays
   register(...routes: readonly HandlerRoute[]): Promise<void>
   accept(...events: readonly NewEvent[]): Promise<void>
@@ -42,7 +41,7 @@ export interface ActsStage extends AsyncDisposable {
 }
 
 /** Acts and replays over a database of their own, without the rest of the inbox. */
-export async function openActsStage(server: PostgresInboxes): Promise<ActsStage> {
+export async function openActsStage(server: PostgresInboxes): Promise<ActionsStage> {
   const clock = createTestClock()
   const db = createDatabase({ url: await server.createDatabase(), now: () => clock.now() })
   const definitions = createDefinitions({ db, replicaId: 'replica', silentMs: 10_000, orphanMs: 0 })
@@ -55,7 +54,7 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
   await db.query(
     `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ('replica', '0', now(), now() + interval '1 day', '{}')`,
   )
-  const actsOn = (on: Database) => createActs({ db: on, clock, accept, definitions, wake })
+  const actionsOn = (on: Database) => createOperatorActions({ db: on, clock, accept, definitions, wake })
 
   async function acceptAll(...events: readonly NewEvent[]): Promise<void> {
     const results = await accept.accept(events)
@@ -65,10 +64,10 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActsStage>
   return {
     db,
     clock,
-    acts: actsOn(db),
+    actions: actionsOn(db),
     replays,
     woken: () => woken,
-    actsOn,
+    actionsOn,
     replaysOn,
     async register(...given) {
       await definitions.register(given)
@@ -131,6 +130,6 @@ export const by = 'operator (token) 127.0.0.1'
 export const runState = { waiting: 0, ready: 1, running: 3, held: 4, dead: 5, done: 6, superseded: 8, dropped: 10 }
 
 /** Of each run its event and its state, the oldest first. */
-export async function statesOf(stage: ActsStage, where?: string): Promise<(string | number)[][]> {
+export async function statesOf(stage: ActionsStage, where?: string): Promise<(string | number)[][]> {
   return (await stage.runs(where)).map(({ event, state }) => [event, state])
 }

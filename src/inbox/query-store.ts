@@ -1,4 +1,4 @@
-import type { AcceptResult, Item, NewEvent, RunError } from './types.ts'
+import type { Item, RunError } from './types.ts'
 
 export const eventStatuses = [
   'pending',
@@ -169,7 +169,7 @@ export interface DeadGroup {
 }
 
 /** The maximum number of dead letters that a filter finds at once. */
-export const mostDeadIds = 100_000
+export const maxDeadIds = 100_000
 
 /** Bodies in quarantine with the same reason, verified by the same secret. */
 export interface QuarantineGroup {
@@ -183,13 +183,13 @@ export interface QuarantineGroup {
 
 /** Which stored events are to be run again: those of which all holds that is given. Something has to be. */
 export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q'> {
-  /** At most `mostReplayIds`. */
+  /** At most `maxReplayIds`. */
   readonly ids?: readonly string[]
   /** Only runs of this handler; else of every registered one that takes the event. */
   readonly handler?: string
 }
 
-export const mostReplayIds = 1_000
+export const maxReplayIds = 1_000
 
 export interface NewReplay {
   readonly filter: ReplayFilter
@@ -220,7 +220,7 @@ export interface ReplayRecord extends NewReplay {
 }
 
 /** A list has so many bytes of a body in quarantine. */
-export const listedBytes = 800
+export const previewBytes = 800
 
 export interface QuarantinedBody {
   readonly id: string
@@ -331,7 +331,7 @@ export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
 }
 
 /** Handlers with pending runs that no process has loaded. `loaded`: the handlers of this process. */
-export function leftBehind(
+export function orphanedHandlers(
   rows: readonly OpenCounts[],
   loaded: readonly { readonly name: string }[],
 ): { readonly handler: string; readonly openRuns: number }[] {
@@ -391,8 +391,8 @@ export interface KnownWallet {
   readonly lastAt: number
 }
 
-/** What the admin API and the commands need. Reads see what was committed. `by` is noted in the audit. */
-export interface ViewPort {
+/** Reads for the admin API and the commands. They see committed data. */
+export interface QueryStore {
   /** In order of time, of the last 15 days. Throws `bad_request` for more than 1,500 buckets. */
   activity(query: ActivityQuery): Promise<readonly Activity[]>
   secretUses(): Promise<readonly SecretUse[]>
@@ -407,68 +407,26 @@ export interface ViewPort {
   deadLetter(runId: number): Promise<DeadLetter | null>
   /** The largest first. `isComplete`: false if only the newest dead letters were looked at. */
   deadGroups(filter: DeadFilter): Promise<{ readonly groups: readonly DeadGroup[]; readonly isComplete: boolean }>
-  /** Run ids, ascending; at most `mostDeadIds`. `isComplete`: false if there are more, of which these died last. */
+  /** Run ids, ascending; at most `maxDeadIds`. `isComplete`: false if there are more, of which these died last. */
   deadRunIds(filter: DeadFilter): Promise<{ readonly runIds: readonly number[]; readonly isComplete: boolean }>
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
   /** The largest first. */
   quarantineGroups(): Promise<readonly QuarantineGroup[]>
-  /** Ends dead letters for good, with a reason that is kept; what they hold up goes on. Gives how many. */
-  dropDead(which: 'all' | readonly number[], reason: string, by?: string): Promise<number>
-  /** Ends all runs of a handler that nobody works on, for one that was removed. Gives how many; null if there never was such a handler. */
-  dropOpenRuns(handler: string, reason: string, by?: string): Promise<number | null>
-  /** How many runs of a handler may run at once; null: as it says itself. It holds across restarts. False as for `setPaused`. */
-  setConcurrency(handler: string, concurrency: number | null, by?: string): Promise<boolean>
-  /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
-  requeueDead(which: 'all' | readonly number[], by?: string): Promise<number>
-  /**
-   * Prunes in small steps, then gives space back. `noted`: it is noted in the audit. `isTooLarge`: the store is larger than `maxBytes`,
-   * and nothing is left to prune.
-   */
-  prune(
-    limits: PruneLimits,
-    noted?: 'noted',
-    by?: string,
-  ): Promise<{ readonly events: number; readonly quarantined: number; readonly isTooLarge: boolean }>
   /** Those of these ids that no event has, be it pruned or not. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
   /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
-  /**
-   * Starts a replay; its runs are created bit by bit, a bounded number ahead of what is worked off, also after a restart. Throws
-   * `bad_request` where nothing is given to choose events by, `not_found` for a handler that is not registered. With a handler,
-   * only events of the types that it takes are found.
-   */
-  startReplay(replay: NewReplay, by?: string): Promise<ReplayRecord>
   /** Newest first. */
   replays(query: PageQuery): Promise<Page<ReplayRecord>>
   replay(id: number): Promise<ReplayRecord | null>
-  /** Creates no more runs of it, and drops those that wait. False if it has ended, or never was. Idempotent. */
-  cancelReplay(id: number, by?: string): Promise<boolean>
-  /**
-   * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
-   * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.
-   */
-  setPaused(handler: string | null, paused: boolean, by?: string): Promise<boolean>
-  /** Newest first. Of longer bodies, `raw` has only the first `listedBytes`. */
+  /** Newest first. Of longer bodies, `raw` has only the first `previewBytes`. */
   quarantine(query: PageQuery & { readonly reason?: string }): Promise<Page<QuarantinedBody>>
   /** One of them with all of its bytes. */
   quarantined(id: string): Promise<QuarantinedBody | null>
-  /** Accepts the event that a body in quarantine turned out to be, and takes it out of there. Null if it is not there. */
-  retryQuarantined(id: string, event: NewEvent, by?: string): Promise<AcceptResult | null>
-  /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
-  dropQuarantined(id: string, reason: string, by?: string): Promise<boolean>
   /** The last times in which nothing could be received, and all with lost events that nobody acknowledged, newest first. */
   gaps(): Promise<readonly GapRecord[]>
-  /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
-  acknowledgeGaps(by?: string): Promise<Acknowledged>
-  /** Notes an action that no other call notes. */
-  note(
-    action: Extract<AuditRecord['action'], `session.${string}` | `reconcile.${string}`>,
-    detail: AuditRecord['detail'],
-    by?: string,
-  ): Promise<void>
   /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
@@ -497,4 +455,4 @@ export const viewNames = [
   'unknownIds',
   'countReplay',
   'stats',
-] as const satisfies readonly (keyof ViewPort)[]
+] as const satisfies readonly (keyof QueryStore)[]

@@ -4,9 +4,9 @@ import type { HandlerRoute } from '../../src/inbox/port.ts'
 import { measureSize } from '../../src/inbox/postgres/prune.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { describeReplaySteps } from './postgres-acts-replays.ts'
+import { describeReplaySteps } from './postgres-actions-replays.ts'
 import {
-  type ActsStage,
+  type ActionsStage,
   before,
   by,
   many,
@@ -14,7 +14,7 @@ import {
   runState,
   statesOf,
   wrongKeys,
-} from './postgres-acts-stage.ts'
+} from './postgres-actions-stage.ts'
 
 let server: PostgresInboxes
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => server[Symbol.asyncDispose]())
 
-async function open(...routes: readonly HandlerRoute[]): Promise<ActsStage> {
+async function open(...routes: readonly HandlerRoute[]): Promise<ActionsStage> {
   const stage = await openActsStage(server)
   onTestFinished(() => stage[Symbol.asyncDispose]())
   await stage.register(...routes)
@@ -32,15 +32,15 @@ async function open(...routes: readonly HandlerRoute[]): Promise<ActsStage> {
 const hourMs = 3_600_000
 const { waiting, ready, running, done, dropped } = runState
 
-describe('acts on runs', () => {
+describe('actions on runs', () => {
   test('leave alone what is running, whatever is asked for', async () => {
     const stage = await open(ordered)
     await stage.acceptIds(['a', 'b', 'c'], 'k')
     const [a] = await stage.claim(1)
     const before = await stage.runs(`r.id = ${a}`)
-    expect(await stage.acts.requeueDead([a!])).toBe(0)
-    expect(await stage.acts.dropDead([a!], 'no')).toBe(0)
-    expect(await stage.acts.dropOpenRuns('ordered', 'gone')).toBe(2)
+    expect(await stage.actions.requeueDead([a!])).toBe(0)
+    expect(await stage.actions.dropDead([a!], 'no')).toBe(0)
+    expect(await stage.actions.discardPendingRuns('ordered', 'gone')).toBe(2)
     expect(await stage.runs(`r.id = ${a}`)).toEqual(before)
     expect(await statesOf(stage)).toEqual([
       ['a', running],
@@ -55,7 +55,7 @@ describe('acts on runs', () => {
     await stage.end(await stage.claim(1), 'dead')
     await stage.end(await stage.claim(1), 'dead')
     const wokenBefore = stage.woken()
-    expect(await stage.acts.requeueDead('all', by)).toBe(2)
+    expect(await stage.actions.requeueDead('all', by)).toBe(2)
     expect(stage.woken()).toBeGreaterThan(wokenBefore)
     expect(await statesOf(stage)).toEqual([
       ['a', waiting],
@@ -79,15 +79,15 @@ describe('acts on runs', () => {
     let count = 0
     const some = (ids: readonly number[]) => ids.filter(() => random() < 0.6)
     const ids = async (where: string) => (await stage.runs(where)).map(({ id }) => id)
-    const acts: (() => Promise<unknown>)[] = [
+    const actions: (() => Promise<unknown>)[] = [
       () => stage.accept(...Array.from({ length: 1 + pick(4) }, () => anEvent(`e${count++}`, { key: `k${pick(3)}` }))),
       () => stage.claim(1 + pick(3)),
       async () => stage.end(some(await ids('r.state = 3'))),
       async () => stage.end(some(await ids('r.state = 3')), 'dead'),
       async () => stage.end(some(await ids('r.state = 3')), 'held'),
-      async () => stage.acts.requeueDead(some(await ids('r.state < 6'))),
-      async () => stage.acts.dropDead(some(await ids('r.state < 6')), 'x'),
-      () => (pick(6) === 0 ? stage.acts.dropOpenRuns('ordered', 'x') : stage.acts.requeueDead('all')),
+      async () => stage.actions.requeueDead(some(await ids('r.state < 6'))),
+      async () => stage.actions.dropDead(some(await ids('r.state < 6')), 'x'),
+      () => (pick(6) === 0 ? stage.actions.discardPendingRuns('ordered', 'x') : stage.actions.requeueDead('all')),
       async () => {
         const { id } = await stage.replays.start({ filter: { from: 0 }, perSecond: null, newKeys: false })
         await stage.replays.jobs.step(id, 1 + pick(20))
@@ -95,34 +95,34 @@ describe('acts on runs', () => {
       },
     ]
     for (let n = 0; n < 150; n += 1) {
-      const at = pick(acts.length)
+      const at = pick(actions.length)
       const before = await stage.runs('r.state = 3')
-      await acts[at]!()
-      const what = `seed ${seed}, step ${n}, act ${at}`
+      await actions[at]!()
+      const what = `seed ${seed}, step ${n}, action ${at}`
       if (at > 4) expect(await stage.runs('r.state = 3'), what).toEqual(before)
       expect(await stage.db.query(wrongKeys), what).toEqual([])
     }
     // All can be worked off.
     for (let left = await stage.claim(99); left.length > 0; left = await stage.claim(99)) await stage.end(left)
     await stage.end(await ids('r.state = 3'))
-    await stage.acts.dropDead('all', 'x')
+    await stage.actions.dropDead('all', 'x')
     for (let left = await stage.claim(99); left.length > 0; left = await stage.claim(99)) await stage.end(left)
     expect(await stage.runs('r.state < 6'), `seed ${seed}`).toEqual([])
   })
 })
 
-describe('acts on handlers and quarantine', () => {
+describe('actions on handlers and quarantine', () => {
   test('are noted with who did it, and only where they changed something', async () => {
     const stage = await open(ordered)
-    expect(await stage.acts.setPaused('ordered', true, by)).toBe(true)
-    expect(await stage.acts.setPaused('nobody', true, by)).toBe(false)
-    expect(await stage.acts.setPaused(null, true)).toBe(true)
-    expect(await stage.acts.setConcurrency('ordered', 3, by)).toBe(true)
-    expect(await stage.acts.setConcurrency('nobody', 3, by)).toBe(false)
-    expect(await stage.acts.dropOpenRuns('nobody', 'x')).toBeNull()
-    expect(await stage.acts.dropQuarantined('sha256:x', 'x')).toBe(false)
-    expect(await stage.acts.retryQuarantined('sha256:x', anEvent('a'))).toBeNull()
-    await stage.acts.note('session.begin', { role: 'viewer', of: 'a\0b' }, 'a\0b')
+    expect(await stage.actions.setPaused('ordered', true, by)).toBe(true)
+    expect(await stage.actions.setPaused('nobody', true, by)).toBe(false)
+    expect(await stage.actions.setPaused(null, true)).toBe(true)
+    expect(await stage.actions.setConcurrency('ordered', 3, by)).toBe(true)
+    expect(await stage.actions.setConcurrency('nobody', 3, by)).toBe(false)
+    expect(await stage.actions.discardPendingRuns('nobody', 'x')).toBeNull()
+    expect(await stage.actions.dropQuarantined('sha256:x', 'x')).toBe(false)
+    expect(await stage.actions.retryQuarantined('sha256:x', anEvent('a'))).toBeNull()
+    await stage.actions.note('session.begin', { role: 'viewer', of: 'a\0b' }, 'a\0b')
     expect((await stage.notes()).map(({ action, by: who }) => [action, who])).toEqual([
       ['handler.pause', by],
       ['handler.pause', null],
@@ -134,10 +134,10 @@ describe('acts on handlers and quarantine', () => {
 })
 
 describe('prune', () => {
-  const limits = (stage: ActsStage, days = 0) => ({ receivedBefore: stage.clock.now() - days, maxBytes: null })
+  const limits = (stage: ActionsStage, days = 0) => ({ receivedBefore: stage.clock.now() - days, maxBytes: null })
 
   /** So many events that are done, of 4,000 bytes each. */
-  async function filled(count: number): Promise<ActsStage> {
+  async function filled(count: number): Promise<ActionsStage> {
     const stage = await open(loose)
     const raw = Buffer.alloc(4_000, 'x')
     for (let n = 0; n < count; n += 500) {
@@ -155,7 +155,7 @@ describe('prune', () => {
     const requeue = before(stage.db, () =>
       stage.db.query(`UPDATE inbox.run SET state = 1 WHERE id = $1`, [last!.id]).then(),
     )
-    expect(await stage.actsOn(requeue).prune(limits(stage))).toMatchObject({ events: 2 })
+    expect(await stage.actionsOn(requeue).prune(limits(stage))).toMatchObject({ events: 2 })
     expect((await stage.runs()).map(({ id }) => id)).toEqual([last!.id])
     expect(await stage.db.query(`SELECT id, final_status AS status FROM inbox.event ORDER BY seq`)).toEqual([
       { id: 'e0', status: 4 },
@@ -164,9 +164,9 @@ describe('prune', () => {
     ])
     await stage.end(await stage.claim(1))
     await stage.register(loose, { ...loose, name: 'late', from: 'beginning' })
-    expect(await stage.acts.prune(limits(stage))).toMatchObject({ events: 0 })
+    expect(await stage.actions.prune(limits(stage))).toMatchObject({ events: 0 })
     await stage.register(loose)
-    expect(await stage.acts.prune(limits(stage))).toMatchObject({ events: 1 })
+    expect(await stage.actions.prune(limits(stage))).toMatchObject({ events: 1 })
     await stage.acceptIds(['next'])
     expect((await stage.runs())[0]!.id).toBeGreaterThan(first!.id + 2)
   })
@@ -179,16 +179,16 @@ describe('prune', () => {
     expect(usedBytes).toBeGreaterThan(totalBytes * 0.9)
     const maxBytes = usedBytes - 2_800_000
     const bySize = { receivedBefore: null, maxBytes }
-    expect(await stage.acts.prune(bySize)).toEqual({ events: 0, quarantined: 0, isTooLarge: true })
+    expect(await stage.actions.prune(bySize)).toEqual({ events: 0, quarantined: 0, isTooLarge: true })
     await stage.clock.advance(2 * hourMs)
-    const { events, isTooLarge } = await stage.acts.prune(bySize)
+    const { events, isTooLarge } = await stage.actions.prune(bySize)
     expect(isTooLarge).toBe(false)
     expect(events).toBeGreaterThan(400)
     expect(events).toBeLessThan(600)
     const kept = await stage.db.query<{ seq: number }>(`SELECT seq FROM inbox.body ORDER BY seq`)
     expect(kept.map(({ seq }) => seq)).toEqual(Array.from({ length: 4_000 - events }, (_, n) => events + 1 + n))
     // Its files are as large as before; but what was pruned is not in the way of what comes.
-    const again = await stage.acts.prune(bySize)
+    const again = await stage.actions.prune(bySize)
     expect(again.events).toBeLessThan(100)
     expect(again.isTooLarge).toBe(false)
   })

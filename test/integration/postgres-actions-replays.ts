@@ -1,16 +1,16 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { mostAhead, type StepResult } from '../../src/inbox/jobs.ts'
+import { maxOpenRuns, type StepResult } from '../../src/inbox/jobs.ts'
 import { versionOf, type HandlerRoute, type NewReplay } from '../../src/inbox/port.ts'
 import { createViews } from '../../src/inbox/postgres/views.ts'
 import { anEvent, bytes, loose, ordered } from '../conformance/stage.ts'
-import { type ActsStage, before, by, many, runState, statesOf, wrongKeys } from './postgres-acts-stage.ts'
+import { type ActionsStage, before, by, many, runState, statesOf, wrongKeys } from './postgres-actions-stage.ts'
 
 const { waiting, ready, superseded } = runState
 
 /** What replays and backfills promise of their steps. `openBare`: without handlers. */
 export function describeReplaySteps(
-  open: (...routes: readonly HandlerRoute[]) => Promise<ActsStage>,
-  openBare: () => Promise<ActsStage>,
+  open: (...routes: readonly HandlerRoute[]) => Promise<ActionsStage>,
+  openBare: () => Promise<ActionsStage>,
 ): void {
   describe('replays and backfills', () => {
     const all: NewReplay = { filter: { from: 0 }, perSecond: null, newKeys: false }
@@ -59,7 +59,7 @@ export function describeReplaySteps(
       expect(replays.jobs.running()).toMatchObject([{ id, perSecond: null }])
       for (let n = 0; n < 20; n += 1) await replays.jobs.step(id, 201)
       const { length } = await stage.runs(`r.replay_id = ${id} AND r.state < 5`)
-      expect(length).toBe(mostAhead)
+      expect(length).toBe(maxOpenRuns)
       expect(await replays.jobs.step(id, 200)).toEqual({ created: 0, next: 'waits' })
       const claimed = await stage.claim(10)
       expect(await stage.replays.cancel(id, by)).toBe(true)
@@ -219,7 +219,7 @@ export function describeReplaySteps(
       await stage.register(loose, { ...loose, name: 'late', from: 'beginning' })
       const [handlerId] = stage.replays.jobs.backfilling()
       await stage.replays.jobs.backfill(handlerId!, 200)
-      expect(await stage.acts.dropOpenRuns('late', 'gone')).toBe(200)
+      expect(await stage.actions.discardPendingRuns('late', 'gone')).toBe(200)
       expect(await stage.replays.jobs.backfill(handlerId!, 200)).toEqual({ created: 0, next: 'ended' })
       expect(stage.replays.jobs.backfilling()).toEqual([])
     })

@@ -1,15 +1,15 @@
 import type { Clock } from '../../base/clock.ts'
-import { batchSize, mostNotedRuns, type Noting, type OperatorActs } from '../acts.ts'
+import { batchSize, maxAuditedRuns, type AuditNote, type OperatorActions } from '../operator-actions.ts'
 import type { AcceptResult, AuditRecord, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
 import { createNotes } from './notes.ts'
 import { createPruning } from './prune.ts'
-import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-acts.ts'
+import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-actions.ts'
 import { createSteps } from './notes.ts'
 import { toStored } from './text.ts'
 
-export interface ActsOptions {
+export interface OperatorActionsOptions {
   readonly db: Database
   readonly clock: Clock
   readonly accept: { acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> }
@@ -18,13 +18,22 @@ export interface ActsOptions {
   readonly wake: () => void
 }
 
-export function createActs({ db, clock, accept, definitions, wake }: ActsOptions): OperatorActs {
+/** Actions on replays: see `createReplays`. */
+type ReplayAction = 'startReplay' | 'cancelReplay'
+
+export function createOperatorActions({
+  db,
+  clock,
+  accept,
+  definitions,
+  wake,
+}: OperatorActionsOptions): Omit<OperatorActions, ReplayAction | 'acknowledgeGaps'> {
   const notes = createNotes()
   const eachStep = createSteps(db, notes)
   const pruning = createPruning({ db, clock })
 
   /** One transaction, with a note if it changed anything. */
-  async function act<T>(
+  async function runAction<T>(
     action: AuditRecord['action'],
     detail: AuditRecord['detail'],
     by: string | undefined,
@@ -49,9 +58,9 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
   ): Promise<number> {
     const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
     if (which !== 'all' && runIds.length <= batchSize) {
-      return act(action, { ...detail, runs: runIds }, by, (trx) => work(trx, runIds))
+      return runAction(action, { ...detail, runs: runIds }, by, (trx) => work(trx, runIds))
     }
-    const runs = which === 'all' ? 'all' : runIds.slice(0, mostNotedRuns)
+    const runs = which === 'all' ? 'all' : runIds.slice(0, maxAuditedRuns)
     const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
     const { total } = await eachStep(noting, async (from) => async (trx) => {
       if (which !== 'all') {
@@ -66,10 +75,10 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
     return total
   }
 
-  async function dropOpenRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
+  async function discardPendingRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
     const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [toStored(handler)])
     if (known === undefined) return null
-    const noting: Noting = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+    const noting: AuditNote = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
     const { total } = await eachStep(noting, async () => async (trx) => {
       const isRemoved = await definitions.remove(trx, handler)
       await trx.query(`UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1`, [known.id])
@@ -85,13 +94,13 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
   return {
     note: (action, detail, by) => db.alone(async (trx) => void (await notes.note(trx, action, detail, by))),
     setPaused: (handler, paused, by) =>
-      act(paused ? 'handler.pause' : 'handler.resume', { handler }, by, async (trx) => {
+      runAction(paused ? 'handler.pause' : 'handler.resume', { handler }, by, async (trx) => {
         const isDone = handler === null ? await pauseAll(trx, paused) : await pauseOne(trx, handler, paused)
         if (isDone) await wakeAll(trx)
         return isDone
       }),
     setConcurrency: (handler, concurrency, by) =>
-      act('handler.set', { handler, concurrency }, by, async (trx) => {
+      runAction('handler.set', { handler, concurrency }, by, async (trx) => {
         const set = await trx.query(`UPDATE inbox.handler SET concurrency = $1 WHERE name = $2 RETURNING id`, [
           concurrency,
           toStored(handler),
@@ -101,7 +110,7 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
     requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => requeueDead(trx, runIds)),
     dropDead: (which, reason, by) =>
       eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => dropDead(trx, runIds, reason)),
-    dropOpenRuns: (handler, reason, by) => dropOpenRuns(handler, reason, by),
+    discardPendingRuns: (handler, reason, by) => discardPendingRuns(handler, reason, by),
     async prune(limits, isNoted, by) {
       const noting = (detail: (count: number) => { readonly events: number; readonly quarantined: number }) =>
         isNoted === undefined
@@ -118,10 +127,11 @@ export function createActs({ db, clock, accept, definitions, wake }: ActsOptions
       return { events, quarantined, isTooLarge: isTooLarge() }
     },
     retryQuarantined: (id, event, by) =>
-      act('quarantine.retry', { id, event: event.id }, by, async (trx) =>
+      runAction('quarantine.retry', { id, event: event.id }, by, async (trx) =>
         (await takeQuarantined(trx, id)) ? accept.acceptIn(trx, event) : null,
       ),
-    dropQuarantined: (id, reason, by) => act('quarantine.drop', { id, reason }, by, (trx) => takeQuarantined(trx, id)),
+    dropQuarantined: (id, reason, by) =>
+      runAction('quarantine.drop', { id, reason }, by, (trx) => takeQuarantined(trx, id)),
   }
 }
 
