@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { durationForm, longestDurationMs, parseDuration } from '../emulator/duration.ts'
+import { durationForm, maxDurationMs, parseDuration } from '../emulator/duration.ts'
 
 // Readers of arguments and options. Each throws for invalid text, with what was expected.
 
@@ -30,6 +30,6 @@ export const parseSeconds = numberFrom(0, 86_400)
 /** A duration in milliseconds. */
 export function duration(text: string): number {
   const ms = parseDuration(text)
-  if (ms !== undefined && ms <= longestDurationMs) return ms
+  if (ms !== undefined && ms <= maxDurationMs) return ms
   throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
 }

@@ -4,7 +4,7 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 export const durationForm = 'a whole number and a unit: 90s, 15m, 24h or 7d, or 0'
 
 /** How long a history, or one step of an advance, can be: 366 days. */
-export const longestDurationMs = 366 * unitMs.d
+export const maxDurationMs = 366 * unitMs.d
 
 /** Milliseconds of a duration such as `24h`; undefined if it is none. */
 export function parseDuration(text: string): number | undefined {

@@ -11,14 +11,14 @@ import type { StreamKind } from './control/route.ts'
 import { createDeliveries } from './deliveries/deliveries.ts'
 import type { AttemptReport, Deliveries } from './deliveries/port.ts'
 import { createFaults } from './faults/faults.ts'
-import { type Begun, createKeeper } from './keeper.ts'
-import type { PlainEvent } from './overriding.ts'
+import { type Begun, createEmulatorState } from './emulator-state.ts'
+import type { PlainEvent } from './overrides.ts'
 import { toTarget } from './post.ts'
 import { setPriceAlerts } from './price-alerts.ts'
 import { createRandomStream, drawSecret } from './random.ts'
 import { builtInSeed, parseSeed } from './seed/parse-seed.ts'
 import type { SeedInput } from './seed/schema.ts'
-import { createSending } from './sending.ts'
+import { createEventSender } from './event-sender.ts'
 import { type EmulatorServer, type ListenOptions, startServing } from './server.ts'
 import type { DashboardLogin } from './session/sessions.ts'
 import { createTriggering } from './triggering.ts'
@@ -133,7 +133,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   let isReady = false
   let stopping: Promise<void> | undefined
 
-  const keeper = createKeeper({
+  const state = createEmulatorState({
     seed,
     base,
     wall,
@@ -151,19 +151,19 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     onRestore() {
       // What was to be tried again belongs to another course of time.
       deliveries.clear()
-      sending.restart()
+      sender.restart()
       triggering.begin()
     },
     ...(options.dataFile !== undefined && { dataFile: options.dataFile }),
   })
-  const { world, clock, accounts } = keeper
+  const { world, clock, accounts } = state
   const faults = createFaults({ seed: seed.world.seed })
   if (duplicateRate > 0) faults.add({ direction: 'out', fault: { kind: 'duplicate', copies: 1 }, rate: duplicateRate })
   for (const rule of seed.faults) faults.add(rule)
   const deliveries = createDeliveries({
     clock,
     wall,
-    store: keeper.deliveryStore,
+    store: state.deliveryStore,
     faults,
     parallel: seed.deliveries.parallel,
     find: (endpointId) => accounts.endpoint(endpointId),
@@ -174,7 +174,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       onAttempt(report)
     },
   })
-  const sending = createSending({
+  const sender = createEventSender({
     world,
     accounts,
     deliveries,
@@ -186,14 +186,14 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   })
   const triggering = createTriggering({
     world,
-    copyWorld: () => keeper.copyWorld(),
-    sendRaw: (event) => sending.sendRaw(event),
+    copyWorld: () => state.copyWorld(),
+    sendRaw: (event) => sender.sendRaw(event),
     accounts,
     clock,
     seed: seed.world.seed,
     randomBytes,
     rate,
-    isOver: () => sending.isOver(),
+    isComplete: () => sender.isComplete(),
     log,
   })
 
@@ -214,7 +214,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   const parts = {
     seed,
-    keeper,
+    state,
     deliveries,
     faults,
     stream,
@@ -229,12 +229,12 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   async function stop(): Promise<void> {
     triggering.stop()
-    sending.end()
+    sender.end()
     await server?.close()
     try {
       deliveries.close()
     } finally {
-      keeper.close()
+      state.close()
     }
   }
 
@@ -243,15 +243,15 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       if (stopping !== undefined) throw new InboxError('usage', 'the emulator was stopped: create another')
       // First, so that a port that is taken is noticed before the history is made.
       if (options.listen !== undefined) server = await startServing(options.listen, parts)
-      const begun = await keeper.begin(onProgress).catch(async (error: unknown) => {
+      const begun = await state.begin(onProgress).catch(async (error: unknown) => {
         await (stopping ??= stop())
         throw error
       })
       isReady = true
-      sending.resume(begun)
+      sender.resume(begun)
       deliveries.start()
-      world.onEvent((arisen) => sending.send(arisen))
-      keeper.run()
+      world.onEvent((arisen) => sender.send(arisen))
+      state.run()
       triggering.begin()
       return begun
     },
@@ -265,11 +265,11 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     clock,
     accounts,
     deliveries,
-    advance: (ms) => keeper.advance(ms),
+    advance: (ms) => state.advance(ms),
     trigger: (type) => triggering.trigger(type),
     tour: () => eventTypes.forEach((type) => triggering.trigger(type)),
     async finished() {
-      await sending.over
+      await sender.completed
       await deliveries.settled()
     },
     [Symbol.asyncDispose]: () => (stopping ??= stop()),

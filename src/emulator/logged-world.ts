@@ -1,11 +1,11 @@
-import { type World, type WorldAct, WorldRefusal } from './world/port.ts'
-import type { AccountsState, Alongside } from './accounts/port.ts'
+import { type World, type WorldCommand, WorldRefusal } from './world/port.ts'
+import type { AccountsState, AccountsChange } from './accounts/port.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
 /** Where acts and moments are written down before anybody is told of them. */
 export interface WorldLog {
   /** Makes an act durable, and with it the accounts; gives its number. */
-  append(at: number, act: WorldAct, accounts?: AccountsState): number
+  append(at: number, command: WorldCommand, accounts?: AccountsState): number
   /** Takes back an act that was refused. */
   drop(id: number, accounts?: AccountsState): void
   /** Notes that the world may have been seen as of `at`. */
@@ -24,7 +24,7 @@ export interface LoggedWorldOptions {
 
 export interface LoggedWorld extends World {
   /** Does an act, and makes what goes with it durable. Throws `WorldRefusal`, and then nothing has changed. */
-  act(act: WorldAct, alongside?: Alongside): Readonly<Record<string, unknown>>
+  execute(command: WorldCommand, change?: AccountsChange): Readonly<Record<string, unknown>>
   /** Lets at most `steps` things happen that are due up to `at`. False if more are due. */
   step(at: number, steps: number): boolean
 }
@@ -69,13 +69,13 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
     return false
   }
 
-  function act(given: WorldAct, alongside?: Alongside): Readonly<Record<string, unknown>> {
+  function execute(command: WorldCommand, change?: AccountsChange): Readonly<Record<string, unknown>> {
     step(now(), stepsPerRead)
-    const id = log?.append(world.now(), given, alongside?.after)
+    const id = log?.append(world.now(), command, change?.after)
     try {
-      return isBusy ? world.acts.apply(given) : alone(() => world.acts.apply(given))
+      return isBusy ? world.acts.apply(command) : alone(() => world.acts.apply(command))
     } catch (error) {
-      if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, alongside?.before)
+      if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, change?.before)
       throw error
     } finally {
       onChange()
@@ -85,12 +85,12 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
   return {
     ...world,
     advanceTo: (at) => void step(at, stepsPerRead),
-    acts: { apply: (given) => act(given) },
+    acts: { apply: (command) => execute(command) },
     restore(snapshot) {
       world.restore(snapshot)
       onChange()
     },
-    act,
+    execute,
     step,
   }
 }
@@ -173,16 +173,16 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
 export type OnProgress = (at: number, until: number) => void
 
 /** Does acts again that were done to a world, at their moments; gives way to others in between. */
-export async function replayActs(
+export async function replayCommands(
   world: Pick<LoggedWorld, 'step' | 'now'>,
-  acts: readonly { readonly at: number; readonly act: WorldAct }[],
-  apply: (act: WorldAct) => void,
+  commands: readonly { readonly at: number; readonly command: WorldCommand }[],
+  apply: (command: WorldCommand) => void,
   onProgress?: OnProgress,
 ): Promise<void> {
-  for (const { at, act } of acts) {
+  for (const { at, command } of commands) {
     await bringTo(world, () => at, onProgress)
     try {
-      apply(act)
+      apply(command)
     } catch (error) {
       // It was refused the first time as well, and the process died before it could strike it out.
       if (!(error instanceof WorldRefusal)) throw error

@@ -61,7 +61,7 @@ export function createPoster(wall: Clock): Poster {
   // A connection that was made for one is not used for the other.
   const anyRoute = { agents: createAgents(), lookup: undefined }
   const publicRoute = { agents: createAgents(), lookup: lookupPublic }
-  const underWay = new Set<ClientRequest>()
+  const openRequests = new Set<ClientRequest>()
 
   function open(url: URL, headers: OutgoingHttpHeaders, { own, agents, lookup }: Route): ClientRequest {
     const connection = own === null ? { ...(lookup && { lookup }) } : { createConnection: () => own.socket }
@@ -93,7 +93,7 @@ export function createPoster(wall: Clock): Poster {
         const route = isPublicOnly ? publicRoute : anyRoute
         const own = openOwnConnection(url, wire, route.lookup)
         const request = open(url, { ...toOutgoing(headers), ...framingOf(body, wire) }, { own, ...route })
-        underWay.add(request)
+        openRequests.add(request)
         const deadline = wall.after(acknowledgementTimeoutMs, () => {
           fail(`no answer within ${acknowledgementTimeoutMs} ms`)
           request.destroy()
@@ -110,7 +110,7 @@ export function createPoster(wall: Clock): Poster {
         request.on('error', (error) => fail(messageOf(error)))
         request.on('close', () => {
           deadline.cancel()
-          underWay.delete(request)
+          openRequests.delete(request)
           fail('connection closed without an answer')
         })
         sendBody(request, body, { wire, wall, breakOff: () => own?.breakOff() })
@@ -118,7 +118,7 @@ export function createPoster(wall: Clock): Poster {
     },
     close() {
       for (const { agents } of [anyRoute, publicRoute]) for (const agent of Object.values(agents)) agent.destroy()
-      for (const request of underWay) request.destroy()
+      for (const request of openRequests) request.destroy()
     },
   }
 }
@@ -187,7 +187,7 @@ const excerptBytes = 1_024
 /** How long the beginning of the body is waited for. */
 const excerptMs = 50
 /** What of a body is read so that the connection may be used again; one that is larger or slower costs its connection. */
-const [mostBytes, longestMs] = [65_536, 1_000]
+const [maxDrainedBytes, maxDrainMs] = [65_536, 1_000]
 
 /**
  * Reads the answer to a request. Calls `onExcerpt` once, with the beginning of its body as safe text: when there is enough of
@@ -202,31 +202,31 @@ function readAnswer(
   const beginning: Buffer[] = []
   let received = 0
 
-  let tell: (() => void) | undefined = () => {
-    tell = undefined
-    patience.cancel()
+  let reportExcerpt: (() => void) | undefined = () => {
+    reportExcerpt = undefined
+    excerptTimer.cancel()
     onExcerpt(toExcerpt(Buffer.concat(beginning).subarray(0, excerptBytes)))
     beginning.length = 0
   }
-  const patience = wall.after(excerptMs, () => tell?.())
-  const end = wall.after(longestMs, () => request.destroy())
+  const excerptTimer = wall.after(excerptMs, () => reportExcerpt?.())
+  const end = wall.after(maxDrainMs, () => request.destroy())
 
   response.on('data', (chunk: Buffer) => {
     received += chunk.length
-    if (tell !== undefined) beginning.push(chunk)
-    if (received >= excerptBytes) tell?.()
-    if (received > mostBytes) request.destroy()
+    if (reportExcerpt !== undefined) beginning.push(chunk)
+    if (received >= excerptBytes) reportExcerpt?.()
+    if (received > maxDrainedBytes) request.destroy()
   })
   response.on('end', () => {
-    tell?.()
+    reportExcerpt?.()
     // What is still to be sent is of no use to a receiver that has answered.
     if (!request.writableFinished) request.destroy()
   })
   response.on('error', () => request.destroy())
-  response.on('close', () => tell?.())
+  response.on('close', () => reportExcerpt?.())
   request.on('close', () => {
     end.cancel()
-    tell?.()
+    reportExcerpt?.()
   })
 }
 
@@ -238,7 +238,7 @@ function toExcerpt(bytes: Buffer): string {
 }
 
 /** More chunks than that would only show how long they take. */
-const mostChunks = 10_000
+const maxChunks = 10_000
 
 /** A reset throws away what the receiver has not read yet: it gets a moment to do so. */
 const resetAfterMs = 20
@@ -285,7 +285,7 @@ function sendBody(request: ClientRequest, body: Buffer, { wire, wall, breakOff }
       request.end(body)
       return
     case 'chunked':
-      for (const piece of piecesOf(body, Math.max(wire.chunkBytes, Math.ceil(body.length / mostChunks)))) {
+      for (const piece of piecesOf(body, Math.max(wire.chunkBytes, Math.ceil(body.length / maxChunks)))) {
         request.write(piece)
       }
       request.end()

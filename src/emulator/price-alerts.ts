@@ -4,11 +4,11 @@ import type { RandomStream } from './random.ts'
 import type { Token, World } from './world/port.ts'
 
 /** Below this a single trade moves the price too far. */
-const leastLiquidityUsd = 20_000
+const minLiquidityUsd = 20_000
 /** How far from the present price a line is drawn, in percent. */
-const [nearestPct, farthestPct] = [1, 6]
+const [minDistancePct, maxDistancePct] = [1, 6]
 const labelOfTriggers = 'set to be triggered'
-const mostForTriggers = 20
+const maxTriggerAlerts = 20
 
 /** What alerts on prices are set with. */
 export interface PriceAlertsOptions {
@@ -40,7 +40,7 @@ export function setAlertToTrigger(options: PriceAlertsOptions): boolean {
   const tokens = largerTokens(world)
   if (account === undefined || tokens.length === 0) return false
   const old = accounts.alerts(account.accountId).filter(({ label }) => label === labelOfTriggers)
-  for (const { alertId } of old.slice(0, Math.max(0, old.length - mostForTriggers + 1))) {
+  for (const { alertId } of old.slice(0, Math.max(0, old.length - maxTriggerAlerts + 1))) {
     accounts.removeAlert(account.accountId, alertId)
   }
   try {
@@ -56,7 +56,7 @@ function setAlert({ accounts, stream }: PriceAlertsOptions, account: Account, to
   const [webhook] = accounts.webhooks(account.accountId)
   if (webhook === undefined) return
   const isAbove = stream.uniform() < 0.5
-  const distance = stream.between(nearestPct, farthestPct) / 100
+  const distance = stream.between(minDistancePct, maxDistancePct) / 100
   accounts.addAlert(account.accountId, {
     type: isAbove ? 'price_above' : 'price_below',
     address: token.address,
@@ -72,7 +72,7 @@ function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] {
   const tokens = views
     .tokens()
     .map((token) => views.token(token))
-    .filter((token) => token.liquidity_usd >= leastLiquidityUsd && token.price_usd > 0)
+    .filter((token) => token.liquidity_usd >= minLiquidityUsd && token.price_usd > 0)
   const byNetwork = networkIds.map((network) =>
     tokens.filter((token) => token.network === network).toSorted((a, b) => b.liquidity_usd - a.liquidity_usd),
   )

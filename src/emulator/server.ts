@@ -11,7 +11,7 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { type Pages, builtFolder, createPages as createPagesOf } from '../base/http/page-files.ts'
 import type { Logger } from '../base/log.ts'
 import { createControlApp } from './control/app.ts'
-import type { Controlled } from './control/route.ts'
+import type { ControlContext } from './control/route.ts'
 import { HttpError } from './rest/error.ts'
 import { createExchanges } from './rest/exchange.ts'
 import { defaultRestSettings } from './rest/input.ts'
@@ -161,7 +161,7 @@ export interface ListenOptions {
   readonly dashboard?: string
 }
 
-interface ServingOptions extends Omit<Controlled, 'journal' | 'sessions'> {
+interface ServingOptions extends Omit<ControlContext, 'journal' | 'sessions'> {
   readonly seed: Seed
   readonly wall: Clock
   readonly controlToken: string
@@ -177,14 +177,14 @@ const journalCapacity = 1_000
 /** Serves the REST service, the control routes and the dashboard. Throws `port_unavailable`. */
 export async function startServing(listen: ListenOptions, options: ServingOptions): Promise<EmulatorServer> {
   const { seed, wall, controlToken, login, isReady, log, ...controlled } = options
-  const { keeper, faults, stream, randomBytes } = controlled
-  const { world, clock, accounts, cursorSecret } = keeper
+  const { state, faults, stream, randomBytes } = controlled
+  const { world, clock, accounts, cursorSecret } = state
   const journal = createJournal(journalCapacity)
   const rest = createRestApp({
     world,
     accounts,
     cursorSecret,
-    course: () => keeper.course(),
+    epoch: () => state.epoch(),
     settings: seed.settings,
     faults,
     clock,

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Accounts } from './accounts/port.ts'
-import { type Overrides, type PlainEvent, withOverrides } from './overriding.ts'
+import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
 import { setAlertToTrigger } from './price-alerts.ts'
 import { type RandomBytes, type RandomStream, createRandomStream } from './random.ts'
 import { type World, WorldRefusal } from './world/port.ts'
@@ -24,7 +24,7 @@ interface TriggeringOptions {
   /** Events per second of world time. */
   readonly rate: number
   /** Whether no more events are wanted. */
-  readonly isOver: () => boolean
+  readonly isComplete: () => boolean
   readonly log: Logger
 }
 
@@ -70,11 +70,11 @@ const easiest = 'contract.ownership_changed'
 
 /** Triggers events in a world. What is triggered at a rate is of all types, the frequent ones more often. */
 export function createTriggering(options: TriggeringOptions): Triggering {
-  const { world, copyWorld, sendRaw, accounts, clock, seed, randomBytes, rate, isOver, log } = options
+  const { world, copyWorld, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
   const stamp = createStamp(randomBytes)
   const paces = new Set<Timer>()
   let draw = drawFrom(seed)
-  let course = 0
+  let epoch = 0
 
   function triggerInWorld(type: EventType): Triggered {
     const { who, event } = triggerIn(world, type)
@@ -94,10 +94,10 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   /** Gives what triggers one after the other. A copy of the world costs about a tenth of a second: one is enough for all. */
   function prepare(type: EventType, set: Overrides | undefined): () => Triggered {
     if (set === undefined) return () => triggerOne(type)
-    const scratch = createScratch(copyWorld())
+    const sandbox = createSandboxWorld(copyWorld())
     return () => {
       const now = clock.now()
-      const { who, event } = scratch(type, now)
+      const { who, event } = sandbox(type, now)
       const raw = withOverrides(stamp(event, now), set)
       sendRaw(raw)
       return { ...who, eventId: raw.id, isRaw: true }
@@ -120,13 +120,13 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       if (--left === 0) paces.delete(pace)
       one()
     }
-    const isDone = () => left <= 0 || isOver()
-    const pace = startPace({ clock, rate: perSecond, firstInMs: 1000 / perSecond, act, isOver: isDone, log })
+    const isDone = () => left <= 0 || isComplete()
+    const pace = startPace({ clock, rate: perSecond, firstInMs: 1000 / perSecond, act, isComplete: isDone, log })
     if (left > 0) paces.add(pace)
   }
 
   function stop(): void {
-    course++
+    epoch++
     for (const pace of paces) pace.cancel()
     paces.clear()
   }
@@ -134,7 +134,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   return {
     trigger: (type, set) => prepare(type, set)(),
     async many({ type, count, rate: perSecond, set }) {
-      const begunIn = course
+      const begunIn = epoch
       const one = prepare(type, set)
       const triggered = [one()]
       if (perSecond !== undefined) {
@@ -143,7 +143,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       }
       while (triggered.length < count) {
         if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (course !== begunIn) throw wasPutElsewhere(triggered.length, count)
+        if (epoch !== begunIn) throw wasPutElsewhere(triggered.length, count)
         triggered.push(one())
       }
       return triggered
@@ -153,7 +153,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       draw = drawFrom(seed)
       if (rate === 0) return
       const act = () => triggerSome(draw.types.pick(typesByWeight))
-      paces.add(startPace({ clock, rate, firstInMs: 0, act, isOver, log }))
+      paces.add(startPace({ clock, rate, firstInMs: 0, act, isComplete, log }))
     },
     stop,
   }
@@ -202,23 +202,23 @@ interface PaceOptions {
   readonly firstInMs: number
   readonly act: () => void
   /** Whether no more is wanted. */
-  readonly isOver: () => boolean
+  readonly isComplete: () => boolean
   readonly log: Logger
 }
 
 /** How many are done at a stretch, where the rate asks for more than can be done. */
-const mostPerTurn = 20
+const maxPerTurn = 20
 
 /** Triggers at a rate until it is over or cancelled. One that fails is told once, and more are tried. */
 function startPace(options: PaceOptions): Timer {
-  const { clock, rate, firstInMs, act, isOver, log } = options
+  const { clock, rate, firstInMs, act, isComplete, log } = options
   let dueAt = clock.now() + firstInMs
   let isFailing = false
   let timer: Timer | undefined
 
   const tick = () => {
     try {
-      for (let left = mostPerTurn; left > 0 && !isOver() && dueAt <= clock.now(); left--) {
+      for (let left = maxPerTurn; left > 0 && !isComplete() && dueAt <= clock.now(); left--) {
         dueAt += 1000 / rate
         act()
         isFailing = false
@@ -231,20 +231,20 @@ function startPace(options: PaceOptions): Timer {
     arm()
   }
   const arm = () => {
-    if (!isOver()) timer = clock.after(dueAt - clock.now(), tick)
+    if (!isComplete()) timer = clock.after(dueAt - clock.now(), tick)
   }
   arm()
   return { cancel: () => timer?.cancel() }
 }
 
 /** A listing is told up to five seconds later. */
-const longestWaitMs = 6_000
+const maxListingWaitMs = 6_000
 /** Alerts are set on so many of the largest tokens in turn. */
 const alertedTokens = 10
 const alertDistance = 0.02
 
 /** Takes over a world: gives what triggers an event in it, as of a moment; the event always arises. Throws `WorldRefusal`. */
-function createScratch(world: World) {
+function createSandboxWorld(world: World) {
   let alerts = 0
 
   /** A line near the present price of a token; above and below it in turn, so that prices stay what they are. */
@@ -269,7 +269,7 @@ function createScratch(world: World) {
     world.advanceTo(at)
     const alertId = type === 'token.price_alert' ? setAlert() : null
     try {
-      const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + longestWaitMs))
+      const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + maxListingWaitMs))
       if (event === null) throw new WorldRefusal(`no ${type} arose from its story; try again later`)
       return { who, event }
     } finally {

@@ -55,17 +55,17 @@ export const limit = wholeNumber.refine(
   'expected a whole number from 1 to 1000',
 )
 
-/** Makes the named members of an act, addresses of its network, canonical. */
+/** Makes the named members of an command, addresses of its network, canonical. */
 export function canonical<T extends { readonly network: NetworkId }>(...members: readonly (keyof T & string)[]) {
-  return (act: T, context: z.core.$RefinementCtx): T => {
+  return (command: T, context: z.core.$RefinementCtx): T => {
     const changed = members.flatMap((member): [string, string][] => {
-      const text = act[member]
+      const text = command[member]
       if (typeof text !== 'string') return []
-      const parsed = parseAddress(act.network, text)
+      const parsed = parseAddress(command.network, text)
       if (parsed.ok) return [[member, parsed.address]]
       context.addIssue({ code: 'custom', message: parsed.problem, path: [member] })
       return []
     })
-    return { ...act, ...Object.fromEntries(changed) }
+    return { ...command, ...Object.fromEntries(changed) }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { plannedActs } from '../support/world-acts.ts'
 import { worldCounts } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
@@ -10,7 +10,7 @@ const { actRuns, actsPerRun } = worldCounts
 const seed = fc.stringMatching(/^[a-z]{1,4}$/)
 
 /** Does it, or is refused and then has changed nothing. */
-function attempt(world: World, act: WorldAct): void {
+function attempt(world: World, act: WorldCommand): void {
   const before = { digest: world.digest(), seq: world.seq(), now: world.now() }
   const events = world.eventsAfter(0, Infinity).length
   try {
@@ -27,7 +27,7 @@ function attempt(world: World, act: WorldAct): void {
   }
 }
 
-function inspect(act: WorldAct): string {
+function inspect(act: WorldCommand): string {
   return JSON.stringify(act, (_name, value: unknown) => (typeof value === 'number' ? String(value) : value))
 }
 

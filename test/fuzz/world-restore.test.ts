@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { deserialize, serialize as serializeBytes } from 'node:v8'
 import { describe, expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
-import { WorldRefusal, type World, type WorldAct, type WorldSnapshot } from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type World, type WorldCommand, type WorldSnapshot } from '../../src/emulator/world/port.ts'
 import { plannedActs } from '../support/world-acts.ts'
 import { worldCounts } from '../counts.ts'
 import { activeWallets, asOfNow, hourMs, openWorld, startAt } from '../support/world.ts'
@@ -12,7 +12,7 @@ function putAway(snapshot: WorldSnapshot): WorldSnapshot {
   return deserialize(serializeBytes(snapshot)) as WorldSnapshot
 }
 
-function apply(world: World, act: WorldAct): void {
+function apply(world: World, act: WorldCommand): void {
   try {
     world.acts.apply(act)
   } catch (error) {

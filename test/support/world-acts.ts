@@ -3,11 +3,11 @@ import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
 import { toWalletAddress } from '../../src/emulator/world/addresses.ts'
 import { alertTypes } from '../../schema/rest/alert.ts'
 import { networkStatuses } from '../../schema/rest/network.ts'
-import { honeypotTypes, storyNames, type World, type WorldAct } from '../../src/emulator/world/port.ts'
+import { honeypotTypes, storyNames, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { asOfNow } from './world.ts'
 
 /** An act that is made for the world that it meets. */
-export type ToAct = (world: World) => WorldAct
+export type ToAct = (world: World) => WorldCommand
 
 export interface PlannedAct {
   /** How long after the one before. */
@@ -177,7 +177,7 @@ const sensible = fc.oneof(
 const oddNumber = fc.constantFrom(0, -1, 100, 1e-9, 1e-300, 1e15, 1e300, Number.NaN, Infinity, -Infinity)
 
 /** The same act with one of its numbers, if it has any, as nobody should send it. */
-function spoil(act: WorldAct, chance: number, odd: number): WorldAct {
+function spoil(act: WorldCommand, chance: number, odd: number): WorldCommand {
   const numbers = Object.entries(act).filter(([, value]) => typeof value === 'number')
   const chosen = numbers[Math.floor(chance * numbers.length)]
   // How busy everybody is stays within what can be simulated here.

@@ -4,7 +4,7 @@ import {
   WorldRefusal,
   type WalletRef,
   type World,
-  type WorldAct,
+  type WorldCommand,
   type WorldEvent,
   type WorldOptions,
 } from '../../src/emulator/world/port.ts'
@@ -125,7 +125,7 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
   const [first = '', second = ''] = world.views
     .tokens()
     .flatMap((one) => (one.network === network ? [one.address] : []))
-  const act = (given: WorldAct) => world.acts.apply(given)
+  const act = (given: WorldCommand) => world.acts.apply(given)
   return {
     world,
     events: collectEvents(world),
@@ -149,7 +149,7 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
 }
 
 /** Why an act is refused. A refusal changes nothing. */
-export function refusalOf(world: World, act: WorldAct): string {
+export function refusalOf(world: World, act: WorldCommand): string {
   const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
   try {
     world.acts.apply(act)

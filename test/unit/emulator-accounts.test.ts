@@ -121,7 +121,7 @@ test('what cannot be made durable has not happened', () => {
 
 test('an alert that the world refuses is not kept', () => {
   const { accounts, accountId } = setUp({
-    act() {
+    execute() {
       throw new WorldRefusal('no such token')
     },
   })

@@ -83,15 +83,15 @@ test.each([
   expect(problems.map(({ path, message }) => `${path}: ${message}`).join('; ')).toContain(expected)
 })
 
-test('the packs of the issue, all with rules that can be added and acts that the world follows', () => {
+test('the packs of the issue, all with rules that can be added and commands that the world follows', () => {
   expect(packs.map(({ name }) => name).join(' ')).toBe('calm busy-day rug-pull retry-storm hostile-sender outage')
   const world = createWorld({ seed: 'packs', startAt: Date.UTC(2026, 0, 1) })
   world.advanceTo(world.now() + 3_600_000)
-  for (const { about, rules, acts } of packs) {
+  for (const { about, rules, commands } of packs) {
     expect(about).toMatch(/\.$/)
     for (const rule of rules) expect(faultRuleSchema.parse(rule)).toEqual(rule)
-    expect(acts[0]?.kind).toBe('activity')
-    for (const act of acts) expect(world.acts.apply(act)).toBeTypeOf('object')
+    expect(commands[0]?.kind).toBe('activity')
+    for (const command of commands) expect(world.acts.apply(command)).toBeTypeOf('object')
   }
-  expect(packs[0]).toMatchObject({ rules: [], acts: [{ kind: 'activity', factor: 1 }] })
+  expect(packs[0]).toMatchObject({ rules: [], commands: [{ kind: 'activity', factor: 1 }] })
 })

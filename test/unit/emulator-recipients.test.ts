@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createAccounts, type AccountStore } from '../../src/emulator/accounts/accounts.ts'
-import { recipientsOf } from '../../src/emulator/sending.ts'
+import { recipientsOf } from '../../src/emulator/event-sender.ts'
 
 const secret = 'whsec_0123456789abcdef'
 

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
-import type { PlainEvent } from '../../src/emulator/overriding.ts'
+import type { PlainEvent } from '../../src/emulator/overrides.ts'
 import { createTriggering } from '../../src/emulator/triggering.ts'
-import { WorldRefusal, type World, type WorldAct } from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
 interface Parts {
@@ -28,17 +28,17 @@ function setUpWith({ world, copyWorld }: Parts, rate: number, clock = createTest
     seed: 's',
     randomBytes,
     rate,
-    isOver: () => false,
+    isComplete: () => false,
     log,
   })
   return { clock, triggering, logged, raw }
 }
 
 /** In a world that only notes what it is asked for. */
-function setUp(apply: (act: WorldAct) => object, rate = 1) {
+function setUp(apply: (act: WorldCommand) => object, rate = 1) {
   const clock = createTestClock()
   const inner = createWorld({ seed: 'triggering', startAt: clock.now() })
-  const world = { ...inner, acts: { apply: (act: WorldAct) => ({ ...apply(act) }) } }
+  const world = { ...inner, acts: { apply: (act: WorldCommand) => ({ ...apply(act) }) } }
   return setUpWith({ world, copyWorld: () => inner }, rate, clock)
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
-import type { World, WorldAct, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { World, WorldCommand, WorldEvent } from '../../src/emulator/world/port.ts'
 import { collectEvents, hourMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
 
 const bodiesOf = (events: readonly WorldEvent[]) => events.map(({ event }) => serialize(event).toString())
 
-const scripted: readonly (readonly [afterMs: number, WorldAct])[] = [
+const scripted: readonly (readonly [afterMs: number, WorldCommand])[] = [
   [0, { kind: 'thresholds', largeTradeUsd: 5000 }],
   [10 * minuteMs, { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 40_000 }],
   [10 * minuteMs, { kind: 'story', story: 'scam' }],

@@ -3,7 +3,7 @@ import { alertTypes, type AlertType } from '../../schema/rest/alert.ts'
 import {
   WorldRefusal,
   type World,
-  type WorldAct,
+  type WorldCommand,
   type WorldEvent,
   type WorldSnapshot,
 } from '../../src/emulator/world/port.ts'
@@ -205,7 +205,7 @@ describe('an alert that cannot fire says why', () => {
     add(world, 'alrt_1', spike)
     fire(world, 'alrt_1')
     world.advanceTo(world.now() + 30 * minuteMs)
-    const again: WorldAct = { kind: 'fire-alert', alertId: 'alrt_1' }
+    const again: WorldCommand = { kind: 'fire-alert', alertId: 'alrt_1' }
     expect(refusalOf(world, again)).toMatch(/must fall back below 100 %, and five minutes must have passed/)
     world.advanceTo(world.now() + 31 * minuteMs)
     expect(answersOf(fire(world, 'alrt_1'), 'alrt_1')).toHaveLength(1)

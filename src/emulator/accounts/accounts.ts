@@ -7,17 +7,17 @@ import {
   type Accounts,
   type AccountsState,
   type Alert,
-  type Alongside,
+  type AccountsChange,
   type ApiKey,
   type Caller,
   type StoredKey,
 } from './port.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
-import type { WorldAct } from '../world/port.ts'
+import type { WorldCommand } from '../world/port.ts'
 
 /** A26 */
-const mostAlerts = 100
-const mostWebhooks = 20
+const maxAlerts = 100
+const maxWebhooks = 20
 
 export interface AccountsOptions {
   /** World time. */
@@ -26,7 +26,7 @@ export interface AccountsOptions {
   /** Makes a state durable. If it throws, nothing has changed. Default: nothing is stored. */
   readonly save?: (state: AccountsState) => void
   /** Makes the state and an act upon the world durable together, then applies the act. Default: the world has no alerts. */
-  readonly act?: (act: WorldAct, alongside: Alongside) => void
+  readonly execute?: (command: WorldCommand, change: AccountsChange) => void
   /** Whether alerts fire once only (A17). Default: they do not. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert has gone. */
@@ -43,7 +43,7 @@ export interface AccountStore extends Accounts {
 /** Keeps accounts in memory, and by `save` wherever it puts them. */
 export function createAccounts(options: AccountsOptions): AccountStore {
   const { clock, randomBytes, isOneShot = false } = options
-  const { save = () => {}, act = () => {}, onEndpointGone = () => {} } = options
+  const { save = () => {}, execute = () => {}, onEndpointGone = () => {} } = options
   let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
   /** By the digest of their keys: a look-up that ends early tells about a digest, not about a key. */
   let callers: ReadonlyMap<string, Caller> = new Map()
@@ -66,11 +66,11 @@ export function createAccounts(options: AccountsOptions): AccountStore {
   }
 
   /** The change is in place before the act, so that events within the act see it. */
-  function commitWith(worldAct: WorldAct, alerts: readonly Alert[]): void {
+  function commitWith(command: WorldCommand, alerts: readonly Alert[]): void {
     const before = state
     state = { ...state, alerts }
     try {
-      act(worldAct, { before, after: state })
+      execute(command, { before, after: state })
     } catch (error) {
       state = before
       throw error
@@ -127,7 +127,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     webhooks: (accountId) => of(state.webhooks, accountId),
     addWebhook(accountId, { url, events, secret }) {
       find(accountId)
-      refuseMore(of(state.webhooks, accountId).length, mostWebhooks, 'webhooks')
+      refuseMore(of(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
       const webhook = {
         webhookId: drawId('wh', randomBytes),
         accountId,
@@ -159,7 +159,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     alert: (accountId, alertId) => of(state.alerts, accountId).find((alert) => alert.alertId === alertId) ?? null,
     addAlert(accountId, { type, address, network, threshold, webhookUrl, label }) {
       find(accountId)
-      refuseMore(of(state.alerts, accountId).length, mostAlerts, 'alerts')
+      refuseMore(of(state.alerts, accountId).length, maxAlerts, 'alerts')
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
       commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])

@@ -21,7 +21,7 @@ export interface AccountsState {
 }
 
 /** The accounts before and after an act upon the world that goes with a change of theirs. */
-export interface Alongside {
+export interface AccountsChange {
   readonly before: AccountsState
   readonly after: AccountsState
 }

@@ -48,25 +48,24 @@ const accountChoiceBody = z.strictObject({ account })
  */
 export const accountRoutes: readonly Route[] = [
   route('GET', '/accounts', {
-    answer: ({ keeper: { accounts } }) => accounts.accounts().map((account) => toAccount(account, accounts)),
+    answer: ({ state: { accounts } }) => accounts.accounts().map((account) => toAccount(account, accounts)),
   }),
   route('POST', '/accounts', {
     body: accountBody,
     status: 201,
-    answer: ({ keeper: { accounts } }, { body: { name, plan } }) =>
-      toAccount(accounts.putAccount(name, plan), accounts),
+    answer: ({ state: { accounts } }, { body: { name, plan } }) => toAccount(accounts.putAccount(name, plan), accounts),
   }),
   route('POST', '/keys', {
     body: keyBody,
     status: 201,
-    answer({ keeper: { accounts } }, { body: { account: wanted, name, scopes, key } }) {
+    answer({ state: { accounts } }, { body: { account: wanted, name, scopes, key } }) {
       const { accountId } = findAccount(accounts, wanted)
       const { value, ...made } = accounts.addKey(accountId, { name, scopes, value: key })
       return { ...toKey(made), value }
     },
   }),
   route('DELETE', '/keys/:id', {
-    answer({ keeper: { accounts } }, { id }) {
+    answer({ state: { accounts } }, { id }) {
       const key = accounts.revokeKey(id)
       if (key === null)
         throw new HttpError(404, 'not_found', `there is no key ${id}; GET /_emulator/accounts lists them`)
@@ -74,31 +73,31 @@ export const accountRoutes: readonly Route[] = [
     },
   }),
 
-  route('GET', '/webhooks', { answer: ({ keeper: { accounts } }) => accounts.allWebhooks().map(toWebhook) }),
+  route('GET', '/webhooks', { answer: ({ state: { accounts } }) => accounts.allWebhooks().map(toWebhook) }),
   route('POST', '/webhooks', {
     body: webhookBody,
     status: 201,
-    answer({ keeper: { accounts } }, { body: { account, ...given } }) {
+    answer({ state: { accounts } }, { body: { account, ...given } }) {
       const { webhook, isGenerated } = accounts.addWebhook(findAccount(accounts, account).accountId, given)
       return { ...toWebhook(webhook), ...(isGenerated && { secret: webhook.secret }) }
     },
   }),
   route('PATCH', '/webhooks/:id', {
     body: webhookChangeBody,
-    answer({ keeper: { accounts } }, { id, body }) {
+    answer({ state: { accounts } }, { id, body }) {
       const changed = accounts.updateWebhook(findWebhook(accounts, id).accountId, id, body)
       return changed && toWebhook(changed)
     },
   }),
   route('DELETE', '/webhooks/:id', {
-    answer({ keeper: { accounts } }, { id }) {
+    answer({ state: { accounts } }, { id }) {
       accounts.removeWebhook(findWebhook(accounts, id).accountId, id)
       return { webhookId: id, deleted: true }
     },
   }),
 
   route('GET', '/alerts', {
-    answer: ({ keeper: { accounts } }) =>
+    answer: ({ state: { accounts } }) =>
       accounts
         .accounts()
         .flatMap(({ accountId }) => accounts.alerts(accountId))
@@ -107,14 +106,14 @@ export const accountRoutes: readonly Route[] = [
   route('POST', '/alerts', {
     body: alertBody,
     status: 201,
-    answer({ keeper: { accounts } }, { body: { account, label = null, ...watched } }) {
+    answer({ state: { accounts } }, { body: { account, label = null, ...watched } }) {
       const { accountId } = findAccount(accounts, account)
       return toAlert(accounts.addAlert(accountId, { ...watched, label }))
     },
   }),
   route('DELETE', '/alerts/:id', {
-    answer({ keeper }, { id }) {
-      const { accounts } = keeper
+    answer({ state }, { id }) {
+      const { accounts } = state
       accounts.removeAlert(findAlert(accounts, id).accountId, id)
       return { alertId: id, deleted: true }
     },
@@ -122,7 +121,7 @@ export const accountRoutes: readonly Route[] = [
   route('POST', '/alert-secret', {
     body: accountChoiceBody,
     status: 201,
-    answer({ keeper: { accounts }, randomBytes }, { body: { account } }) {
+    answer({ state: { accounts }, randomBytes }, { body: { account } }) {
       const alertSecret = drawSecret('whsec', randomBytes)
       accounts.setAlertSecret(findAccount(accounts, account).accountId, alertSecret)
       return { alertSecret }

@@ -10,10 +10,10 @@ import { KeyTaken, LimitReached } from '../accounts/port.ts'
 import { FaultRefused } from '../faults/port.ts'
 import { WorldRefusal } from '../world/port.ts'
 import { createGuard } from './session.ts'
-import { type Controlled, type Route, taken } from './route.ts'
+import { type ControlContext, type Route, responseTaken } from './route.ts'
 import { routes } from './routes.ts'
 
-export interface ControlAppOptions extends Controlled {
+export interface ControlAppOptions extends ControlContext {
   readonly token: string
   readonly wall: Clock
   readonly log: Logger
@@ -34,7 +34,7 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = wall.now()
     const meta = () => ({
-      timestamp: new Date(controlled.keeper.clock.now()).toISOString(),
+      timestamp: new Date(controlled.state.clock.now()).toISOString(),
       latency_ms: Math.max(0, Math.round(wall.now() - startedAt)),
     })
     try {
@@ -46,7 +46,7 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       const data = await route.answer(controlled, { body, query, id, request, response })
       if (request.method !== 'GET' && !route.isOpen)
         log.info({ path: safeText(splitTarget(request.url ?? '', null).path) }, 'the emulator was steered')
-      if (data !== taken) sendData(response, route.status, data, meta())
+      if (data !== responseTaken) sendData(response, route.status, data, meta())
     } catch (thrown) {
       const error = toHttpError(thrown)
       if (error === null) log.error({ error: messageOf(thrown) }, 'a control request failed')

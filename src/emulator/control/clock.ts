@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { longestDurationMs } from '../duration.ts'
-import { originName, type Keeper } from '../keeper.ts'
+import { maxDurationMs } from '../duration.ts'
+import { originName, type EmulatorState } from '../emulator-state.ts'
 import { HttpError } from '../rest/error.ts'
 import { clockModes } from '../world-clock.ts'
-import { route, toTime, type Controlled, type Route } from './route.ts'
+import { route, toTime, type ControlContext, type Route } from './route.ts'
 import { numberFrom, wholeNumberFrom } from '../values.ts'
 
-const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, longestDurationMs) })
+const advanceBody = z.strictObject({ ms: wholeNumberFrom(0, maxDurationMs) })
 const clockBody = z
   .strictObject({ mode: z.enum(clockModes), speed: z.exactOptional(numberFrom(0.001, 1e6)) })
   .refine((change) => change.mode !== 'scaled' || change.speed !== undefined, {
@@ -24,39 +24,39 @@ const stateBody = z.strictObject({
 
 /** The time of the world: its clock, and states that it can be put back to. */
 export const clockRoutes: readonly Route[] = [
-  route('GET', '/clock', { answer: ({ keeper }) => toClock(keeper) }),
+  route('GET', '/clock', { answer: ({ state }) => toClock(state) }),
   route('POST', '/clock', {
     body: clockBody,
     answer(on, { body: { mode, speed } }) {
-      on.keeper.clock.set(mode, speed)
-      return tellClock(on)
+      on.state.clock.set(mode, speed)
+      return publishClock(on)
     },
   }),
   route('POST', '/clock/advance', {
     body: advanceBody,
     async answer(on, { body: { ms } }) {
-      await on.keeper.advance(ms)
-      return tellClock(on)
+      await on.state.advance(ms)
+      return publishClock(on)
     },
   }),
 
   route('POST', '/reset', { answer: (on) => putBack(on, originName) }),
   route('GET', '/snapshot', {
-    answer: ({ keeper }) => keeper.saved().map(({ name, at }) => ({ name, at: toTime(at) })),
+    answer: ({ state }) => state.saved().map(({ name, at }) => ({ name, at: toTime(at) })),
   }),
   route('POST', '/snapshot', {
     body: stateBody,
     status: 201,
-    answer({ keeper }, { body: { name } }) {
+    answer({ state }, { body: { name } }) {
       if (name === originName)
         throw new HttpError(409, 'conflict', `${originName} is how the world began; take another name`)
-      return { name, at: toTime(keeper.save(name)) }
+      return { name, at: toTime(state.save(name)) }
     },
   }),
   route('DELETE', '/snapshot/:id', {
-    answer({ keeper }, { id: name }) {
+    answer({ state }, { id: name }) {
       if (name === originName) throw new HttpError(409, 'conflict', `${originName} is how the world began; it stays`)
-      if (!keeper.forget(name)) throw noSuchState(keeper, name)
+      if (!state.forget(name)) throw noSuchState(state, name)
       return { name, deleted: true }
     },
   }),
@@ -64,23 +64,23 @@ export const clockRoutes: readonly Route[] = [
 ]
 
 /** Tells those who listen where the clock is now, and gives it. */
-function tellClock({ keeper, stream }: Controlled) {
-  const clock = toClock(keeper)
+function publishClock({ state, stream }: ControlContext) {
+  const clock = toClock(state)
   stream.publish('clock', clock)
   return clock
 }
 
-function putBack(on: Controlled, name: string) {
-  if (on.keeper.restore(name)) return { name, ...tellClock(on) }
-  throw noSuchState(on.keeper, name)
+function putBack(on: ControlContext, name: string) {
+  if (on.state.restore(name)) return { name, ...publishClock(on) }
+  throw noSuchState(on.state, name)
 }
 
-function noSuchState(keeper: Keeper, name: string): HttpError {
-  const names = keeper.saved().map((state) => state.name)
+function noSuchState(state: EmulatorState, name: string): HttpError {
+  const names = state.saved().map((state) => state.name)
   return new HttpError(404, 'not_found', `no state is saved as ${name}; expected one of ${names.join(', ')}`)
 }
 
-function toClock({ clock }: Pick<Keeper, 'clock'>) {
+function toClock({ clock }: Pick<EmulatorState, 'clock'>) {
   const { mode, speed, now } = clock.state()
   return { mode, speed, now: toTime(now) }
 }

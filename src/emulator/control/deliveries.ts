@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/port.ts'
 import { HttpError } from '../rest/error.ts'
-import { type Controlled, type Route, route, toTime } from './route.ts'
+import { type ControlContext, type Route, route, toTime } from './route.ts'
 import { limit } from '../values.ts'
 
 const states = ['pending', 'acknowledged', 'undelivered', 'cancelled', 'failed'] as const
@@ -48,7 +48,7 @@ export const deliveryRoutes: readonly Route[] = [
   route('POST', '/deliveries/:id/duplicate', again),
 ]
 
-function replay({ deliveries }: Controlled, { id }: { readonly id: string }) {
+function replay({ deliveries }: ControlContext, { id }: { readonly id: string }) {
   const made = deliveries.replay(id)
   if (made === null) throw noSuch(id)
   if (made === 'gone') {

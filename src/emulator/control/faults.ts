@@ -41,12 +41,12 @@ export const faultRoutes: readonly Route[] = [
   route('GET', '/scenarios', { answer: () => packs.map(({ name, about }) => ({ name, about })) }),
   route('POST', '/scenarios', {
     body: scenarioBody,
-    answer({ faults, keeper }, { body: { name: pack } }) {
+    answer({ faults, state }, { body: { name: pack } }) {
       // First what the world may refuse: the rules then stay as they are.
-      for (const act of pack.acts) keeper.world.acts.apply(act)
+      for (const command of pack.commands) state.world.acts.apply(command)
       faults.clear()
       const rules = pack.rules.map((rule) => faults.add(rule))
-      return { name: pack.name, rules, acts: pack.acts.length }
+      return { name: pack.name, rules, acts: pack.commands.length }
     },
   }),
 ]

@@ -4,14 +4,14 @@ import type { Stream as StreamOf } from '../../base/http/sse.ts'
 import type { Deliveries } from '../deliveries/port.ts'
 import type { Faults } from '../faults/port.ts'
 import type { Journal } from '../rest/journal.ts'
-import type { Keeper } from '../keeper.ts'
+import type { EmulatorState } from '../emulator-state.ts'
 import type { RandomBytes } from '../random.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Triggering } from '../triggering.ts'
 
 /** What routes work on. */
-export interface Controlled {
-  readonly keeper: Keeper
+export interface ControlContext {
+  readonly state: EmulatorState
   readonly journal: Journal
   readonly deliveries: Deliveries
   readonly faults: Faults
@@ -28,12 +28,12 @@ interface ControlCall<B = unknown, Q = unknown> {
   /** The part of the path that stands for `:id`. */
   readonly id: string
   readonly request: IncomingMessage
-  /** For headers beside those of every answer, or for a route that gives `taken`. */
+  /** For headers beside those of every answer, or for a route that gives `responseTaken`. */
   readonly response: ServerResponse
 }
 
 /** What a route gives that answers by itself: nothing more is sent. */
-export const taken = Symbol('the route has taken the response')
+export const responseTaken = Symbol('the route has taken the response')
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -45,7 +45,7 @@ export interface Route {
   readonly body: z.ZodType | null
   readonly query: z.ZodType | null
   readonly status: number
-  answer(on: Controlled, call: ControlCall): unknown
+  answer(on: ControlContext, call: ControlCall): unknown
 }
 
 interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
@@ -53,7 +53,7 @@ interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
   readonly body?: B
   readonly query?: Q
   readonly status?: number
-  readonly answer: (on: Controlled, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
+  readonly answer: (on: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
 }
 
 /** A route whose answer gets body and query as its schemas give them. */

@@ -3,7 +3,7 @@ import { accountRoutes } from './accounts.ts'
 import { clockRoutes } from './clock.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { faultRoutes } from './faults.ts'
-import { route, streamKinds, taken, toTime, type Route, type StreamKind } from './route.ts'
+import { route, streamKinds, responseTaken, toTime, type Route, type StreamKind } from './route.ts'
 import { sessionRoutes, sessionTokens } from './session.ts'
 import { triggerRoutes } from './trigger.ts'
 import { limit, wholeNumber } from '../values.ts'
@@ -30,7 +30,7 @@ const streamRoutes: readonly Route[] = [
       const tokens = sessionTokens(request)
       const isOfSession = sessions.userOf(tokens) !== null
       const mayStay = () => !isOfSession || sessions.userOf(tokens) !== null
-      if (stream.subscribe(response, { kinds, mayStay })) return taken
+      if (stream.subscribe(response, { kinds, mayStay })) return responseTaken
       const message = 'as many listen to the stream as can at once; close another, or try again in 15 s'
       throw new HttpError(503, 'too_many_streams', message, { headers: { 'Retry-After': '15' } })
     },

@@ -1,20 +1,23 @@
 import { z } from 'zod'
 import { eventTypes } from '../../../schema/index.ts'
 import { InboxError } from '../../base/errors.ts'
-import { pathProblem } from '../overriding.ts'
+import { pathProblem } from '../overrides.ts'
 import type { TriggerRequest, Triggered, Triggering } from '../triggering.ts'
 import { HttpError } from '../rest/error.ts'
 import { type Route, route } from './route.ts'
 import { numberFrom, wholeNumberFrom } from '../values.ts'
 
-const mostAtOnce = 10_000
-const mostListed = 100
-const mostSet = 100
+const maxCount = 10_000
+const maxListed = 100
+const maxOverrides = 100
 const setProblem = 'expected an object of values by where they are to stand, such as {"data.amount_usd": 250000}'
 
 const set = z
   .record(z.string(), z.unknown(), { error: setProblem })
-  .refine((overrides) => Object.keys(overrides).length <= mostSet, `expected at most ${mostSet} members to be set`)
+  .refine(
+    (overrides) => Object.keys(overrides).length <= maxOverrides,
+    `expected at most ${maxOverrides} members to be set`,
+  )
   .superRefine((overrides, context) => {
     for (const path of Object.keys(overrides)) {
       const problem = pathProblem(path)
@@ -25,7 +28,7 @@ const set = z
 const triggerBody = z.strictObject({
   type: z.enum(eventTypes),
   set: z.exactOptional(set),
-  count: wholeNumberFrom(1, mostAtOnce).default(1),
+  count: wholeNumberFrom(1, maxCount).default(1),
   rate: z.exactOptional(numberFrom(0.001, 100_000)),
 })
 
@@ -45,7 +48,7 @@ export type ShownTriggered = ReturnType<typeof toShown>
 
 /** Of many events only the first are listed. */
 function toShown({ type, count, set: given }: z.output<typeof triggerBody>, triggered: readonly Triggered[]) {
-  return { type, count, events: triggered.slice(0, mostListed), isRaw: given !== undefined }
+  return { type, count, events: triggered.slice(0, maxListed), isRaw: given !== undefined }
 }
 
 async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerRequest) {

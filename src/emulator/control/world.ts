@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { eventTypes, networkIds } from '../../../schema/index.ts'
 import { searchParameter, timeframes, type Timeframe } from '../../../schema/rest/parameters.ts'
-import type { Keeper } from '../keeper.ts'
+import type { EmulatorState } from '../emulator-state.ts'
 import { HttpError } from '../rest/error.ts'
-import { actBodies, archetypes } from '../world/port.ts'
-import type { PnlSummary, TokenRef, WalletRef, World, WorldAct, WorldEvent, WorldViews } from '../world/port.ts'
+import { commandBodies, archetypes } from '../world/port.ts'
+import type { PnlSummary, TokenRef, WalletRef, World, WorldCommand, WorldEvent, WorldViews } from '../world/port.ts'
 import { route, toTime, type Route } from './route.ts'
 import { canonical, limit, wholeNumber } from '../values.ts'
 
 const network = z.enum(networkIds)
-const actRoutes = Object.entries(actBodies).map(([kind, body]) =>
+const commandRoutes = Object.entries(commandBodies).map(([kind, body]) =>
   route('POST', `/world/${kind}`, {
     body: body as z.ZodType<object>,
-    answer: ({ keeper }, call) => keeper.world.acts.apply({ kind, ...call.body } as WorldAct),
+    answer: ({ state }, call) => state.world.acts.apply({ kind, ...call.body } as WorldCommand),
   }),
 )
 
@@ -49,16 +49,16 @@ const worldQuery = z.strictObject({ digest: z.exactOptional(z.literal('1')) })
 const browseRoutes: readonly Route[] = [
   route('GET', '/world/tokens', {
     query: tokensQuery,
-    answer({ keeper }, { query: { network, after, limit } }) {
-      const { views } = present(keeper)
+    answer({ state }, { query: { network, after, limit } }) {
+      const { views } = present(state)
       const found = views.tokens().filter((token) => network === undefined || token.network === network)
       return pageAfter(found, after, limit).map((ref) => toTokenRow(views, ref))
     },
   }),
   route('GET', '/world/wallets', {
     query: walletsQuery,
-    answer({ keeper }, { query: { network, archetype, tracked, after, limit } }) {
-      const { views } = present(keeper)
+    answer({ state }, { query: { network, archetype, tracked, after, limit } }) {
+      const { views } = present(state)
       const followed = new Set(views.trackedWallets().map(({ index }) => index))
       const found = views
         .wallets()
@@ -71,7 +71,7 @@ const browseRoutes: readonly Route[] = [
   }),
   route('GET', '/events', {
     query: eventsQuery,
-    answer({ keeper: { world } }, { query: { after, limit, type, order } }) {
+    answer({ state: { world } }, { query: { after, limit, type, order } }) {
       const events = order === 'oldest' ? oldestFirst(world, after ?? 0) : newestFirst(world, after ?? Infinity)
       return events
         .filter(({ event }) => type === undefined || event.type === type)
@@ -92,34 +92,34 @@ function pageAfter<T extends { readonly index: number }>(found: readonly T[], af
   return found.filter(({ index }) => index >= after).slice(0, limit)
 }
 
-const eventsPerLook = 100
+const eventsPerRead = 100
 
 function* oldestFirst(world: World, after: number): Generator<WorldEvent, void> {
-  for (let seen = after; ; seen += eventsPerLook) {
-    const events = world.eventsAfter(seen, eventsPerLook)
+  for (let seen = after; ; seen += eventsPerRead) {
+    const events = world.eventsAfter(seen, eventsPerRead)
     yield* events
-    if (events.length < eventsPerLook) return
+    if (events.length < eventsPerRead) return
   }
 }
 
 /** Those before the number `before`. */
 function* newestFirst(world: World, before: number): Generator<WorldEvent, void> {
-  for (let end = Math.min(before - 1, world.lastEvent()); end > 0; end -= eventsPerLook) {
-    const start = Math.max(0, end - eventsPerLook)
+  for (let end = Math.min(before - 1, world.lastEvent()); end > 0; end -= eventsPerRead) {
+    const start = Math.max(0, end - eventsPerRead)
     yield* world.eventsAfter(start, end - start).toReversed()
   }
 }
 
 /** Points of a price chart. */
-const mostPrices = 300
-const [mostPositions, mostTrades, mostFound] = [100, 50, 20]
+const maxPrices = 300
+const [maxPositions, maxTrades, maxFound] = [100, 50, 20]
 
 /** A look at single tokens and wallets, as REST gives them and with what a chart needs. */
 const explorerRoutes: readonly Route[] = [
   route('GET', '/world/token', {
     query: placeQuery,
-    answer({ keeper }, { query: { network, address } }) {
-      const { views } = present(keeper)
+    answer({ state }, { query: { network, address } }) {
+      const { views } = present(state)
       const token = views.findToken(network, address)
       if (token === null) {
         const message = `there is no token ${address} on ${network}; GET /_emulator/search finds tokens`
@@ -130,8 +130,8 @@ const explorerRoutes: readonly Route[] = [
   }),
   route('GET', '/world/wallet', {
     query: placeQuery,
-    answer({ keeper }, { query: { network, address } }) {
-      const world = present(keeper)
+    answer({ state }, { query: { network, address } }) {
+      const world = present(state)
       const wallet = world.views.findWallet(network, address)
       if (wallet === null) {
         const message = `no wallet ${address} was ever seen on ${network}: has it traded there?`
@@ -142,23 +142,23 @@ const explorerRoutes: readonly Route[] = [
   }),
   route('GET', '/search', {
     query: searchQuery,
-    answer({ keeper }, { query: { q } }) {
-      const world = present(keeper)
+    answer({ state }, { query: { q } }) {
+      const world = present(state)
       const { views } = world
-      return views.searchTokens(q, null, firstPage(world, mostFound)).items.flatMap(({ network, address }) => {
+      return views.searchTokens(q, null, firstPage(world, maxFound)).items.flatMap(({ network, address }) => {
         const token = views.findToken(network, address)
         return token === null ? [] : [toTokenRow(views, token)]
       })
     },
   }),
-  route('GET', '/thresholds', { answer: ({ keeper }) => keeper.world.views.thresholds() }),
+  route('GET', '/thresholds', { answer: ({ state }) => state.world.views.thresholds() }),
 ]
 
 export type ShownTokenPage = ReturnType<typeof toTokenPage>
 export type ShownWalletPage = ReturnType<typeof toWalletPage>
 
 function toTokenPage(views: WorldViews, token: TokenRef) {
-  const prices = views.prices(token, mostPrices).map(({ at, price_usd }) => ({ at: toTime(at), price_usd }))
+  const prices = views.prices(token, maxPrices).map(({ at, price_usd }) => ({ at: toTime(at), price_usd }))
   return { token: views.token(token), prices }
 }
 
@@ -168,8 +168,8 @@ function toWalletPage(world: World, wallet: WalletRef) {
   return {
     overview: views.overview(wallet),
     pnl: Object.fromEntries(pnl) as Readonly<Record<Timeframe, PnlSummary>>,
-    positions: views.portfolio(wallet, firstPage(world, mostPositions)).items,
-    trades: views.trades(wallet, firstPage(world, mostTrades), null).items,
+    positions: views.portfolio(wallet, firstPage(world, maxPositions)).items,
+    trades: views.trades(wallet, firstPage(world, maxTrades), null).items,
     tracked: views.trackedWallets().some(({ index }) => index === wallet.index),
   }
 }
@@ -182,8 +182,8 @@ const shownTokens = 100
 
 export type ShownWorld = ReturnType<typeof toWorld>
 
-function toWorld(keeper: Keeper, isWithDigest: boolean) {
-  const world = present(keeper)
+function toWorld(state: EmulatorState, isWithDigest: boolean) {
+  const world = present(state)
   const { views } = world
   const tokens = views.tokens()
   return {
@@ -208,7 +208,7 @@ function toTokenRow(views: WorldViews, ref: TokenRef) {
 }
 
 /** The world as of now. */
-function present({ world, clock }: Pick<Keeper, 'world' | 'clock'>): World {
+function present({ world, clock }: Pick<EmulatorState, 'world' | 'clock'>): World {
   world.advanceTo(clock.now())
   return world
 }
@@ -217,9 +217,9 @@ function present({ world, clock }: Pick<Keeper, 'world' | 'clock'>): World {
 export const worldRoutes: readonly Route[] = [
   route('GET', '/world', {
     query: worldQuery,
-    answer: ({ keeper }, { query }) => toWorld(keeper, query.digest === '1'),
+    answer: ({ state }, { query }) => toWorld(state, query.digest === '1'),
   }),
-  ...actRoutes,
+  ...commandRoutes,
   ...browseRoutes,
   ...explorerRoutes,
 ]

@@ -4,7 +4,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import type { RandomBytes } from '../random.ts'
 import type { AccountsState } from '../accounts/port.ts'
 import type { WorldLog } from '../logged-world.ts'
-import type { WorldAct } from '../world/port.ts'
+import type { WorldCommand } from '../world/port.ts'
 import type { DeliveryStore } from '../deliveries/port.ts'
 import { createDeliveryStore, deliveryTables } from './delivery-store.ts'
 import { createStatesInFile, stateTables } from './saved-states-file.ts'
@@ -22,12 +22,12 @@ export interface WorldIdentity {
 }
 
 /** What a process before this one left behind. */
-export interface LeftBehind {
+export interface PreviousRun {
   readonly accounts: AccountsState
   /** The newest state that was saved as a whole. */
   readonly checkpoint: SavedState
   /** What was done to the world since then, in order. */
-  readonly acts: readonly { readonly at: number; readonly act: WorldAct }[]
+  readonly commands: readonly { readonly at: number; readonly command: WorldCommand }[]
   /** The world may have been seen as of this moment, but of none later. */
   readonly reachedAt: number
 }
@@ -49,15 +49,15 @@ export interface DataFile extends WorldLog {
   /** A secret of its world, for cursors. */
   readonly secret: string
   /** How often everything was put back. */
-  course(): number
+  epoch(): number
   /** Null if the world is yet to be made. */
-  leftBehind(): LeftBehind | null
+  previousRun(): PreviousRun | null
   readonly states: SavedStates
   readonly deliveries: DeliveryStore
   save(accounts: AccountsState): void
   /** From now on the world begins with `state`, in which all acts so far are. */
   checkpoint(state: SavedState): void
-  /** Puts `state` in the place of everything: accounts, world and moment. Another course of time begins. */
+  /** Puts `state` in the place of everything: accounts, world and moment. Another epoch of time begins. */
   replace(state: SavedState): void
   /** Notes the exact moment at which the world stands. */
   stand(at: number): void
@@ -100,10 +100,10 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
 
   const states = createStatesInFile(db)
   const deliveries = createDeliveryStore(db)
-  const appendAct = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
-  const dropAct = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
-  const dropActs = db.prepare<[]>('DELETE FROM act')
-  const listActs = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
+  const appendCommand = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
+  const dropCommand = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
+  const dropCommands = db.prepare<[]>('DELETE FROM act')
+  const listCommands = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
   let reachedAt = Number(meta.need('reached_at'))
   let isOpen = true
 
@@ -112,22 +112,22 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
     reachedAt = at
   }
 
-  const readCourse = () => Number(meta.get('course') ?? 0)
+  const readEpoch = () => Number(meta.get('course') ?? 0)
   const save = (accounts: AccountsState) => meta.set('accounts', JSON.stringify(accounts))
 
-  function readLeftBehind(): LeftBehind | null {
+  function readPreviousRun(): PreviousRun | null {
     const checkpoint = states.get(latest)
     if (meta.get('is_made') === undefined || checkpoint === null) return null
-    const acts = listActs.all().map(({ at, body }) => ({ at, act: JSON.parse(body) as WorldAct }))
+    const commands = listCommands.all().map(({ at, body }) => ({ at, command: JSON.parse(body) as WorldCommand }))
     const accounts = JSON.parse(meta.need('accounts')) as AccountsState
-    return { accounts, checkpoint, acts, reachedAt }
+    return { accounts, checkpoint, commands, reachedAt }
   }
 
   return {
     startAt: Number(meta.need('start_at')),
     secret: meta.need('secret'),
-    course: readCourse,
-    leftBehind: readLeftBehind,
+    epoch: readEpoch,
+    previousRun: readPreviousRun,
     states: {
       put: (name, state) => states.put(archived + name, state),
       get: (name) => states.get(archived + name),
@@ -140,13 +140,13 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
     },
     deliveries,
     save,
-    append: db.transaction((at: number, act: WorldAct, accounts?: AccountsState) => {
-      const id = Number(appendAct.run(at, JSON.stringify(act)).lastInsertRowid)
+    append: db.transaction((at: number, command: WorldCommand, accounts?: AccountsState) => {
+      const id = Number(appendCommand.run(at, JSON.stringify(command)).lastInsertRowid)
       if (accounts !== undefined) save(accounts)
       return id
     }),
     drop: db.transaction((id: number, accounts?: AccountsState) => {
-      dropAct.run(id)
+      dropCommand.run(id)
       if (accounts !== undefined) save(accounts)
     }),
     reach(at) {
@@ -156,16 +156,16 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
     checkpoint: db.transaction((state: SavedState) => {
       states.put(latest, state)
       save(state.accounts)
-      dropActs.run()
+      dropCommands.run()
       meta.set('is_made', 'yes')
     }),
     replace: db.transaction((state: SavedState) => {
       save(state.accounts)
       states.put(latest, state)
-      dropActs.run()
-      // They belong to the course of time that is left.
+      dropCommands.run()
+      // They belong to the epoch of time that is left.
       deliveries.clear()
-      meta.set('course', String(readCourse() + 1))
+      meta.set('course', String(readEpoch() + 1))
       note(state.at)
     }),
     close() {

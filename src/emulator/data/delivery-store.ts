@@ -32,9 +32,9 @@ export const deliveryTables = `
 `
 
 /** How many settled deliveries are kept of each kind. */
-const mostKept = 100_000
+const maxKeptPerState = 100_000
 /** How many are let go at a time: about 100 ms of work. */
-const mostDropped = 10_000
+const maxPrunedPerPass = 10_000
 
 /** For an emulator without a file: in a file of the system that nobody else sees and that goes with the process. */
 export function createTemporaryStorage() {
@@ -104,10 +104,10 @@ export function createDeliveryStore(db: Database): DeliveryStore {
     `UPDATE delivery SET state = 'cancelled', next_at = NULL WHERE endpoint = ? AND next_at IS NOT NULL`,
   )
   const selectBeyond = db.prepare<[string], { seq: number }>(
-    `SELECT seq FROM delivery WHERE state = ? ORDER BY seq DESC LIMIT 1 OFFSET ${mostKept}`,
+    `SELECT seq FROM delivery WHERE state = ? ORDER BY seq DESC LIMIT 1 OFFSET ${maxKeptPerState}`,
   )
   const selectOldest = db.prepare<[string, number], { seq: number; event: number }>(
-    `SELECT seq, event FROM delivery WHERE state = ? AND seq <= ? ORDER BY seq LIMIT ${mostDropped}`,
+    `SELECT seq, event FROM delivery WHERE state = ? AND seq <= ? ORDER BY seq LIMIT ${maxPrunedPerPass}`,
   )
   const dropDelivery = db.prepare<[number]>('DELETE FROM delivery WHERE seq = ?')
   const dropAttempts = db.prepare<[number]>('DELETE FROM attempt WHERE delivery = ?')

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { retryDelaysMs } from '../../base/ladder.ts'
 import type { Logger } from '../../base/log.ts'
-import { type Lane, createLane } from './lane.ts'
+import { type EndpointQueue, createEndpointQueue } from './endpoint-queue.ts'
 import {
   type Attempt,
   type AttemptReport,
@@ -38,7 +38,7 @@ export interface DeliveriesOptions {
 }
 
 /** How many are replayed at once: more take another call. */
-const mostReplayed = 10_000
+const maxReplayed = 10_000
 
 /** The engine, and how far it has come with the events of the world. */
 export interface DeliveryEngine extends Deliveries {
@@ -56,20 +56,20 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   const begun = store.begin()
   const writer = createDeliveryWriter({ store, wall, log, worldSeq: begun.worldSeq ?? 0 })
   const poster = createPoster(wall)
-  const lanes = new Map<string, Lane>()
+  const queues = new Map<string, EndpointQueue>()
   /** Of endpoints that are gone, while something is still on its way to them. */
-  const leaving = new Set<Lane>()
+  const closingQueues = new Set<EndpointQueue>()
   const waiters = new Set<{ isMet: () => boolean; resolve: () => void }>()
   let { eventSeq, deliverySeq } = begun
   let sums = { ...begun.counts }
   /** Rises when everything is forgotten: what is still being sent is then of no account. */
-  let course = 0
+  let epoch = 0
   let isClosed = false
 
-  function laneOf(endpointId: string): Lane {
-    const known = lanes.get(endpointId)
+  function queueOf(endpointId: string): EndpointQueue {
+    const known = queues.get(endpointId)
     if (known !== undefined) return known
-    const lane = createLane({
+    const queue = createEndpointQueue({
       clock,
       parallel,
       due(now, limit) {
@@ -83,8 +83,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       onError: (error) =>
         log.error({ endpointId, error: messageOf(error) }, 'deliveries could not be read; tried again in a second'),
     })
-    lanes.set(endpointId, lane)
-    return lane
+    queues.set(endpointId, queue)
+    return queue
   }
 
   function make(event: StoredEvent, endpoint: Endpoint, isReplay: boolean): StoredDelivery {
@@ -108,9 +108,9 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
 
   /** Never rejects: what goes wrong in here, a fault of ours included, is a failed attempt. */
   async function attempt(delivery: StoredDelivery): Promise<void> {
-    const begunIn = course
+    const begunIn = epoch
     const number = delivery.attempts + 1
-    const isOver = () => isClosed || begunIn !== course
+    const isStale = () => isClosed || begunIn !== epoch
     const endpoint = find(delivery.endpointId)
     if (endpoint === null) return settle(delivery, 'cancelled')
     delivery.url = endpoint.url
@@ -119,20 +119,20 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const { event } = delivery
       const post = prepareEvent(poster, clock, { endpoint, event, plan, isPublicOnly: isPublicOnly(endpoint.url) })
       const [posted, ...extras] = await Promise.all([post(), ...Array.from({ length: plan.twins }, post)])
-      if (isOver()) return
+      if (isStale()) return
       conclude(delivery, posted, number)
       note(delivery, posted, { attempt: number, isExtra: false, faults: plan.faults })
       for (const extra of extras) note(delivery, extra, { attempt: number, isExtra: true, faults: plan.faults })
       for (let left = delivery.state === 'acknowledged' ? plan.repeats : 0; left > 0; left--) {
         if (find(delivery.endpointId) === null) return
         const repeated = await post()
-        if (isOver()) return
+        if (isStale()) return
         note(delivery, repeated, { attempt: number, isExtra: true, faults: plan.faults })
       }
     } catch (error) {
       log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'a delivery could not be made')
-      if (delivery.attempts === number || isOver()) return
-      const posted = unmade(`it could not be made: ${messageOf(error)}`, clock.now())
+      if (delivery.attempts === number || isStale()) return
+      const posted = notSent(`it could not be made: ${messageOf(error)}`, clock.now())
       conclude(delivery, posted, number)
       note(delivery, posted, { attempt: number, isExtra: false, faults: [] })
     }
@@ -178,21 +178,21 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     const entry = { ...ids, url, attempt: about.attempt, status, failure, latencyMs }
     if (outcome === 'undelivered') log.warn(entry, 'event undelivered')
     else log.debug(entry, isAcknowledged ? 'delivery acknowledged' : 'delivery failed')
-    tell({ ...ids, eventType: event.type, endpointId, url, outcome, ...made })
+    report({ ...ids, eventType: event.type, endpointId, url, outcome, ...made })
   }
 
   /** Whoever listens cannot harm a delivery. */
-  function tell(report: AttemptReport): void {
+  function report(attempt: AttemptReport): void {
     try {
-      onAttempt?.(report)
+      onAttempt?.(attempt)
     } catch (error) {
       log.error({ error: messageOf(error) }, 'what was to be done after an attempt failed')
     }
   }
 
-  const all = () => [...lanes.values(), ...leaving]
-  const inFlight = () => all().reduce((sum, lane) => sum + lane.inFlight(), 0)
-  const isIdle = () => [...lanes.values()].every((lane) => lane.isIdle()) && inFlight() === 0
+  const all = () => [...queues.values(), ...closingQueues]
+  const inFlight = () => all().reduce((sum, queue) => sum + queue.inFlight(), 0)
+  const isIdle = () => [...queues.values()].every((queue) => queue.isIdle()) && inFlight() === 0
   const resolveWaiters = () => {
     for (const waiter of waiters) {
       if (!isClosed && !waiter.isMet()) continue
@@ -206,15 +206,15 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       resolveWaiters()
     })
 
-  /** Ends a lane; gives what it held. */
-  function leave(endpointId: string, lane: Lane): readonly StoredDelivery[] {
-    lanes.delete(endpointId)
-    for (const old of leaving) if (old.inFlight() === 0) leaving.delete(old)
-    leaving.add(lane)
-    return lane.close()
+  /** Ends a queue; gives what it held. */
+  function closeQueue(endpointId: string, queue: EndpointQueue): readonly StoredDelivery[] {
+    queues.delete(endpointId)
+    for (const old of closingQueues) if (old.inFlight() === 0) closingQueues.delete(old)
+    closingQueues.add(queue)
+    return queue.close()
   }
 
-  /** Gives what is to be put into lanes once it is written down. */
+  /** Gives what is to be put into queues once it is written down. */
   function makeReplay(found: StoredDelivery): StoredDelivery | null {
     const endpoint = find(found.endpointId)
     if (endpoint === null) return null
@@ -223,23 +223,23 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     return delivery
   }
 
-  function begin(deliveries: readonly StoredDelivery[]): void {
-    for (const delivery of deliveries) laneOf(delivery.endpointId).add(delivery)
+  function enqueue(deliveries: readonly StoredDelivery[]): void {
+    for (const delivery of deliveries) queueOf(delivery.endpointId).add(delivery)
   }
 
   /** Written down before anybody is told of them; what cannot be written now is sent all the same, and written later. */
-  function writeThenBegin(deliveries: readonly StoredDelivery[]): void {
+  function flushAndEnqueue(deliveries: readonly StoredDelivery[]): void {
     try {
       writer.flush()
     } finally {
-      begin(deliveries)
+      enqueue(deliveries)
     }
   }
 
   return {
     start() {
       for (const endpointId of begun.endpoints)
-        if (find(endpointId) !== null) laneOf(endpointId).wake()
+        if (find(endpointId) !== null) queueOf(endpointId).wake()
         else cancelAll(endpointId)
     },
     worldSeq: () => begun.worldSeq,
@@ -253,10 +253,10 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const event = { seq: ++eventSeq, ...outgoing }
       const made = endpoints.map((endpoint) => make(event, endpoint, false))
       writer.event(event, made, worldSeq)
-      begin(made)
+      enqueue(made)
     },
     endpointsChanged() {
-      const gone = [...lanes.keys()].filter((endpointId) => find(endpointId) === null)
+      const gone = [...queues.keys()].filter((endpointId) => find(endpointId) === null)
       for (const endpointId of gone) cancelAll(endpointId)
       resolveWaiters()
     },
@@ -277,22 +277,22 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const delivery = makeReplay(found)
       if (delivery === null) return 'gone'
       const shown = toDelivery(delivery)
-      writeThenBegin([delivery])
+      flushAndEnqueue([delivery])
       return shown
     },
     replayAll(filter, isDry) {
       writer.flush()
       const possible = store.undelivered(filter).filter(({ endpointId }) => find(endpointId) !== null)
-      const chosen = isDry ? [] : possible.slice(0, mostReplayed)
+      const chosen = isDry ? [] : possible.slice(0, maxReplayed)
       const made = chosen.flatMap(({ seq }) => store.get(seq) ?? []).flatMap((found) => makeReplay(found) ?? [])
-      writeThenBegin(made)
+      flushAndEnqueue(made)
       return { matched: possible.length, replayed: made.length }
     },
     idle: () => until(isIdle),
     settled: () => until(() => isIdle() && sums.pending === 0),
     clear() {
-      course++
-      for (const [endpointId, lane] of lanes) leave(endpointId, lane)
+      epoch++
+      for (const [endpointId, queue] of queues) closeQueue(endpointId, queue)
       writer.drop()
       store.clear()
       sums = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0, attempts: 0 }
@@ -301,7 +301,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     close() {
       if (isClosed) return
       isClosed = true
-      for (const lane of lanes.values()) lane.close()
+      for (const queue of queues.values()) queue.close()
       poster.close()
       resolveWaiters()
       try {
@@ -319,8 +319,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
 
   /** Of an endpoint that is gone nothing is tried again (A45). */
   function cancelAll(endpointId: string): void {
-    const lane = lanes.get(endpointId)
-    for (const delivery of lane === undefined ? [] : leave(endpointId, lane)) settle(delivery, 'cancelled')
+    const queue = queues.get(endpointId)
+    for (const delivery of queue === undefined ? [] : closeQueue(endpointId, queue)) settle(delivery, 'cancelled')
     try {
       writer.flush()
       const cancelled = store.cancel(endpointId)
@@ -330,7 +330,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
         { endpointId, error: messageOf(error) },
         'retries could not be cancelled at once; each is when it falls due',
       )
-      laneOf(endpointId).wake()
+      queueOf(endpointId).wake()
     }
   }
 }
@@ -340,7 +340,7 @@ function toDelivery({ seq, event, ...delivery }: StoredDelivery): Delivery {
 }
 
 /** An attempt of which nothing went out. */
-function unmade(failure: string, at: number): Posted {
+function notSent(failure: string, at: number): Posted {
   const answer = { status: null, responseHeaders: {}, responseExcerpt: '' }
   return { isAcknowledged: false, failure, latencyMs: 0, at, endedAt: at, requestHeaders: {}, ...answer }
 }

@@ -1,17 +1,17 @@
-import { type AttemptFault, type HoldFault, asItShould, hold, planAnswerOf, planAttemptOf } from './plans.ts'
+import { type AttemptFault, type HoldFault, noFaults, hold, planAnswerOf, planAttemptOf } from './plans.ts'
 import type { BodyFault } from './body-faults.ts'
 import { type FaultRule, type InRule, type OutFault, type OutRule, inFault, outFault } from './kinds.ts'
 import { FaultRefused, type FaultTarget, type Faults } from './port.ts'
 import { type RandomStream, createRandomStream } from '../random.ts'
 
-const mostRules = 100
+const maxRules = 100
 /** Deliveries whose change is remembered for their retries. */
-const mostRemembered = 100_000
+const maxRememberedBodies = 100_000
 
 interface Active<R extends FaultRule> {
   readonly id: string
   readonly rule: R
-  readonly strikes: Strikes
+  readonly counter: RuleCounter
 }
 
 /**
@@ -19,8 +19,8 @@ interface Active<R extends FaultRule> {
  * whatever the order of answers; a rule by script, and one for answers, goes by the order in which it is asked.
  *
  * Faults compose in the order in which `kinds.ts` lists them, those of one kind in the order of their rules. What changes an
- * event is decided at its first attempt and stays: each further attempt has the same bytes, whatever becomes of the rules. It
- * is forgotten with the process, and of the oldest beyond 100,000 deliveries. All else is decided anew for each attempt.
+ * event is decisionPoint at its first attempt and stays: each further attempt has the same bytes, whatever becomes of the rules. It
+ * is forgotten with the process, and of the oldest beyond 100,000 deliveries. All else is decisionPoint anew for each attempt.
  */
 export function createFaults({ seed }: { readonly seed: string }): Faults {
   const active = new Map<string, Active<FaultRule>>()
@@ -28,10 +28,10 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
   let inRules: readonly Active<InRule>[] = []
   const bodyFaultsOf = new Map<string, readonly BodyFault[]>()
   let lastId = 0
-  let asked = 0
+  let requestCount = 0
 
   const streamOf = (...names: readonly (string | number)[]) => createRandomStream(seed, ['fault', ...names].join('|'))
-  const toStored = ({ id, rule, strikes }: Active<FaultRule>) => ({ id, rule, struck: strikes.count() })
+  const toStored = ({ id, rule, counter }: Active<FaultRule>) => ({ id, rule, struck: counter.count() })
 
   function arrange(): void {
     const all = [...active.values()]
@@ -40,16 +40,16 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
   }
 
   /** Those of a kind that strike, each with its chance. */
-  function strike<F extends OutFault>(
+  function matchingFaults<F extends OutFault>(
     isOfKind: (fault: OutFault) => fault is F,
     target: FaultTarget,
     occasion: string | number,
   ): { readonly fault: F; readonly draw: () => RandomStream }[] {
-    return outRules.flatMap(({ id, rule, strikes }) => {
+    return outRules.flatMap(({ id, rule, counter }) => {
       const { fault } = rule
-      if (!isOfKind(fault) || !isMeant(rule, target)) return []
+      if (!isOfKind(fault) || !matchesDelivery(rule, target)) return []
       const draw = (what: string) => streamOf(id, target.url, target.eventId, occasion, what)
-      return strikes.next(() => draw('strikes')) ? [{ fault, draw: () => draw('how') }] : []
+      return counter.next(() => draw('strikes')) ? [{ fault, draw: () => draw('how') }] : []
     })
   }
 
@@ -57,19 +57,19 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
     const { deliveryId: delivery } = target
     if (attempt > 1) return bodyFaultsOf.get(delivery) ?? []
     bodyFaultsOf.delete(delivery)
-    const faults = strike(isBodyFault, target, 'body').map(({ fault }) => fault)
+    const faults = matchingFaults(isBodyFault, target, 'body').map(({ fault }) => fault)
     if (faults.length > 0) bodyFaultsOf.set(delivery, faults)
-    if (bodyFaultsOf.size > mostRemembered) bodyFaultsOf.delete(bodyFaultsOf.keys().next().value ?? '')
+    if (bodyFaultsOf.size > maxRememberedBodies) bodyFaultsOf.delete(bodyFaultsOf.keys().next().value ?? '')
     return faults
   }
 
   return {
     rules: () => [...active.values()].map(toStored),
     add(rule) {
-      if (active.size >= mostRules) {
-        throw new FaultRefused(`there are ${mostRules} rules of faults, no more can be; delete one`)
+      if (active.size >= maxRules) {
+        throw new FaultRefused(`there are ${maxRules} rules of faults, no more can be; delete one`)
       }
-      const added = { id: `flt_${++lastId}`, rule, strikes: createStrikes(rule) }
+      const added = { id: `flt_${++lastId}`, rule, counter: createRuleCounter(rule) }
       active.set(added.id, added)
       arrange()
       return toStored(added)
@@ -83,27 +83,27 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
       active.clear()
       // The same rules again draw the same again.
       lastId = 0
-      asked = 0
+      requestCount = 0
       arrange()
     },
     holdMs(target, now) {
       if (outRules.length === 0) return 0
-      const struck = strike(isHoldFault, target, 'hold')
-      return struck.reduce((at, { fault, draw }) => hold(fault, at, draw()), now) - now
+      const applied = matchingFaults(isHoldFault, target, 'hold')
+      return applied.reduce((at, { fault, draw }) => hold(fault, at, draw()), now) - now
     },
     planAttempt(target, attempt) {
-      if (outRules.length === 0 && bodyFaultsOf.size === 0) return asItShould
-      return planAttemptOf(decideBody(target, attempt), strike(isAttemptFault, target, attempt))
+      if (outRules.length === 0 && bodyFaultsOf.size === 0) return noFaults
+      return planAttemptOf(decideBody(target, attempt), matchingFaults(isAttemptFault, target, attempt))
     },
     planAnswer(request) {
       if (inRules.length === 0) return null
-      const number = ++asked
-      const struck = inRules.flatMap(({ id, rule, strikes }) => {
-        if (!isAsked(rule, request)) return []
+      const number = ++requestCount
+      const applied = inRules.flatMap(({ id, rule, counter }) => {
+        if (!matchesRequest(rule, request)) return []
         const draw = (what: string) => streamOf(id, number, what)
-        return strikes.next(() => draw('strikes')) ? [{ fault: rule.fault, draw: () => draw('how') }] : []
+        return counter.next(() => draw('strikes')) ? [{ fault: rule.fault, draw: () => draw('how') }] : []
       })
-      return struck.length === 0 ? null : planAnswerOf(struck)
+      return applied.length === 0 ? null : planAnswerOf(applied)
     },
   }
 }
@@ -118,8 +118,8 @@ function isIn(one: Active<FaultRule>): one is Active<InRule> {
 
 type When = 'hold' | 'body' | 'attempt'
 
-/** What is decided once for a delivery is named here; all else is decided for each attempt. */
-const decided = {
+/** What is decisionPoint once for a delivery is named here; all else is decisionPoint for each attempt. */
+const decisionPoint = {
   delay: 'hold',
   reorder: 'hold',
   burst: 'hold',
@@ -131,22 +131,23 @@ const decided = {
   huge: 'body',
 } as const satisfies Record<(HoldFault | BodyFault)['kind'], When>
 
-const whenOf = ({ kind }: OutFault): When => (kind in decided ? decided[kind as keyof typeof decided] : 'attempt')
+const whenOf = ({ kind }: OutFault): When =>
+  kind in decisionPoint ? decisionPoint[kind as keyof typeof decisionPoint] : 'attempt'
 const isHoldFault = (fault: OutFault): fault is HoldFault => whenOf(fault) === 'hold'
 const isBodyFault = (fault: OutFault): fault is BodyFault => whenOf(fault) === 'body'
 const isAttemptFault = (fault: OutFault): fault is AttemptFault => whenOf(fault) === 'attempt'
 
 /** How often one rule strikes, and has struck. */
-interface Strikes {
+interface RuleCounter {
   /** Whether the next that matches is struck; it counts. `draw` gives what chance is taken from. */
   next(draw: () => RandomStream): boolean
   count(): number
 }
 
 /** By rate, by script, or always; `times` at most. */
-function createStrikes(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats' | 'times'>): Strikes {
+function createRuleCounter(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats' | 'times'>): RuleCounter {
   const { rate = 1, script, scriptRepeats = false, times = Infinity } = rule
-  let struck = 0
+  let applied = 0
   let step = 0
 
   const isNextStep = (steps: string) => {
@@ -158,23 +159,23 @@ function createStrikes(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats'
 
   return {
     next(draw) {
-      if (struck >= times) return false
-      const isStruck = script === undefined ? isDrawn(draw) : isNextStep(script)
-      if (isStruck) struck++
-      return isStruck
+      if (applied >= times) return false
+      const isApplied = script === undefined ? isDrawn(draw) : isNextStep(script)
+      if (isApplied) applied++
+      return isApplied
     },
-    count: () => struck,
+    count: () => applied,
   }
 }
 
 /** Whether a rule is about a delivery. */
-function isMeant({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
+function matchesDelivery({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
   const isEndpoint = endpoint === undefined || endpoint === endpointId || endpoint === url
   return isEndpoint && (types === undefined || types.some((wanted) => matches(eventType, wanted)))
 }
 
 /** Whether a rule is about a request. `path` is without its query. */
-function isAsked(
+function matchesRequest(
   { path: wanted, methods }: InRule,
   { method, path }: { readonly method: string; readonly path: string },
 ): boolean {

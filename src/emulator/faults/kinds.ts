@@ -13,8 +13,8 @@ function kind<const K extends string, S extends z.core.$ZodLooseShape>(name: K, 
 }
 
 /** Milliseconds that are always the same, or drawn: evenly between two bounds, or with a long tail around a median. */
-const lateness = (longestMs: number, defaultMs: number) => {
-  const ms = wholeNumberFrom(0, longestMs)
+const lateness = (limitMs: number, defaultMs: number) => {
+  const ms = wholeNumberFrom(0, limitMs)
   return {
     distribution: z
       .enum(['fixed', 'uniform', 'lognormal'])

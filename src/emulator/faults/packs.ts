@@ -1,13 +1,13 @@
-import type { WorldAct } from '../world/port.ts'
+import type { WorldCommand } from '../world/port.ts'
 import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './kinds.ts'
 
-/** Rules and acts that make up a situation which receivers and clients must live through. */
+/** Rules and commands that make up a situation which receivers and clients must live through. */
 export interface Pack {
   readonly name: string
   readonly about: string
   /** In place of all rules that there are. */
   readonly rules: readonly FaultRule[]
-  readonly acts: readonly WorldAct[]
+  readonly commands: readonly WorldCommand[]
 }
 
 function pack(
@@ -15,13 +15,13 @@ function pack(
   about: string,
   activity: number,
   rules: readonly FaultRuleInput[],
-  acts: readonly WorldAct[] = [],
+  commands: readonly WorldCommand[] = [],
 ): Pack {
   return {
     name,
     about,
     rules: rules.map((rule) => faultRuleSchema.parse(rule)),
-    acts: [{ kind: 'activity', factor: activity }, ...acts],
+    commands: [{ kind: 'activity', factor: activity }, ...commands],
   }
 }
 

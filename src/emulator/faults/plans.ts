@@ -4,13 +4,13 @@ import type { AnswerPlan, AttemptPlan, InsteadOfAnswer, Wire } from './port.ts'
 import { type BodyFault, alterBody } from './body-faults.ts'
 import { sign } from '../../signature/sign.ts'
 
-const longestAnswerMs = 60_000
+const maxAnswerDelayMs = 60_000
 const added = { added_later: { version: 2, labels: ['new', null], share: 0.25 } }
 
 type Envelope = Readonly<Record<string, unknown>>
 
-/** A fault that has struck, and where its chance is taken from. */
-export interface StruckAnswer {
+/** A fault that has applied, and where its chance is taken from. */
+export interface AppliedAnswerFault {
   readonly fault: InFault
   readonly draw: () => RandomStream
 }
@@ -19,13 +19,13 @@ export interface StruckAnswer {
  * What an answer suffers, in the order in which the faults come: all that make it late, and all that change it. One answer at
  * most comes in its place: the last one decides.
  */
-export function planAnswerOf(struck: readonly StruckAnswer[]): AnswerPlan {
-  const faults = struck.map(({ fault }) => fault)
+export function planAnswerOf(applied: readonly AppliedAnswerFault[]): AnswerPlan {
+  const faults = applied.map(({ fault }) => fault)
   const replacing = faults.findLast((fault) => toInstead(fault) !== null)
   return {
     faults: [...new Set(faults.filter((one) => toInstead(one) === null || one === replacing).map(({ kind }) => kind))],
-    delayMs: struck.reduce(
-      (sum, { fault, draw }) => sum + (fault.kind === 'latency' ? drawLateness(fault, draw(), longestAnswerMs) : 0),
+    delayMs: applied.reduce(
+      (sum, { fault, draw }) => sum + (fault.kind === 'latency' ? drawLateness(fault, draw(), maxAnswerDelayMs) : 0),
       0,
     ),
     instead: replacing === undefined ? null : toInstead(replacing),
@@ -86,8 +86,8 @@ export type AttemptFault = Exclude<OutFault, HoldFault | BodyFault>
 
 type WireFault = Extract<AttemptFault, { kind: 'chunked' | 'slow' | 'cut' | 'reset' }>
 
-/** A fault that has struck, and where its chance is taken from. */
-interface Struck {
+/** A fault that has applied, and where its chance is taken from. */
+interface AppliedAttemptFault {
   readonly fault: AttemptFault
   readonly draw: () => RandomStream
 }
@@ -96,16 +96,16 @@ interface Struck {
  * What an attempt suffers: of the event, of its signature, of its bytes, of the connection, of what follows. Both lists are in
  * the order in which faults compose. A body goes over the wire in one way: the last fault of the wire decides.
  */
-export function planAttemptOf(bodyFaults: readonly BodyFault[], struck: readonly Struck[]): AttemptPlan {
-  const faults = struck.map(({ fault }) => fault)
+export function planAttemptOf(bodyFaults: readonly BodyFault[], applied: readonly AppliedAttemptFault[]): AttemptPlan {
+  const faults = applied.map(({ fault }) => fault)
   const signatureFaults = faults.filter(isSignatureFault)
   const wireFault = faults.findLast(isWireFault)
-  const felt = faults.filter((fault) => !isWireFault(fault) || fault === wireFault)
+  const injected = faults.filter((fault) => !isWireFault(fault) || fault === wireFault)
   return {
-    faults: [...new Set([...bodyFaults, ...felt].map(({ kind }) => kind))],
+    faults: [...new Set([...bodyFaults, ...injected].map(({ kind }) => kind))],
     alter: (body) => alterBody(body, bodyFaults),
     sign: (body, secret) => signWith(signatureFaults, body, secret),
-    tamper: (body) => struck.reduce(tamper, body),
+    tamper: (body) => applied.reduce(tamper, body),
     wire: toWire(wireFault),
     twins: copiesOf('duplicate-at-once', faults),
     repeats: copiesOf('duplicate', faults),
@@ -114,9 +114,9 @@ export function planAttemptOf(bodyFaults: readonly BodyFault[], struck: readonly
 }
 
 /** Without any fault. */
-export const asItShould: AttemptPlan = planAttemptOf([], [])
+export const noFaults: AttemptPlan = planAttemptOf([], [])
 
-function tamper(body: Buffer, { fault, draw }: Struck): Buffer {
+function tamper(body: Buffer, { fault, draw }: AppliedAttemptFault): Buffer {
   if (fault.kind === 'truncate') return body.subarray(0, Math.floor(body.length * fault.share))
   if (fault.kind !== 'tamper' || body.length === 0) return body
   const changed = Buffer.from(body)
@@ -190,9 +190,9 @@ interface Lateness {
   readonly sigma: number
 }
 
-/** Draws whole milliseconds, at most `longestMs`. */
-function drawLateness(lateness: Lateness, stream: RandomStream, longestMs: number): number {
-  return Math.min(longestMs, Math.round(draw(lateness, stream)))
+/** Draws whole milliseconds, at most `limitMs`. */
+function drawLateness(lateness: Lateness, stream: RandomStream, limitMs: number): number {
+  return Math.min(limitMs, Math.round(draw(lateness, stream)))
 }
 
 function draw({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, stream: RandomStream): number {
@@ -206,7 +206,7 @@ function draw({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, str
   }
 }
 
-const longestHoldMs = 86_400_000
+const maxHoldMs = 86_400_000
 
 /** A fault that holds a delivery back before its first attempt. */
 export type HoldFault = Extract<OutFault, { kind: 'delay' | 'reorder' | 'burst' }>
@@ -215,7 +215,7 @@ export type HoldFault = Extract<OutFault, { kind: 'delay' | 'reorder' | 'burst' 
 export function hold(fault: HoldFault, at: number, stream: RandomStream): number {
   switch (fault.kind) {
     case 'delay':
-      return at + drawLateness(fault, stream, longestHoldMs)
+      return at + drawLateness(fault, stream, maxHoldMs)
     case 'reorder':
       return at + Math.floor(stream.uniform() * fault.windowMs)
     case 'burst':

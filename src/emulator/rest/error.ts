@@ -50,7 +50,7 @@ export function invalidRequest(problems: readonly Problem[]): RestError {
   return new RestError('invalid_request', message, { details: problems })
 }
 
-const longestShown = 80
+const maxShownLength = 80
 
 /** Where a value came from that was checked as a whole. */
 export type Place = 'path' | 'query' | 'body'
@@ -87,7 +87,7 @@ export function expectedBy(issue: z.core.$ZodIssue): string {
     return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
   }
   if (issue.code === 'unrecognized_keys') {
-    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, longestShown)).join(', ')}; check the spelling`
+    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, maxShownLength)).join(', ')}; check the spelling`
   }
   return issue.code === 'invalid_format' && issue.format === 'date'
     ? 'expected a day such as 2026-01-31'
@@ -124,7 +124,7 @@ function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   }
   // JSON would write null for a number that is none.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
-  return `got ${safeText(text, longestShown)}`
+  return `got ${safeText(text, maxShownLength)}`
 }
 
 /** The value at a path; undefined if there is none. */

@@ -25,7 +25,7 @@ export interface Exchange {
   /** Keeps the body of the request for the journal. */
   noteBody(body: unknown): void
   /** From now on the answer suffers this. */
-  suffer(plan: AnswerPlan): void
+  applyFaults(plan: AnswerPlan): void
   /** `meta`: what it has beside `timestamp` and `latency_ms`. */
   succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
   fail(error: HttpError): void
@@ -127,7 +127,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         noteBody(body) {
           if (onExchange !== undefined) requestBody = excerptOf(body, presentedKey)
         },
-        suffer(given) {
+        applyFaults(given) {
           plan = given
         },
         succeed(status, data, meta, isPage) {

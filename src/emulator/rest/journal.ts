@@ -93,7 +93,7 @@ export interface RestExchange {
   readonly faults?: readonly string[]
 }
 
-const longestExcerpt = 4_096
+const maxExcerptLength = 4_096
 
 /** The beginning of a JSON value as text, without secrets, the presented key among them (R68). */
 export function excerptOf(value: unknown, presentedKey: string | null): string {
@@ -107,9 +107,9 @@ export function excerptOfText(json: string, presentedKey: string | null): string
 }
 
 function beginOf(text: string): string {
-  if (text.length <= longestExcerpt) return text
+  if (text.length <= maxExcerptLength) return text
   // A slice would keep the whole text in memory for as long as it lives.
-  return Buffer.from(text.slice(0, longestExcerpt)).toString()
+  return Buffer.from(text.slice(0, maxExcerptLength)).toString()
 }
 
 function toText(value: unknown): string {
@@ -164,7 +164,7 @@ const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 /** Values that this service draws. */
 const drawn = /\b(?:sk|whsec|ctl)_[\w-]{16,}/g
 /** No key is shorter; to hide what is shorter would garble everything. */
-const shortestKey = 8
+const minKeyLength = 8
 
 /** What stands where a secret was. */
 const hidden = '[hidden]'
@@ -177,7 +177,7 @@ export function isSecretMember(name: string, value: unknown): boolean {
 
 /** A text without the key that was presented, wherever it stands, and without any that was drawn (R68). */
 function withoutKeys(text: string, presentedKey: string | null): string {
-  const forms = presentedKey === null || presentedKey.length < shortestKey ? [] : formsOf(presentedKey)
+  const forms = presentedKey === null || presentedKey.length < minKeyLength ? [] : formsOf(presentedKey)
   return forms.reduce((rest, form) => rest.replaceAll(form, hidden), text).replace(drawn, hidden)
 }
 

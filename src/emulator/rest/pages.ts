@@ -90,7 +90,7 @@ export interface Position {
 
 export type DecodedCursor =
   | { readonly ok: true; readonly position: Position }
-  /** `foreign`: not made by this world in its present course of time, or changed. `other-list`: made for another path or other filters. */
+  /** `foreign`: not made by this world in its present epoch of time, or changed. `other-list`: made for another path or other filters. */
   | { readonly ok: false; readonly reason: 'foreign' | 'other-list' }
 
 /** Opaque cursors (R120): clients can neither read anything into them nor make one that is taken. */
@@ -105,11 +105,11 @@ const macBytes = 12
 
 /**
  * Cursors of one world: base64url of a MAC with its secret, the position, and a digest of the list. They never expire, but when
- * `course` changes: then the world was put back, and what they saw is no more.
+ * `epoch` changes: then the world was put back, and what they saw is no more.
  */
-export function createCursors(secret: string, course: () => number = () => 0): Cursors {
+export function createCursors(secret: string, epoch: () => number = () => 0): Cursors {
   const macOf = (payload: string) =>
-    createHmac('sha256', secret).update(`${course()} ${payload}`).digest().subarray(0, macBytes)
+    createHmac('sha256', secret).update(`${epoch()} ${payload}`).digest().subarray(0, macBytes)
 
   return {
     encode({ after, asOf }, list) {

@@ -37,8 +37,8 @@ export interface RestAppOptions {
   readonly accounts: Accounts
   /** Signs cursors, so that those of another world are refused (A58). */
   readonly cursorSecret: string
-  /** Signed with them: cursors of another course of the world's time are refused as well. Default: there is one. */
-  readonly course?: () => number
+  /** Signed with them: cursors of another epoch of the world's time are refused as well. Default: there is one. */
+  readonly epoch?: () => number
   readonly settings?: RestSettings
   /** World time. */
   readonly clock: Pick<Clock, 'now'>
@@ -47,7 +47,7 @@ export interface RestAppOptions {
   readonly log: Logger
   /** Called once for each request that was answered, without secrets. */
   readonly onExchange?: (exchange: RestExchange) => void
-  /** What answers suffer (2.8). Default: nothing. */
+  /** What answers applyFaults (2.8). Default: nothing. */
   readonly faults?: Pick<Faults, 'planAnswer'>
 }
 
@@ -73,10 +73,10 @@ export function createRestApp(options: RestAppOptions): RestApp {
   const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
   const current = new WeakMap<IncomingMessage, Exchange>()
   const unread = createUnreadRefusal(exchanges)
-  const spoil = createSpoiling(wall, options.faults)
+  const injectFaults = createFaultInjector(wall, options.faults)
   const passNetwork = createNetworkGate({ world, wall, settings })
   const pages = createPages({
-    cursors: createCursors(options.cursorSecret, options.course),
+    cursors: createCursors(options.cursorSecret, options.epoch),
     now: () => ({ at: world.now(), seq: world.seq() }),
   })
   const handlers: Handlers = {
@@ -169,7 +169,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
       return
     }
     current.set(request, exchange)
-    spoil(request, exchange, () =>
+    injectFaults(request, exchange, () =>
       app(request as Request, response as Response, () => exchange.fail(nothingHere(request.url ?? ''))),
     )
   }
@@ -216,13 +216,13 @@ function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
 }
 
 /** Lets a request be processed by `process`, at once or later, or in its place refuses it. */
-export type Spoil = (request: IncomingMessage, exchange: Exchange, process: () => void) => void
+export type FaultInjector = (request: IncomingMessage, exchange: Exchange, process: () => void) => void
 
 /**
  * Injects the faults of answers (2.8) under `/v1`, for requests with a valid key: their quota was counted before, so that even an
  * injected error says how much is left (R117). Those of whoever has no key are refused as ever.
  */
-function createSpoiling(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefined): Spoil {
+function createFaultInjector(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefined): FaultInjector {
   return (request, exchange, process) => {
     const { method = '', url = '' } = request
     const [path = ''] = url.split('?')
@@ -232,7 +232,7 @@ function createSpoiling(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefi
       process()
       return
     }
-    exchange.suffer(plan)
+    exchange.applyFaults(plan)
     const answer = () => {
       const error = toInjected(plan)
       if (error === null) process()

@@ -1,7 +1,7 @@
 import { networkIds } from '../../../schema/index.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { Accounts } from '../accounts/port.ts'
-import { WorldRefusal, type World, type WorldAct } from '../world/port.ts'
+import { WorldRefusal, type World, type WorldCommand } from '../world/port.ts'
 import type { Seed } from './schema.ts'
 
 /** A value that was drawn. It is shown once, to whoever made the emulator begin. */
@@ -15,28 +15,29 @@ export interface DrawnSecret {
 /**
  * What is so from the beginning of history on: who is tracked, and what counts as much (A34).
  *
- * @throws InboxError `config_invalid` that names what the world cannot follow
+ * @throws InboxError `config_invalid` that names what the world cannot applyCommand
  */
-export function plantWorld(seed: Seed, acts: World['acts']): void {
+export function prepareWorld(seed: Seed, acts: World['acts']): void {
   for (const { network, wallet } of seed.tracked) {
-    follow(acts, 'tracked', { kind: 'track', network, wallet, isTracked: true })
+    applyCommand(acts, 'tracked', { kind: 'track', network, wallet, isTracked: true })
   }
-  if (Object.keys(seed.thresholds).length > 0) follow(acts, 'thresholds', { kind: 'thresholds', ...seed.thresholds })
+  if (Object.keys(seed.thresholds).length > 0)
+    applyCommand(acts, 'thresholds', { kind: 'thresholds', ...seed.thresholds })
 }
 
 /**
  * What comes when history has caught up with the present: accounts and what is theirs, the status of networks, stories. Gives
  * what was drawn.
  *
- * @throws InboxError `config_invalid` that names what the world cannot follow
+ * @throws InboxError `config_invalid` that names what the world cannot applyCommand
  */
 export function applySeed(seed: Seed, accounts: Accounts, acts: World['acts']): readonly DrawnSecret[] {
   const drawn = seed.accounts.flatMap((account) => addAccount(account, accounts))
   for (const network of networkIds) {
     const status = seed.networks[network]
-    if (status !== undefined) follow(acts, `networks.${network}`, { kind: 'network-status', network, status })
+    if (status !== undefined) applyCommand(acts, `networks.${network}`, { kind: 'network-status', network, status })
   }
-  for (const story of seed.stories) follow(acts, 'stories', { kind: 'story', story })
+  for (const story of seed.stories) applyCommand(acts, 'stories', { kind: 'story', story })
   return drawn
 }
 
@@ -56,16 +57,16 @@ function addAccount(given: Seed['accounts'][number], accounts: Accounts): DrawnS
   }
   for (const { type, address, network, threshold, webhookUrl, label = null } of given.alerts) {
     const watched = { type, address, network, threshold, webhookUrl, label }
-    refusing(`alerts of ${given.name}`, () => accounts.addAlert(accountId, watched))
+    asConfigError(`alerts of ${given.name}`, () => accounts.addAlert(accountId, watched))
   }
   return drawn
 }
 
-function follow(acts: World['acts'], place: string, act: WorldAct): void {
-  refusing(place, () => acts.apply(act))
+function applyCommand(acts: World['acts'], place: string, command: WorldCommand): void {
+  asConfigError(place, () => acts.apply(command))
 }
 
-function refusing(place: string, fn: () => unknown): void {
+function asConfigError(place: string, fn: () => unknown): void {
   try {
     fn()
   } catch (error) {

@@ -45,7 +45,7 @@ export function builtInSeed(seed: string): Seed {
   })
 }
 
-const largestBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /**
  * Reads a seed file (YAML).
@@ -81,11 +81,11 @@ function readText(file: string): string {
   try {
     const stats = statSync(file)
     // Reading a pipe or a device could wait, or go on, for ever.
-    if (stats.isFile() && stats.size <= largestBytes) return readFileSync(file, 'utf8')
+    if (stats.isFile() && stats.size <= maxBytes) return readFileSync(file, 'utf8')
   } catch (error) {
     throw new InboxError('config_invalid', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
   }
-  throw new InboxError('config_invalid', `${file} is not a regular file of at most ${largestBytes} bytes`)
+  throw new InboxError('config_invalid', `${file} is not a regular file of at most ${maxBytes} bytes`)
 }
 
 function toValue(document: Document, file: string): unknown {

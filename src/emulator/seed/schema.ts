@@ -7,7 +7,7 @@ import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/port.ts'
 import { canonical, positive } from '../values.ts'
-import { durationForm, longestDurationMs, parseDuration } from '../duration.ts'
+import { durationForm, maxDurationMs, parseDuration } from '../duration.ts'
 import { faultRuleSchema } from '../faults/kinds.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
@@ -35,7 +35,7 @@ const duration = z
     ],
     durationProblem,
   )
-  .refine((ms) => ms <= longestDurationMs, durationProblem)
+  .refine((ms) => ms <= maxDurationMs, durationProblem)
 
 /** What a world can live through: with room for its history and for as many years again. */
 const [earliest, latest] = [Date.UTC(2000), Date.UTC(2100)]

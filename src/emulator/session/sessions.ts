@@ -41,7 +41,7 @@ export interface Sessions {
 export const sessionHours = 12
 const lifetimeMs = sessionHours * 3_600_000
 /** Beyond that the oldest ends. */
-const mostSessions = 1_000
+const maxSessions = 1_000
 const tokenBytes = 32
 
 /** Keeps sessions by the digests of their tokens: how long a look-up takes tells nothing about a token. */
@@ -62,7 +62,7 @@ export function createSessions({ login, isPublished, wall, randomBytes, log }: S
     const now = wall.now()
     for (const [key, at] of endsAt) if (at <= now) endsAt.delete(key)
     const [oldest] = endsAt.keys()
-    if (endsAt.size >= mostSessions && oldest !== undefined) endsAt.delete(oldest)
+    if (endsAt.size >= maxSessions && oldest !== undefined) endsAt.delete(oldest)
     endsAt.set(keyOf(token), now + lifetimeMs)
     return token
   }

@@ -1,7 +1,7 @@
 import { liquidityMicro } from './audit.ts'
 import { abandon } from './contracts.ts'
 import { coinPrice, holdingAt, holdingOf, plan, tokenAt, walletAt, type Core } from './core.ts'
-import { dealBuy, dealBuyUsd, dealSell, dealSellAll, dealSwap } from './dealing.ts'
+import { executeBuy, executeBuyUsd, executeSell, executeSellAll, executeSwap } from './trading.ts'
 import { poolRatio } from './exchange.ts'
 import { toUsd } from './numbers.ts'
 import type { Archetype } from './port.ts'
@@ -64,7 +64,7 @@ export const habits: Readonly<Record<Archetype, Habits>> = {
 }
 
 /** A share of what is in the pool that nobody exceeds with one trade. */
-const largestShareOfPool = 0.025
+const maxShareOfPool = 0.025
 /** The pool's price may differ so much from what the market thinks before somebody trades on it: about the fee. */
 const worthTrading = 0.0035
 /** How often somebody trades all the same. */
@@ -89,7 +89,7 @@ function trade(core: Core, wallet: number, archetype: Archetype): void {
   const token = chooseToken(core, owner, archetype)
   if (token === null || core.chance.uniform(stream) < 0.3) return
   if (archetype === 'momentum' && owner.open.size > 0 && core.chance.uniform(stream) < 0.12) rotate(core, wallet, token)
-  else dealBuyUsd(core, wallet, token, sizeOf(core, owner, archetype, token))
+  else executeBuyUsd(core, wallet, token, sizeOf(core, owner, archetype, token))
 }
 
 /** Whole positions only: who leaves, leaves. */
@@ -101,7 +101,7 @@ function considerSale(core: Core, wallet: number, owner: WalletState, archetype:
   const gain = holding.cost === 0n ? 0 : Number((worth(core, token, holding.balance) * 1000n) / holding.cost) / 1000 - 1
   const isTired = heldMs > core.chance.between(owner.stream, shortest, longest)
   const isDecided = archetype !== 'dormant' && archetype !== 'whale' && (gain > 0.12 || gain < -0.1)
-  if (isTired || isDecided) dealSellAll(core, wallet, token)
+  if (isTired || isDecided) executeSellAll(core, wallet, token)
 }
 
 /** Leaves one position for another in one transaction. */
@@ -109,7 +109,7 @@ function rotate(core: Core, wallet: number, to: number): void {
   const from = [...walletAt(core, wallet).open]
     .map((index) => holdingAt(core, index).token)
     .find((token) => token !== to)
-  if (from !== undefined) dealSwap(core, wallet, from, to)
+  if (from !== undefined) executeSwap(core, wallet, from, to)
 }
 
 function chooseToken(core: Core, { network, stream }: WalletState, archetype: Archetype): number | null {
@@ -125,7 +125,7 @@ function chooseToken(core: Core, { network, stream }: WalletState, archetype: Ar
 function sizeOf(core: Core, { stream }: WalletState, archetype: Archetype, token: number): number {
   const [low, high] = habits[archetype].sizeUsd
   const bought = tokenAt(core, token)
-  const most = toUsd(liquidityMicro(bought, coinPrice(core, bought.network))) * largestShareOfPool
+  const most = toUsd(liquidityMicro(bought, coinPrice(core, bought.network))) * maxShareOfPool
   return Math.min(core.chance.between(stream, low, high), Math.max(20, most))
 }
 
@@ -144,7 +144,7 @@ export function lureSnipers(core: Core, token: number): void {
 /** A planned purchase; who buys so will want to sell again. */
 export function buyAsPlanned(core: Core, wallet: number, token: number, usd: number): void {
   const { stream, archetype } = walletAt(core, wallet)
-  if (dealBuyUsd(core, wallet, token, usd) === null || archetype === null) return
+  if (executeBuyUsd(core, wallet, token, usd) === null || archetype === null) return
   const [shortest, longest] = habits.sniper.holdMs
   plan(core, { kind: 'sell', wallet, token }, core.chance.between(stream, shortest, longest))
 }
@@ -153,7 +153,7 @@ export function buyAsPlanned(core: Core, wallet: number, token: number, usd: num
 export function retire(core: Core, token: number): void {
   const { network, isAbandoned } = tokenAt(core, token)
   if (isAbandoned) return
-  for (const bot of core.directory.bots[network]) dealSellAll(core, bot, token)
+  for (const bot of core.directory.bots[network]) executeSellAll(core, bot, token)
   abandon(core, token)
 }
 
@@ -180,6 +180,6 @@ export function makeMarket(core: Core, token: number): void {
   const balanceOf = (bot: number) => holdingOf(core, bot, token)?.balance ?? 0n
   const bot = inTurn.find((wallet) => balanceOf(wallet) > 0n !== isRising)
   if (bot === undefined) return
-  if (isRising) dealBuy(core, bot, token, (pool.coins * BigInt(Math.round(share * 1e6))) / 1_000_000n)
-  else dealSell(core, bot, token, balanceOf(bot))
+  if (isRising) executeBuy(core, bot, token, (pool.coins * BigInt(Math.round(share * 1e6))) / 1_000_000n)
+  else executeSell(core, bot, token, balanceOf(bot))
 }

@@ -1,7 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { emit, placeOf, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
-import { readAddress, readPositive, type ActOf, type Result } from './limits.ts'
+import { readAddress, readPositive, type CommandOf, type Result } from './limits.ts'
 import type { Traded } from './market.ts'
 import { toUsd } from './numbers.ts'
 import { WorldRefusal } from './port.ts'
@@ -10,7 +10,7 @@ import { changePct, hourlyVolume, priceUsd, type HourlyVolume } from './prices.t
 import type { AlertState } from './state.ts'
 
 /** An alert is set. One whose line is passed already waits until that is no longer so (A17). Throws `WorldRefusal`. */
-export function addAlert(core: Core, act: ActOf<'add-alert'>): Result {
+export function addAlert(core: Core, act: CommandOf<'add-alert'>): Result {
   const { alertId, type, network, isOneShot = false } = act
   const address = readAddress('address', network, act.address)
   const threshold = readPositive('threshold', act.threshold)
@@ -42,13 +42,13 @@ export function removeAlert(core: Core, alertId: string): Result {
 }
 
 /** Five minutes after its last notification, an alert fires if it re-armed and its value is beyond the threshold (A17). */
-export function noticeRested(core: Core, alertId: string): void {
+export function checkRestedAlert(core: Core, alertId: string): void {
   const alert = core.state.alerts.find((known) => known.alertId === alertId)
   const token = alert && core.directory.tokens.get(placeOf(alert.network, alert.address))
   if (alert === undefined || token === undefined) return
-  if (isOnPrice(alert.type)) return noticePriceAlert(core, token, alert, null)
+  if (isOnPrice(alert.type)) return checkPriceAlert(core, token, alert, null)
   const hourly = hourlyVolume(core, token)
-  if (hourly !== null) noticeVolumeAlert(core, token, alert, hourly, null)
+  if (hourly !== null) checkVolumeAlert(core, token, alert, hourly, null)
 }
 
 /** Throws `WorldRefusal` if there is none of this id. */
@@ -107,21 +107,21 @@ export function isBack(alert: AlertState, value: number): boolean {
 }
 
 /** All price alerts, once the coins cost something else: in the order in which they were set. */
-export function noticePrices(core: Core): void {
+export function checkAllPriceAlerts(core: Core): void {
   // A copy, since whoever is told may take an alert away.
   for (const alert of core.state.alerts.slice()) {
     if (!isOnPrice(alert.type)) continue
     const token = core.directory.tokens.get(placeOf(alert.network, alert.address))
-    if (token !== undefined) noticePriceAlert(core, token, alert, null)
+    if (token !== undefined) checkPriceAlert(core, token, alert, null)
   }
 }
 
 /** Price alerts on a token whose price may have moved (R93, R104, A17). */
-export function noticePrice(core: Core, token: number, cause: number): void {
+export function checkPriceAlerts(core: Core, token: number, cause: number): void {
   const { price } = core.directory.alerts
   if (price.size === 0) return
   const { network, address } = tokenAt(core, token)
-  for (const alert of price.get(placeOf(network, address)) ?? []) noticePriceAlert(core, token, alert, cause)
+  for (const alert of price.get(placeOf(network, address)) ?? []) checkPriceAlert(core, token, alert, cause)
 }
 
 /** Whether alerts of a type are on the price of a token. */
@@ -130,7 +130,7 @@ export function isOnPrice(type: AlertState['type']): type is 'price_above' | 'pr
 }
 
 /** Notifies if the price of a token makes one alert on it fire. `cause`: the trade that moved the price; null if none did. */
-function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
+function checkPriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
   const { type, threshold, alertId } = alert
   const price = priceUsd(core, token)
   if (!isOnPrice(type) || !isCrossed(core, alert, price)) return
@@ -148,7 +148,7 @@ function noticePriceAlert(core: Core, token: number, alert: AlertState, cause: n
 }
 
 /** Alerts on the volume of a token of which something was just traded (A14, A17). */
-export function noticeVolume(core: Core, token: number, cause: number): void {
+export function checkVolumeAlerts(core: Core, token: number, cause: number): void {
   const { volume } = core.directory.alerts
   if (volume.size === 0) return
   const { network, address } = tokenAt(core, token)
@@ -158,12 +158,12 @@ export function noticeVolume(core: Core, token: number, cause: number): void {
   for (const alert of alerts) {
     // It falls while nothing is traded: what it was before this trade is what it went back to.
     rearm(alert, hourly.increaseBeforePct)
-    noticeVolumeAlert(core, token, alert, hourly, cause)
+    checkVolumeAlert(core, token, alert, hourly, cause)
   }
 }
 
 /** Notifies if the volume of a token makes one alert on it fire. `cause`: the trade that raised it; null if none did. */
-function noticeVolumeAlert(
+function checkVolumeAlert(
   core: Core,
   token: number,
   alert: AlertState,
@@ -190,7 +190,7 @@ function noticeVolumeAlert(
 const none: readonly string[] = []
 
 /** The alerts that a trade meets, in the order in which they were set. Each trade counts for itself: none of them rests. */
-export function meetTradeAlerts(core: Core, traded: Traded, wasWhale: boolean): readonly string[] {
+export function matchTradeAlerts(core: Core, traded: Traded, wasWhale: boolean): readonly string[] {
   const { directory, state } = core
   if (directory.alerts.trade.size === 0) return none
   const met = [...alertsOnWallet(core, traded), ...alertsOnTokens(core, traded, wasWhale)]

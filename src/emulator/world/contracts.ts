@@ -5,7 +5,7 @@ import { poolRatio, withdraw } from './exchange.ts'
 import { roundUsd, toUsd } from './numbers.ts'
 import { openWallet, see, transfer } from './wallets.ts'
 import type { HoneypotType } from './port.ts'
-import { noticeContract } from './rules.ts'
+import { auditContract } from './rules.ts'
 import type { ContractState } from './state.ts'
 
 // What happens to contracts and their pools.
@@ -49,7 +49,7 @@ export function removeLiquidity(core: Core, token: number, bpsTaken: number): vo
     }
     emit(core, 'contract.liquidity_removed', data, seq)
   }
-  noticeContract(core, token)
+  auditContract(core, token)
 }
 
 /** The owner, or on Solana the authority over the mint, is another one from now on (R101); null = nobody. */
@@ -69,14 +69,14 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
     tx_hash: core.txHash(network, seq),
   }
   emit(core, 'contract.ownership_changed', data, seq)
-  noticeContract(core, token)
+  auditContract(core, token)
 }
 
 /** The code or the settings of a contract change, and the audit sees it. */
 export function changeContract(core: Core, token: number, change: Partial<ContractState>): void {
   Object.assign(tokenAt(core, token).contract, change)
   writeLog(core, 'contract-changed', token)
-  noticeContract(core, token)
+  auditContract(core, token)
 }
 
 const honeypotChanges: Readonly<Record<HoneypotType, Partial<ContractState>>> = {

@@ -18,7 +18,7 @@ export interface Core {
   readonly directory: Directory
   readonly listeners: Set<(event: WorldEvent) => void>
   /** Wallets whose milestones are judged once their trades of this moment are over; null: each trade is judged at once. */
-  unjudged: Set<number> | null
+  pendingMilestones: Set<number> | null
 }
 
 /** What alerts watch for. */

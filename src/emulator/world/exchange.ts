@@ -115,12 +115,12 @@ function quote(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: numb
 }
 
 /** Less than this on a side is dust, which no price can be made of. */
-const leastReserve = 1_000_000n
+const minReserve = 1_000_000n
 
 /** Whether more than dust stays in a pool. */
 export function canWithdraw({ coins, tokens }: Pool, bpsTaken: number): boolean {
   const left = bps - BigInt(bpsTaken)
-  return (coins * left) / bps >= leastReserve && (tokens * left) / bps >= leastReserve
+  return (coins * left) / bps >= minReserve && (tokens * left) / bps >= minReserve
 }
 
 /** Takes `bpsTaken` hundredths of a percent of both sides out: the price stays as it is. */

@@ -1,10 +1,10 @@
 import { isHoneypot } from './audit.ts'
 import { isBack, isOnPrice, isResting, isSpent } from './alerts.ts'
 import { coinsForUsd, placeOf, tokenAt, walletAt, type Core } from './core.ts'
-import { dealBuy, dealSellAll } from './dealing.ts'
+import { executeBuy, executeSellAll } from './trading.ts'
 import { unitsFor } from './exchange.ts'
 import { canMovePrice, movePrice, supply, unitsToBring } from './interventions.ts'
-import { largestTradeUsd } from './limits.ts'
+import { maxTradeUsd } from './limits.ts'
 import { WorldRefusal } from './port.ts'
 import { isWhale } from './portfolio.ts'
 import { hourlyVolume, priceUsd, volumeToSpike } from './prices.ts'
@@ -97,15 +97,15 @@ function spike(core: Core, alert: AlertState): Result {
     )
   }
   const usd = Math.max(1, (volumeToSpike(hourly, threshold) / 1e6) * 1.01)
-  if (usd > largestTradeUsd) throw refusal(alert, `it would take a trade for ${Math.round(usd)} USD`)
+  if (usd > maxTradeUsd) throw refusal(alert, `it would take a trade for ${Math.round(usd)} USD`)
   const coins = coinsForUsd(core, network, usd)
   if (unitsFor(core, token, coins) === 0n) {
     throw refusal(alert, `${Math.round(usd)} USD buy nothing of ${address}: its pool is all but empty`)
   }
   const wallet = openWallet(core, network, addressFor(core, network, 'churner'))
   fund(core, wallet, coins)
-  dealBuy(core, wallet, token, coins)
-  dealSellAll(core, wallet, token)
+  executeBuy(core, wallet, token, coins)
+  executeSellAll(core, wallet, token)
   return { token: address, alert: alertId, wallet: walletAt(core, wallet).address, usd }
 }
 
@@ -119,7 +119,7 @@ function tradeFor(core: Core, alert: AlertState): Result {
   }
   const coins = coinsForUsd(core, network, Math.max(1, threshold * margin))
   const possible = (watched === undefined ? establishedOf(core, network) : [watched]).filter(
-    (token) => threshold * margin <= largestTradeUsd && unitsFor(core, token, coins) > 0n,
+    (token) => threshold * margin <= maxTradeUsd && unitsFor(core, token, coins) > 0n,
   )
   if (possible.length === 0) throw refusal(alert, `nobody can trade for ${threshold} USD`)
   const token = watched ?? core.chance.pick(core.state.streams.acts, possible)
@@ -131,12 +131,12 @@ function tradeFor(core: Core, alert: AlertState): Result {
   const isPoolShort = isSale && unitsToBring(core, token, coins) === null
   if (!isSale || isPoolShort) {
     fund(core, wallet, coins)
-    dealBuy(core, wallet, token, coins)
+    executeBuy(core, wallet, token, coins)
   }
   const units = isSale ? unitsToBring(core, token, coins) : null
   if (units !== null) {
     supply(core, wallet, token, units)
-    dealSellAll(core, wallet, token)
+    executeSellAll(core, wallet, token)
   }
   return { wallet: walletAt(core, wallet).address, token: tokenAt(core, token).address, network, alert: alertId }
 }

@@ -1,9 +1,9 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
 import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
-import { dealBuy, dealSellAll } from './dealing.ts'
+import { executeBuy, executeSellAll } from './trading.ts'
 import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
-import { largestTradeUsd } from './limits.ts'
+import { maxTradeUsd } from './limits.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
 // Changes that acts and stories make on purpose: each is a trade through the pool. A seller gets the units that it lacks.
@@ -21,10 +21,10 @@ export function movePrice(core: Core, token: number, ratio: number, buyer = 'mov
   const wallet = openWallet(core, moved.network, addressFor(core, moved.network, name))
   if (move.kind === 'buy') {
     fund(core, wallet, move.amount)
-    dealBuy(core, wallet, token, move.amount)
+    executeBuy(core, wallet, token, move.amount)
   } else {
     supply(core, wallet, token, move.amount)
-    dealSellAll(core, wallet, token)
+    executeSellAll(core, wallet, token)
   }
   moved.fair = poolRatio(moved)
   return true
@@ -35,7 +35,7 @@ export function atRaisedPrice(core: Core, token: number, ratio: number, act: () 
   const { network } = tokenAt(core, token)
   movePrice(core, token, ratio, 'raiser')
   act()
-  dealSellAll(core, openWallet(core, network, addressFor(core, network, 'raiser')), token)
+  executeSellAll(core, openWallet(core, network, addressFor(core, network, 'raiser')), token)
   const moved = tokenAt(core, token)
   moved.fair = poolRatio(moved)
 }
@@ -51,7 +51,7 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
   const keptByPool = 1 - pool.feeBps / 10_000
   if (ratio > 1) {
     const amount = share(pool.coins, ratio, keptByPool)
-    if (usdOfCoins(core, network, amount) > BigInt(largestTradeUsd) * 1_000_000n) return null
+    if (usdOfCoins(core, network, amount) > BigInt(maxTradeUsd) * 1_000_000n) return null
     return unitsFor(core, token, amount) > 0n ? { kind: 'buy', amount } : null
   }
   if (isHoneypot(moved)) return null
@@ -91,7 +91,7 @@ export function unitsToBring(core: Core, token: number, coins: bigint): bigint |
 export function canEarn(core: Core, token: number, stakeUsd: number, gainUsd: number): boolean {
   const { pool, network } = tokenAt(core, token)
   if (pool === null || isHoneypot(tokenAt(core, token))) return false
-  return stakeUsd <= largestTradeUsd && coinsForUsd(core, network, gainUsd * 1.1) < pool.coins
+  return stakeUsd <= maxTradeUsd && coinsForUsd(core, network, gainUsd * 1.1) < pool.coins
 }
 
 /** A wallet buys for `stakeUsd` and sells with a gain of at least `gainUsd`: it sells more units than it bought. */
@@ -99,10 +99,10 @@ export function earn(core: Core, wallet: number, token: number, stakeUsd: number
   const { network } = walletAt(core, wallet)
   const coins = coinsForUsd(core, network, stakeUsd)
   fund(core, wallet, coins)
-  dealBuy(core, wallet, token, coins)
+  executeBuy(core, wallet, token, coins)
   const units = unitsToBring(core, token, coinsForUsd(core, network, stakeUsd + gainUsd + 0.01))
   if (units !== null) supply(core, wallet, token, units)
-  dealSellAll(core, wallet, token)
+  executeSellAll(core, wallet, token)
 }
 
 /** A new wallet that is tracked from the beginning. It has no archetype, so it never trades on its own. */

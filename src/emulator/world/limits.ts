@@ -1,10 +1,10 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { parseAddress } from './addresses.ts'
 import { placeOf, type Core } from './core.ts'
-import { WorldRefusal, type WorldAct } from './port.ts'
+import { WorldRefusal, type WorldCommand } from './port.ts'
 
 /** More than this changes hands neither in one trade nor in one listing. */
-export const largestTradeUsd = 1_000_000_000
+export const maxTradeUsd = 1_000_000_000
 
 /** Gives a value that an act names, or throws `WorldRefusal` with what was expected. */
 function checked(isGood: boolean, name: string, value: number, expected: string): number {
@@ -14,11 +14,11 @@ function checked(isGood: boolean, name: string, value: number, expected: string)
 
 /** Dollars that are to be traded. */
 export const readTradeUsd = (usd: number) =>
-  checked(usd > 0 && usd <= largestTradeUsd, 'usd', usd, `more than 0 and at most ${largestTradeUsd}`)
+  checked(usd > 0 && usd <= maxTradeUsd, 'usd', usd, `more than 0 and at most ${maxTradeUsd}`)
 
 /** The liquidity that a pool begins with. */
 export const readLiquidityUsd = (usd: number) =>
-  checked(usd >= 1 && usd <= largestTradeUsd, 'liquidityUsd', usd, `1 to ${largestTradeUsd}`)
+  checked(usd >= 1 && usd <= maxTradeUsd, 'liquidityUsd', usd, `1 to ${maxTradeUsd}`)
 
 /** Part of a balance. */
 export const readFraction = (fraction: number) =>
@@ -41,7 +41,7 @@ export const readSensitivity = (points: number) =>
 
 /** What an act gives back: JSON. */
 export type Result = Readonly<Record<string, unknown>>
-export type ActOf<K extends WorldAct['kind']> = Extract<WorldAct, { readonly kind: K }>
+export type CommandOf<K extends WorldCommand['kind']> = Extract<WorldCommand, { readonly kind: K }>
 
 /** The place of a token. Throws `WorldRefusal` if there is none at the address. */
 export function findToken(core: Core, network: NetworkId, text: string): number {

@@ -34,7 +34,7 @@ export interface World {
   digest(): string
 
   readonly views: WorldViews
-  readonly acts: WorldActs
+  readonly acts: WorldCommands
 
   /** Everything that is, to be restored in a world of the same options: `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
@@ -183,9 +183,9 @@ export class WorldRefusal extends Error {
  * What is done to the world from outside, at its present moment. Each act is plain JSON, so that it can be logged
  * before it is applied, and applied again: the same acts at the same moments give the same world.
  */
-export interface WorldActs {
+export interface WorldCommands {
   /** Throws `WorldRefusal`. What it gives back is JSON too. */
-  apply(act: WorldAct): Readonly<Record<string, unknown>>
+  apply(act: WorldCommand): Readonly<Record<string, unknown>>
 }
 
 export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
@@ -202,7 +202,7 @@ export const thresholdsSchema = z.strictObject({
 })
 
 /** Acts that anybody may ask for, by kind. Addresses become canonical. */
-export const actBodies = {
+export const commandBodies = {
   /** A wallet, known or new, buys or sells a token against the native coin. A sale takes `usd` or `fraction` (of the balance). */
   trade: z
     .strictObject({
@@ -256,9 +256,9 @@ export const actBodies = {
   thresholds: thresholdsSchema,
 } as const
 
-type Asked = typeof actBodies
+type Asked = typeof commandBodies
 
-export type WorldAct =
+export type WorldCommand =
   | { readonly [K in keyof Asked]: Readonly<{ kind: K } & z.output<Asked[K]>> }[keyof Asked]
   /** The shortest story that legally yields an event of the type; it arises within five seconds of world time. */
   | { readonly kind: 'trigger'; readonly type: EventType }

@@ -3,25 +3,25 @@ import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, typ
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
 import { pnlOf, realizedUsd } from './portfolio.ts'
-import { meetTradeAlerts, noticePrice, noticeVolume } from './alerts.ts'
+import { matchTradeAlerts, checkPriceAlerts, checkVolumeAlerts } from './alerts.ts'
 
 // What makes an event of what has happened (R93–R102).
 
 /** Whoever watches wallets, prices and volumes looks at a trade. `wasWhale`: of the wallet, before it (A5). */
-export function noticeTrade(core: Core, traded: Traded, wasWhale: boolean): void {
+export function reportTrade(core: Core, traded: Traded, wasWhale: boolean): void {
   const { isTracked } = walletAt(core, traded.wallet)
-  const alertIds = meetTradeAlerts(core, traded, wasWhale)
-  if (isTracked) noticeNewPosition(core, traded)
-  noticeLargeTrade(core, traded, isTracked, alertIds)
-  if (traded.isRealized && core.unjudged === null) noticeMilestones(core, traded.wallet)
-  else if (traded.isRealized) core.unjudged?.add(traded.wallet)
+  const alertIds = matchTradeAlerts(core, traded, wasWhale)
+  if (isTracked) emitNewPosition(core, traded)
+  emitLargeTrade(core, traded, isTracked, alertIds)
+  if (traded.isRealized && core.pendingMilestones === null) checkMilestones(core, traded.wallet)
+  else if (traded.isRealized) core.pendingMilestones?.add(traded.wallet)
   for (const token of traded.tokens) {
-    noticePrice(core, token, traded.seq)
-    noticeVolume(core, token, traded.seq)
+    checkPriceAlerts(core, token, traded.seq)
+    checkVolumeAlerts(core, token, traded.seq)
   }
 }
 
-function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, value, seq }: Traded): void {
+function emitNewPosition(core: Core, { wallet, token, isNewPosition, amount, value, seq }: Traded): void {
   if (!isNewPosition) return
   const { network, address } = walletAt(core, wallet)
   const bought = tokenAt(core, token)
@@ -38,10 +38,10 @@ function noticeNewPosition(core: Core, { wallet, token, isNewPosition, amount, v
 }
 
 /** A trade is told once, whether the rules tell of it, alerts, or both (R96, A15, A42). */
-function noticeLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds: readonly string[]): void {
+function emitLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds: readonly string[]): void {
   const { wallet, token, kind, value, seq } = traded
-  const isTold = isTracked && toUsd(value) > core.state.rules.largeTradeUsd
-  if (!isTold && alertIds.length === 0) return
+  const isReported = isTracked && toUsd(value) > core.state.rules.largeTradeUsd
+  if (!isReported && alertIds.length === 0) return
   const { network, address } = walletAt(core, wallet)
   const { address: token_address, symbol } = tokenAt(core, token)
   const data = {
@@ -53,23 +53,23 @@ function noticeLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertI
     amount_usd: toUsd(value),
     tx_hash: core.txHash(network, seq),
   }
-  emit(core, 'wallet.large_trade', data, seq, alertIds, isTold ? 'all' : 'alerts')
+  emit(core, 'wallet.large_trade', data, seq, alertIds, isReported ? 'all' : 'alerts')
 }
 
 /** Several trades at one moment: milestones are judged after the last of them, so that REST gives the same figures then (R105). */
 export function tradeAtOnce(core: Core, trade: () => void): void {
-  if (core.unjudged !== null) return trade()
-  const wallets = (core.unjudged = new Set<number>())
+  if (core.pendingMilestones !== null) return trade()
+  const wallets = (core.pendingMilestones = new Set<number>())
   try {
     trade()
   } finally {
-    core.unjudged = null
+    core.pendingMilestones = null
   }
-  for (const wallet of wallets) noticeMilestones(core, wallet)
+  for (const wallet of wallets) checkMilestones(core, wallet)
 }
 
 /** Judges milestones when a position closes, at the rate of that moment: one event per wallet and sign (R98, A35). */
-function noticeMilestones(core: Core, wallet: number): void {
+function checkMilestones(core: Core, wallet: number): void {
   const { seq } = core.state
   const owner = walletAt(core, wallet)
   const { network, address, milestones, isTracked } = owner
@@ -97,7 +97,7 @@ function noticeMilestones(core: Core, wallet: number): void {
 }
 
 /** The audit looks at a contract again; it tells of a honeypot, and of a score that has moved far enough. */
-export function noticeContract(core: Core, token: number): void {
+export function auditContract(core: Core, token: number): void {
   const audited = tokenAt(core, token)
   const { network, address, symbol, risk } = audited
   const price = coinPrice(core, network)
@@ -105,12 +105,12 @@ export function noticeContract(core: Core, token: number): void {
   if (checks.join() === risk.checks.join()) return
   const isNewHoneypot = isHoneypot(audited) && !risk.checks.includes('cannot_sell')
   const { toldScore, toldChecks } = risk
-  const isTold = Math.abs(score - toldScore) > core.state.rules.riskSensitivity
-  audited.risk = isTold
+  const isReported = Math.abs(score - toldScore) > core.state.rules.riskSensitivity
+  audited.risk = isReported
     ? { score, checks, toldScore: score, toldChecks: checks }
     : { score, checks, toldScore, toldChecks }
   const seq = writeLog(core, 'audited', token)
-  if (isTold) {
+  if (isReported) {
     const triggered = checks.filter((check) => !toldChecks.includes(check))
     const data = {
       token_address: address,

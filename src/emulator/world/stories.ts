@@ -3,14 +3,14 @@ import { lureSnipers } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { abandon, changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
-import { dealBuy, dealBuyUsd, dealSellAll } from './dealing.ts'
+import { executeBuy, executeBuyUsd, executeSellAll } from './trading.ts'
 import { atRaisedPrice, canEarn, canMovePrice, earn, openTracked } from './interventions.ts'
 import { freshName } from './names.ts'
 import { honeypotTypes, WorldRefusal, type StoryName } from './port.ts'
 import { marketsOf } from './prices.ts'
 import { tradeAtOnce } from './rules.ts'
 import type { DailyStory } from './state.ts'
-import { createCurveToken, createListedToken } from './token-birth.ts'
+import { createCurveToken, createListedToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
 
 const minuteMs = 60_000
@@ -32,7 +32,7 @@ const graduatingShare = 0.55
 const bagRise = 1.14
 
 /** Plans the next of a kind of story: within the next part of the day that it has for itself. */
-export function planDaily(core: Core, story: DailyStory, round: number): void {
+export function planDailyStory(core: Core, story: DailyStory, round: number): void {
   const partMs = dayMs / storiesPerDay[story]
   const elapsed = core.chance.between(core.state.streams.stories, 0, 0.8) * partMs
   // The rest of the part before, and then some of the next.
@@ -40,12 +40,12 @@ export function planDaily(core: Core, story: DailyStory, round: number): void {
   plan(core, { kind: 'daily', story, round }, waitMs)
 }
 
-export function tellDaily(core: Core, story: DailyStory, round: number): void {
-  planDaily(core, story, round + 1)
-  tell[story](core)
+export function runDailyStory(core: Core, story: DailyStory, round: number): void {
+  planDailyStory(core, story, round + 1)
+  runStory[story](core)
 }
 
-const tell: Readonly<Record<DailyStory, (core: Core) => void>> = {
+const runStory: Readonly<Record<DailyStory, (core: Core) => void>> = {
   scam: (core) => void startScam(core, pickNetwork(core)),
   listing: (core) => void startListing(core, pickNetwork(core)),
   launch: (core) => void startLaunch(core),
@@ -132,7 +132,7 @@ export function continueLaunch(core: Core, token: number, left: number): void {
   const wallet = core.chance.pick(stories, crowd)
   const coins = BigInt(Math.round(core.chance.between(stories, 0.6, 4.5) * 1e9))
   fund(core, wallet, coins)
-  if (dealBuy(core, wallet, token, coins) !== null && core.chance.uniform(stories) < 0.7) {
+  if (executeBuy(core, wallet, token, coins) !== null && core.chance.uniform(stories) < 0.7) {
     plan(core, { kind: 'sell', wallet, token }, core.chance.between(stories, 60, 300) * minuteMs)
   }
   if (left > 1) plan(core, { kind: 'launch', token, left: left - 1 }, core.chance.between(stories, 15_000, 95_000))
@@ -152,7 +152,7 @@ export function continueCrash(core: Core, token: number, left: number): void {
     .filter(({ wallet }) => wallet !== creator)
     .toSorted((a, b) => (a.balance === b.balance ? a.wallet - b.wallet : a.balance < b.balance ? 1 : -1))
   if (largest === undefined) return
-  dealSellAll(core, largest.wallet, token)
+  executeSellAll(core, largest.wallet, token)
   const waitMs = core.chance.between(core.state.streams.stories, 10_000, 180_000)
   if (left > 1) plan(core, { kind: 'crash', token, left: left - 1 }, waitMs)
 }
@@ -166,7 +166,7 @@ function makeBagHolder(core: Core, network: NetworkId): number | null {
   tradeAtOnce(core, () => {
     earn(core, wallet, winner, 6000, 1500)
     fund(core, wallet, coinsForUsd(core, network, 5000))
-    atRaisedPrice(core, loser, bagRise, () => void dealBuyUsd(core, wallet, loser, 5000))
+    atRaisedPrice(core, loser, bagRise, () => void executeBuyUsd(core, wallet, loser, 5000))
   })
   return wallet
 }
@@ -220,7 +220,7 @@ export function trackedOf(core: Core, network: NetworkId): readonly number[] {
 type Result = Readonly<Record<string, unknown>>
 
 /** One of the named stories begins, on a network where it can. Throws `WorldRefusal` if there is none. */
-export function tellStory(core: Core, story: StoryName): Result {
+export function startStory(core: Core, story: StoryName): Result {
   const pick = <T>(items: readonly T[]) => core.chance.pick(core.state.streams.acts, items)
   switch (story) {
     case 'scam': {
@@ -280,6 +280,6 @@ export function spend(core: Core, wallet: number, token: number, usd: number): R
   const { network, address } = walletAt(core, wallet)
   const coins = coinsForUsd(core, network, usd)
   fund(core, wallet, coins)
-  dealBuy(core, wallet, token, coins)
+  executeBuy(core, wallet, token, coins)
   return { wallet: address, token: tokenAt(core, token).address, network }
 }

@@ -2,10 +2,10 @@ import { networkIds, type EventType } from '../../../schema/index.ts'
 import { audit, isHoneypot, isRenounced } from './audit.ts'
 import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
-import { dealBuy } from './dealing.ts'
+import { executeBuy } from './trading.ts'
 import { fireAPriceAlert } from './firing.ts'
 import { canEarn, earn, openTracked } from './interventions.ts'
-import { largestTradeUsd } from './limits.ts'
+import { maxTradeUsd } from './limits.ts'
 import { freshName } from './names.ts'
 import { canWithdraw } from './exchange.ts'
 import { honeypotTypes, WorldRefusal } from './port.ts'
@@ -13,7 +13,7 @@ import { marketsOf } from './prices.ts'
 import { top10Of } from './rules.ts'
 import type { ContractState } from './state.ts'
 import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
-import { createCurveToken } from './token-birth.ts'
+import { createCurveToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
 
 type Result = Readonly<Record<string, unknown>>
@@ -67,21 +67,21 @@ export function graduateNow(core: Core, known: number | null, names: { symbol?: 
     const wallet = core.chance.pick(core.state.streams.acts, crowd)
     const coins = BigInt(Math.round(core.chance.between(core.state.streams.acts, 3, 9) * 1e9))
     fund(core, wallet, coins)
-    dealBuy(core, wallet, token, coins)
+    executeBuy(core, wallet, token, coins)
   }
   return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
 }
 
 function tradeLargely(core: Core): Result {
   const { largeTradeUsd } = core.state.rules
-  if (largeTradeUsd > largestTradeUsd) {
+  if (largeTradeUsd > maxTradeUsd) {
     throw new WorldRefusal(
-      `nobody can trade for ${largeTradeUsd} USD: expected a largeTradeUsd of at most ${largestTradeUsd}`,
+      `nobody can trade for ${largeTradeUsd} USD: expected a largeTradeUsd of at most ${maxTradeUsd}`,
     )
   }
   const [wallet, token] = pickPair(core, pairsOf(core))
   const usd = Math.max(1, largeTradeUsd * core.chance.between(core.state.streams.acts, 1.1, 2))
-  return spend(core, wallet, token, Math.min(usd, largestTradeUsd))
+  return spend(core, wallet, token, Math.min(usd, maxTradeUsd))
 }
 
 function openSomePosition(core: Core): Result {
@@ -123,7 +123,7 @@ function upgradeSomeContract(core: Core): Result {
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
     .flatMap((token) => {
-      const change = upgrades.find((one) => isTold(core, token, one))
+      const change = upgrades.find((one) => isReported(core, token, one))
       return change === undefined ? [] : [{ token, change }]
     })
   const { riskSensitivity } = core.state.rules
@@ -135,13 +135,13 @@ function upgradeSomeContract(core: Core): Result {
 }
 
 /** Whether a change moves the score of a contract far enough to be told. */
-function isTold(core: Core, token: number, change: Partial<ContractState>): boolean {
+function isReported(core: Core, token: number, change: Partial<ContractState>): boolean {
   const audited = tokenAt(core, token)
   const changed = { ...audited, contract: { ...audited.contract, ...change } }
   const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
   const { score, checks } = audit(changed, facts)
-  const isSeen = checks.join() !== audited.risk.checks.join()
-  return isSeen && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
+  const changesChecks = checks.join() !== audited.risk.checks.join()
+  return changesChecks && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
 }
 
 /** A new wallet buys, and sells with a gain. */

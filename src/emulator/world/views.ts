@@ -59,13 +59,13 @@ export function createViews(core: Core): WorldViews {
   }
 }
 
-const shortestAddress = 32
+const minAddressLength = 32
 /** Where tokens are traded before they have a pool. */
 const launchPlatform = 'Pump.fun'
 
 /** Tokens of this very address: on EVM networks in any case. */
 function tokensAtAddress(core: Core, text: string): readonly number[] {
-  if (text.length < shortestAddress) return []
+  if (text.length < minAddressLength) return []
   return networkIds.flatMap((network) => {
     const parsed = parseAddress(network, text)
     const index = parsed.ok ? core.directory.tokens.get(placeOf(network, parsed.address)) : undefined

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import { takeDue } from '../sorted-list.ts'
-import { createActs, readActivity } from './acts.ts'
+import { createWorldCommands, readActivity } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
-import { noticePrices, noticeRested } from './alerts.ts'
+import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
 import { createChance } from './chance.ts'
 import { type Core, coinsForUsd, eventsAfter, newStream, plan, tokenAt, walletAt } from './core.ts'
-import { dealSellAll } from './dealing.ts'
+import { executeSellAll } from './trading.ts'
 import { emptyDirectory, fillDirectory } from './directory.ts'
 import { createTxHashes } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import { type Archetype, type World, type WorldOptions, type WorldSnapshot, archetypes } from './port.ts'
-import { noticeContract } from './rules.ts'
+import { auditContract } from './rules.ts'
 import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './state.ts'
-import { continueCrash, continueLaunch, continueScam, planDaily, storiesPerDay, tellDaily } from './stories.ts'
-import { announce, createListedToken } from './token-birth.ts'
+import { continueCrash, continueLaunch, continueScam, planDailyStory, storiesPerDay, runDailyStory } from './stories.ts'
+import { announce, createListedToken } from './token-creation.ts'
 import { TradeLog } from './trade-log.ts'
 import { createViews } from './views.ts'
 import { type NetworkId, networkIds } from '../../../schema/index.ts'
@@ -46,7 +46,7 @@ export function createWorld(options: WorldOptions): World {
     state: emptyState(full.startAt, readActivity(full.activity)),
     trades: new TradeLog(),
     directory: emptyDirectory(),
-    unjudged: null,
+    pendingMilestones: null,
     listeners: new Set(),
   }
   populate(core)
@@ -64,7 +64,7 @@ export function createWorld(options: WorldOptions): World {
     lastEvent: () => core.state.events.length,
     digest: () => digestOf(core),
     views: createViews(core),
-    acts: createActs(core),
+    acts: createWorldCommands(core),
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
   }
@@ -122,10 +122,10 @@ const tasks: {
   retire: (core, { token }) => retire(core, token),
   wake: (core, { wallet }) => wake(core, wallet),
   buy: (core, { wallet, token, usd }) => buyAsPlanned(core, wallet, token, usd),
-  sell: (core, { wallet, token }) => void dealSellAll(core, wallet, token),
+  sell: (core, { wallet, token }) => void executeSellAll(core, wallet, token),
   announce: (core, { token, seq, liquidityMicro }) => announce(core, token, seq, liquidityMicro),
-  rested: (core, { alertId }) => noticeRested(core, alertId),
-  daily: (core, { story, round }) => tellDaily(core, story, round),
+  rested: (core, { alertId }) => checkRestedAlert(core, alertId),
+  daily: (core, { story, round }) => runDailyStory(core, story, round),
   scam: (core, { token, step }) => continueScam(core, token, step),
   launch: (core, { token, left }) => continueLaunch(core, token, left),
   crash: (core, { token, left }) => continueCrash(core, token, left),
@@ -134,7 +134,7 @@ const tasks: {
 function auditAgain(core: Core, token: number): void {
   if (tokenAt(core, token).isAbandoned) return
   plan(core, { kind: 'audit', token }, hourMs)
-  noticeContract(core, token)
+  auditContract(core, token)
 }
 
 /** Coins get dearer or cheaper, and with them every token in dollars. */
@@ -146,7 +146,7 @@ function passMinute(core: Core): void {
     state.price += (state.price * step) / 1_000_000_000n
     state.prices.push(state.price)
   }
-  noticePrices(core)
+  checkAllPriceAlerts(core)
 }
 
 /** Of these, the first of each network is tracked from the beginning. */
@@ -189,7 +189,7 @@ function populate(core: Core): void {
     for (const [symbol, name] of establishedNames[network]) establish(core, network, symbol, name)
     for (const archetype of archetypes) settle(core, network, archetype)
   }
-  for (const story of Object.keys(storiesPerDay) as DailyStory[]) planDaily(core, story, 0)
+  for (const story of Object.keys(storiesPerDay) as DailyStory[]) planDailyStory(core, story, 0)
 }
 
 function establish(core: Core, network: NetworkId, symbol: string, name: string): void {

@@ -3,20 +3,26 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { type AccountStore, createAccounts } from './accounts/accounts.ts'
-import { type LeftBehind, type WorldIdentity, openDataFile } from './data/data-file.ts'
+import { type PreviousRun, type WorldIdentity, openDataFile } from './data/data-file.ts'
 import { createTemporaryStorage } from './data/delivery-store.ts'
 import type { SavedState, SavedStates } from './data/saved-states.ts'
 import type { DeliveryStore } from './deliveries/port.ts'
 import { formatDuration } from './duration.ts'
-import { type LoggedWorld, type OnProgress, createLoggedWorld, createWorldDriver, replayActs } from './logged-world.ts'
+import {
+  type LoggedWorld,
+  type OnProgress,
+  createLoggedWorld,
+  createWorldDriver,
+  replayCommands,
+} from './logged-world.ts'
 import type { RandomBytes } from './random.ts'
-import { type DrawnSecret, applySeed, plantWorld } from './seed/apply-seed.ts'
+import { type DrawnSecret, applySeed, prepareWorld } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
 import { type WorldClock, advanceEnded, createWorldClock } from './world-clock.ts'
 import type { World, WorldOptions } from './world/port.ts'
 import { createWorld } from './world/world.ts'
 
-export interface KeeperOptions {
+export interface EmulatorStateOptions {
   readonly seed: Seed
   /** What drives the clock of the world, unless that is manual. */
   readonly base: Clock
@@ -46,7 +52,7 @@ export interface Begun {
 }
 
 /** The world, its clock and the accounts, kept over restarts if there is a file. */
-export interface Keeper {
+export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
   readonly accounts: AccountStore
@@ -55,8 +61,8 @@ export interface Keeper {
   readonly cursorSecret: string
   /** Where deliveries are kept: in the file, or for as long as the process lives. */
   readonly deliveryStore: DeliveryStore
-  /** Counts how often everything was put back: what was told before is of a course of time that is no more. */
-  course(): number
+  /** Counts how often everything was put back: what was told before is of a epoch of time that is no more. */
+  epoch(): number
   /**
    * Makes the world, or takes up what was left behind, and brings it to the present. Once, before anything else. Events of that
    * are history: what arose before, or while no process was there, is sent to nobody.
@@ -87,19 +93,19 @@ const checkpointMs = 5 * 60_000
 /** A process that is killed is taken up again at most this much later than it was, in time of the wall clock. */
 const leadMs = 5_000
 /** The same in world time: while a clock is advanced, and however fast it goes. */
-const [advanceLeadMs, longestLeadMs] = [10 * 60_000, 24 * 3_600_000]
+const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]
 /** Beside the one with which the world began. */
-const mostSaved = 100
+const maxSavedStates = 100
 
 /** What may be made up for at the start, at about a second a day. */
-const longestLeapMs = 62 * 86_400_000
+const maxLeapMs = 62 * 86_400_000
 
 function refuseLeap(file: string, from: number, to: number): void {
-  if (to - from <= longestLeapMs) return
+  if (to - from <= maxLeapMs) return
   const [left, now] = [from, to].map((at) => new Date(at).toISOString())
   throw new InboxError(
     'config_invalid',
-    `${file} holds a world that was left at ${left}, and its clock would be at ${now}: more than ${formatDuration(longestLeapMs)} would ` +
+    `${file} holds a world that was left at ${left}, and its clock would be at ${now}: more than ${formatDuration(maxLeapMs)} would ` +
       'have to happen first. Start it with --manual-clock or --speed, which go on from there, or give another file',
   )
 }
@@ -113,7 +119,7 @@ function identityOf({ world, accounts, tracked, thresholds, networks, stories }:
 }
 
 /** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
-export function createKeeper(options: KeeperOptions): Keeper {
+export function createEmulatorState(options: EmulatorStateOptions): EmulatorState {
   const { seed, base, wall, randomBytes, settle, onEndpointGone, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const begunAt = (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
@@ -125,7 +131,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
           identity: identityOf(seed),
           startAt: pinnedAt ?? begunAt,
           randomBytes,
-          leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, longestLeadMs)),
+          leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)),
         })
   const startAt = data?.startAt ?? pinnedAt ?? begunAt
   const worldOptions: WorldOptions = { seed: name, startAt, ...settings }
@@ -150,7 +156,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   const accounts = createAccounts({
     clock,
     randomBytes,
-    act: (act, alongside) => void world.act(act, alongside),
+    execute: (command, change) => void world.execute(command, change),
     onEndpointGone,
     isOneShot: seed.alerts.oneShot,
     ...(data !== null && { save: (change) => data.save(change) }),
@@ -160,7 +166,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   let isBegun = false
   /** How many are under way. */
   let advances = 0
-  let course = data?.course() ?? 0
+  let epoch = data?.epoch() ?? 0
   let savedSeq = -1
   let isClosed = false
 
@@ -169,7 +175,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   }
 
   async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
-    plantWorld(seed, world.acts)
+    prepareWorld(seed, world.acts)
     clock.moveTo(isPinned || seed.clock.mode === 'manual' ? startAt + history : base.now())
     await driver.catchUp(onProgress)
     const drawn = applySeed(seed, accounts, world.acts)
@@ -178,10 +184,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
     return drawn
   }
 
-  async function takeUp(left: LeftBehind, onProgress?: OnProgress): Promise<number> {
+  async function takeUp(left: PreviousRun, onProgress?: OnProgress): Promise<number> {
     accounts.restore(left.accounts)
     inner.restore(left.checkpoint.world)
-    await replayActs(world, left.acts, (act) => void inner.acts.apply(act), onProgress)
+    await replayCommands(world, left.commands, (command) => void inner.acts.apply(command), onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
     refuseLeap(options.dataFile ?? '', left.reachedAt, takenUpAt)
@@ -219,8 +225,11 @@ export function createKeeper(options: KeeperOptions): Keeper {
 
   function save(as: string): number {
     const others = states.list().filter((state) => state.name !== as && state.name !== originName)
-    if (others.length >= mostSaved) {
-      throw new InboxError('bad_request', `${mostSaved} states are saved, no more can be; delete one, or save over one`)
+    if (others.length >= maxSavedStates) {
+      throw new InboxError(
+        'bad_request',
+        `${maxSavedStates} states are saved, no more can be; delete one, or save over one`,
+      )
     }
     const state = present()
     states.put(as, state)
@@ -270,11 +279,11 @@ export function createKeeper(options: KeeperOptions): Keeper {
       copy.restore(inner.snapshot())
       return copy
     },
-    course: () => course,
+    epoch: () => epoch,
     deliveryStore,
     cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),
     async begin(onProgress) {
-      const left = data?.leftBehind() ?? null
+      const left = data?.previousRun() ?? null
       const begun =
         left === null
           ? { isNew: true, drawn: await make(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
@@ -296,7 +305,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
       const state = states.get(from)
       if (state === null) return false
       data?.replace(state)
-      course = data?.course() ?? course + 1
+      epoch = data?.epoch() ?? epoch + 1
       accounts.restore(state.accounts)
       inner.restore(state.world)
       clock.moveTo(state.at)

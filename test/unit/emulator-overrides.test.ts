@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pathProblem, valueProblem, withOverrides } from '../../src/emulator/overriding.ts'
+import { pathProblem, valueProblem, withOverrides } from '../../src/emulator/overrides.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 
 const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })

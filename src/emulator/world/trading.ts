@@ -1,43 +1,43 @@
 import { coinsForUsd, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
 import { isWatchedWhale } from './alerts.ts'
-import { graduate } from './token-birth.ts'
+import { graduate } from './token-creation.ts'
 import { buy, sell, swap, type Traded } from './market.ts'
-import { noticeTrade } from './rules.ts'
+import { reportTrade } from './rules.ts'
 
 // Trades with all that follows from them: events, and the end of a bonding curve.
 
 /** Buys for so many coins; null if that cannot be. */
-export function dealBuy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
+export function executeBuy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
   const traded = buy(core, wallet, token, coins)
   if (traded === null) return null
   // Who buys is a whale after it if ever: it need not be looked at before.
-  noticeTrade(core, traded, false)
+  reportTrade(core, traded, false)
   if (tokenAt(core, token).curve?.realTokens === 0n) graduate(core, token)
   return traded
 }
 
 /** Buys for so many dollars, or for what the wallet has if that is less. */
-export function dealBuyUsd(core: Core, wallet: number, token: number, usd: number): Traded | null {
+export function executeBuyUsd(core: Core, wallet: number, token: number, usd: number): Traded | null {
   const { coins, network } = walletAt(core, wallet)
   const wanted = coinsForUsd(core, network, usd)
-  return dealBuy(core, wallet, token, wanted < coins ? wanted : coins)
+  return executeBuy(core, wallet, token, wanted < coins ? wanted : coins)
 }
 
 /** Sells all that the wallet has of it; null if it has none or the sale fails. */
-export function dealSellAll(core: Core, wallet: number, token: number): Traded | null {
-  return dealSell(core, wallet, token, holdingOf(core, wallet, token)?.balance ?? 0n)
+export function executeSellAll(core: Core, wallet: number, token: number): Traded | null {
+  return executeSell(core, wallet, token, holdingOf(core, wallet, token)?.balance ?? 0n)
 }
 
-export function dealSell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
+export function executeSell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
   const wasWhale = isWatchedWhale(core, wallet, [token])
   const traded = sell(core, wallet, token, units)
-  if (traded !== null) noticeTrade(core, traded, wasWhale)
+  if (traded !== null) reportTrade(core, traded, wasWhale)
   return traded
 }
 
-export function dealSwap(core: Core, wallet: number, from: number, to: number): Traded | null {
+export function executeSwap(core: Core, wallet: number, from: number, to: number): Traded | null {
   const wasWhale = isWatchedWhale(core, wallet, [from, to])
   const traded = swap(core, wallet, from, to)
-  if (traded !== null) noticeTrade(core, traded, wasWhale)
+  if (traded !== null) reportTrade(core, traded, wasWhale)
   return traded
 }

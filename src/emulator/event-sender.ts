@@ -3,17 +3,17 @@ import type { Logger } from '../base/log.ts'
 import type { Accounts, Alert } from './accounts/port.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
 import type { Endpoint } from './deliveries/port.ts'
-import type { Begun } from './keeper.ts'
-import type { PlainEvent } from './overriding.ts'
+import type { Begun } from './emulator-state.ts'
+import type { PlainEvent } from './overrides.ts'
 import { serialize, type SerializerProfile } from './serialize.ts'
 import type { World, WorldEvent } from './world/port.ts'
 
-interface SendingOptions {
+interface EventSenderOptions {
   readonly world: World
   readonly accounts: Accounts
   readonly deliveries: DeliveryEngine
   readonly profile: SerializerProfile
-  /** Whether an alert that has fired is over (A17). */
+  /** Whether an alert that has fired is completed (A17). */
   readonly isOneShot: boolean
   /** After so many events no more are sent. */
   readonly count: number
@@ -23,7 +23,7 @@ interface SendingOptions {
 }
 
 /** What becomes of the events of the world: bytes, and those who get them. */
-interface Sending {
+interface EventSender {
   send(arisen: WorldEvent): void
   /** Sends an event that did not arise in the world, to all who are subscribed to its type. */
   sendRaw(event: PlainEvent): void
@@ -34,23 +34,23 @@ interface Sending {
   resume(begun: Begun): void
   /** The world was put back: what it has told by now is told. */
   restart(): void
-  isOver(): boolean
+  isComplete(): boolean
   /** Resolves when no more events are sent. */
-  readonly over: Promise<void>
+  readonly completed: Promise<void>
   end(): void
 }
 
 /** Whom an event is for, and its number in the world; null for one of its own. */
-type Passed = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
+type Routing = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
 
-export function createSending(options: SendingOptions): Sending {
+export function createEventSender(options: EventSenderOptions): EventSender {
   const { world, accounts, deliveries, profile, isOneShot, count, onEvent, log } = options
-  const over = Promise.withResolvers<void>()
+  const completed = Promise.withResolvers<void>()
   let sent = 0
 
-  const isOver = () => sent >= count
+  const isComplete = () => sent >= count
 
-  function pass(event: PlainEvent, { seq, alertIds, audience }: Passed): void {
+  function deliver(event: PlainEvent, { seq, alertIds, audience }: Routing): void {
     sent++
     const body = serialize(event, profile)
     deliveries.send(
@@ -58,15 +58,15 @@ export function createSending(options: SendingOptions): Sending {
       recipientsOf({ event, alertIds, audience }, accounts),
       seq,
     )
-    afterwards(event, () => {
+    runCallback(event, () => {
       if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
     })
-    afterwards(event, () => onEvent(event))
-    if (isOver()) over.resolve()
+    runCallback(event, () => onEvent(event))
+    if (isComplete()) completed.resolve()
   }
 
   /** Whatever fails here cannot harm the world, in the midst of whose doings an event is told. */
-  function afterwards(event: PlainEvent, fn: () => void): void {
+  function runCallback(event: PlainEvent, fn: () => void): void {
     try {
       fn()
     } catch (error) {
@@ -75,13 +75,13 @@ export function createSending(options: SendingOptions): Sending {
   }
 
   function send(arisen: WorldEvent): void {
-    if (!isOver()) pass(arisen.event, arisen)
+    if (!isComplete()) deliver(arisen.event, arisen)
   }
 
   return {
     send,
     sendRaw(event) {
-      if (!isOver()) pass(event, { seq: null, alertIds: [], audience: 'all' })
+      if (!isComplete()) deliver(event, { seq: null, alertIds: [], audience: 'all' })
     },
     resume({ isNew, reachedAt, takenUpAt }) {
       const last = world.lastEvent()
@@ -93,9 +93,9 @@ export function createSending(options: SendingOptions): Sending {
       deliveries.sawWorldEvent(last)
     },
     restart: () => deliveries.sawWorldEvent(world.lastEvent()),
-    isOver,
-    over: over.promise,
-    end: () => over.resolve(),
+    isComplete,
+    completed: completed.promise,
+    end: () => completed.resolve(),
   }
 }
 

@@ -4,12 +4,12 @@ import { addAlert, findAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { type Core, coinsForUsd, holdingOf, placeOf, tokenAt, walletAt, writeLog } from './core.ts'
-import { dealBuy, dealSell, dealSwap } from './dealing.ts'
+import { executeBuy, executeSell, executeSwap } from './trading.ts'
 import { canWithdraw, unitsFor } from './exchange.ts'
 import { fire } from './firing.ts'
 import { movePrice } from './interventions.ts'
 import {
-  type ActOf,
+  type CommandOf,
   type Result,
   findToken,
   readAddress,
@@ -21,21 +21,21 @@ import {
   readTradeUsd,
 } from './limits.ts'
 import type { Traded } from './market.ts'
-import { type WorldAct, type WorldActs, WorldRefusal } from './port.ts'
+import { type WorldCommand, type WorldCommands, WorldRefusal } from './port.ts'
 import { priceUsd, worth } from './prices.ts'
-import { tellStory } from './stories.ts'
-import { createListedToken } from './token-birth.ts'
+import { startStory } from './stories.ts'
+import { createListedToken } from './token-creation.ts'
 import { graduateNow, trigger } from './triggers.ts'
 import { fund, openWallet } from './wallets.ts'
 
 /** What is done from outside: by the control API, the seed file, and the accounts that set alerts. */
-export function createActs(core: Core): WorldActs {
+export function createWorldCommands(core: Core): WorldCommands {
   return {
-    apply(act) {
+    apply(command) {
       const { acts } = core.state.streams
       const { drawn } = acts
       try {
-        return apply(core, act)
+        return apply(core, command)
       } catch (error) {
         // What is refused has drawn nothing either.
         acts.drawn = drawn
@@ -45,25 +45,25 @@ export function createActs(core: Core): WorldActs {
   }
 }
 
-function apply(core: Core, act: WorldAct): Result {
-  const handler = handlers[act.kind] as (core: Core, act: WorldAct) => Result
-  return handler(core, act)
+function apply(core: Core, command: WorldCommand): Result {
+  const handler = handlers[command.kind] as (core: Core, command: WorldCommand) => Result
+  return handler(core, command)
 }
 
-const handlers: { readonly [K in WorldAct['kind']]: (core: Core, act: ActOf<K>) => Result } = {
+const handlers: { readonly [K in WorldCommand['kind']]: (core: Core, command: CommandOf<K>) => Result } = {
   trade,
   swap: swapAll,
   list,
   rug,
   'transfer-owner': transfer,
-  honeypot(core, act) {
-    const token = findToken(core, act.network, act.token)
-    if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${act.token} is a honeypot already`)
-    makeHoneypot(core, token, act.honeypot)
-    return { token: tokenAt(core, token).address, honeypot: act.honeypot }
+  honeypot(core, command) {
+    const token = findToken(core, command.network, command.token)
+    if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${command.token} is a honeypot already`)
+    makeHoneypot(core, token, command.honeypot)
+    return { token: tokenAt(core, token).address, honeypot: command.honeypot }
   },
-  graduate: (core, act) =>
-    graduateNow(core, act.token === undefined ? null : findToken(core, 'solana', act.token), act),
+  graduate: (core, command) =>
+    graduateNow(core, command.token === undefined ? null : findToken(core, 'solana', command.token), command),
   'price-move': priceMove,
   'network-status'(core, { network, status }) {
     core.state.networks[network].status = status
@@ -71,12 +71,12 @@ const handlers: { readonly [K in WorldAct['kind']]: (core: Core, act: ActOf<K>) 
     return { network, status }
   },
   trigger: (core, { type }) => trigger(core, type),
-  story: (core, { story }) => tellStory(core, story),
+  story: (core, { story }) => startStory(core, story),
   activity: (core, { factor }) => changeActivity(core, factor),
-  track(core, act) {
-    const wallet = openWallet(core, act.network, readAddress('wallet', act.network, act.wallet))
-    walletAt(core, wallet).isTracked = act.isTracked
-    return { wallet: walletAt(core, wallet).address, isTracked: act.isTracked }
+  track(core, command) {
+    const wallet = openWallet(core, command.network, readAddress('wallet', command.network, command.wallet))
+    walletAt(core, wallet).isTracked = command.isTracked
+    return { wallet: walletAt(core, wallet).address, isTracked: command.isTracked }
   },
   thresholds: setThresholds,
   'add-alert': addAlert,
@@ -84,14 +84,14 @@ const handlers: { readonly [K in WorldAct['kind']]: (core: Core, act: ActOf<K>) 
   'fire-alert': (core, { alertId }) => fire(core, findAlert(core, alertId)),
 }
 
-function list(core: Core, { network, symbol, name, liquidityUsd: usd }: ActOf<'list'>): Result {
+function list(core: Core, { network, symbol, name, liquidityUsd: usd }: CommandOf<'list'>): Result {
   const liquidityUsd = readLiquidityUsd(usd)
   const token = createListedToken(core, { network, symbol, name, liquidityUsd, allocationPct: 20, isAnnounced: true })
   const { address, pool } = tokenAt(core, token)
   return { token: address, pool: pool?.address, network }
 }
 
-function rug(core: Core, { network, token: address, percent }: ActOf<'rug'>): Result {
+function rug(core: Core, { network, token: address, percent }: CommandOf<'rug'>): Result {
   const token = findToken(core, network, address)
   const bps = readRemovedBps(percent)
   const { pool } = tokenAt(core, token)
@@ -101,9 +101,9 @@ function rug(core: Core, { network, token: address, percent }: ActOf<'rug'>): Re
   return { token: tokenAt(core, token).address, removedPct: bps / 100 }
 }
 
-function transfer(core: Core, act: ActOf<'transfer-owner'>): Result {
-  const token = findToken(core, act.network, act.token)
-  const to = act.to === null ? null : readAddress('to', act.network, act.to)
+function transfer(core: Core, command: CommandOf<'transfer-owner'>): Result {
+  const token = findToken(core, command.network, command.token)
+  const to = command.to === null ? null : readAddress('to', command.network, command.to)
   const { address, owner } = tokenAt(core, token)
   if (isRenounced(owner)) throw new WorldRefusal(`${address} has no owner any more: nobody can pass it on`)
   if (to === owner) throw new WorldRefusal(`${address} belongs to ${owner} already: expected somebody else`)
@@ -111,12 +111,12 @@ function transfer(core: Core, act: ActOf<'transfer-owner'>): Result {
   return { token: address, owner: tokenAt(core, token).owner }
 }
 
-function setThresholds({ state: { rules } }: Core, act: ActOf<'thresholds'>): Result {
+function setThresholds({ state: { rules } }: Core, command: CommandOf<'thresholds'>): Result {
   const {
     largeTradeUsd = rules.largeTradeUsd,
     milestonesUsd = rules.milestonesUsd,
     riskSensitivity = rules.riskSensitivity,
-  } = act
+  } = command
   const changed = {
     largeTradeUsd: readPositive('largeTradeUsd', largeTradeUsd),
     milestonesUsd: [...new Set(milestonesUsd.map((usd) => readPositive('milestonesUsd', usd)))].toSorted(
@@ -129,14 +129,20 @@ function setThresholds({ state: { rules } }: Core, act: ActOf<'thresholds'>): Re
 }
 
 /** A wallet buys or sells a token. Throws `WorldRefusal` if it cannot. */
-function trade(core: Core, act: ActOf<'trade'>): Result {
-  const token = findToken(core, act.network, act.token)
-  const address = readAddress('wallet', act.network, act.wallet)
-  const traded = act.side === 'buy' ? buyFor(core, act, address, token) : sellPart(core, act, address, token)
-  return toResult(core, traded, act.network)
+function trade(core: Core, command: CommandOf<'trade'>): Result {
+  const token = findToken(core, command.network, command.token)
+  const address = readAddress('wallet', command.network, command.wallet)
+  const traded =
+    command.side === 'buy' ? buyFor(core, command, address, token) : sellPart(core, command, address, token)
+  return toResult(core, traded, command.network)
 }
 
-function buyFor(core: Core, { network, usd, fraction, token: text }: ActOf<'trade'>, address: string, token: number) {
+function buyFor(
+  core: Core,
+  { network, usd, fraction, token: text }: CommandOf<'trade'>,
+  address: string,
+  token: number,
+) {
   if (usd === undefined || fraction !== undefined) {
     throw new WorldRefusal('a purchase needs `usd`, what it is to cost, and takes no `fraction`')
   }
@@ -145,29 +151,29 @@ function buyFor(core: Core, { network, usd, fraction, token: text }: ActOf<'trad
   if (unitsFor(core, token, coins) === 0n) throw refusal()
   const wallet = openWallet(core, network, address)
   fund(core, wallet, coins)
-  const traded = dealBuy(core, wallet, token, coins)
+  const traded = executeBuy(core, wallet, token, coins)
   if (traded === null) throw refusal()
   return traded
 }
 
-function sellPart(core: Core, act: ActOf<'trade'>, address: string, token: number): Traded {
-  if (act.usd !== undefined && act.fraction !== undefined) {
+function sellPart(core: Core, command: CommandOf<'trade'>, address: string, token: number): Traded {
+  if (command.usd !== undefined && command.fraction !== undefined) {
     throw new WorldRefusal('a sale takes `usd` or `fraction`, not both')
   }
-  const wallet = core.directory.wallets.get(placeOf(act.network, address))
+  const wallet = core.directory.wallets.get(placeOf(command.network, address))
   const balance = wallet === undefined ? 0n : (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (wallet === undefined || balance === 0n) {
-    throw new WorldRefusal(`${act.wallet} holds none of ${act.token}: it has to buy some first`)
+    throw new WorldRefusal(`${command.wallet} holds none of ${command.token}: it has to buy some first`)
   }
   const { symbol } = tokenAt(core, token)
   if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${symbol} is a honeypot: nobody can sell it`)
-  const traded = dealSell(core, wallet, token, unitsToSell(core, act, token, balance))
+  const traded = executeSell(core, wallet, token, unitsToSell(core, command, token, balance))
   if (traded === null)
     throw new WorldRefusal(`the sale of ${symbol} brings nothing: its pool is empty or the part too small`)
   return traded
 }
 
-function unitsToSell(core: Core, { usd, fraction = 1 }: ActOf<'trade'>, token: number, balance: bigint): bigint {
+function unitsToSell(core: Core, { usd, fraction = 1 }: CommandOf<'trade'>, token: number, balance: bigint): bigint {
   if (usd === undefined) {
     const share = readFraction(fraction)
     return share === 1 ? balance : (balance * BigInt(Math.round(share * 1e9))) / 1_000_000_000n
@@ -178,17 +184,19 @@ function unitsToSell(core: Core, { usd, fraction = 1 }: ActOf<'trade'>, token: n
 }
 
 /** A wallet sells all of one token for another. Throws `WorldRefusal` if it cannot. */
-function swapAll(core: Core, act: ActOf<'swap'>): Result {
-  const from = findToken(core, act.network, act.from)
-  const to = findToken(core, act.network, act.to)
-  const wallet = core.directory.wallets.get(placeOf(act.network, readAddress('wallet', act.network, act.wallet)))
-  const traded = wallet === undefined ? null : dealSwap(core, wallet, from, to)
+function swapAll(core: Core, command: CommandOf<'swap'>): Result {
+  const from = findToken(core, command.network, command.from)
+  const to = findToken(core, command.network, command.to)
+  const wallet = core.directory.wallets.get(
+    placeOf(command.network, readAddress('wallet', command.network, command.wallet)),
+  )
+  const traded = wallet === undefined ? null : executeSwap(core, wallet, from, to)
   if (traded === null) {
     throw new WorldRefusal(
-      `${act.wallet} cannot swap: it must hold ${act.from}, be able to sell it, and both need a pool`,
+      `${command.wallet} cannot swap: it must hold ${command.from}, be able to sell it, and both need a pool`,
     )
   }
-  return toResult(core, traded, act.network)
+  return toResult(core, traded, command.network)
 }
 
 function toResult(core: Core, traded: Traded, network: NetworkId): Result {
@@ -199,13 +207,13 @@ function toResult(core: Core, traded: Traded, network: NetworkId): Result {
 const smallestMove = 1e-6
 
 /** Trades bring a price where it is wanted. Throws `WorldRefusal` if they cannot. */
-function priceMove(core: Core, act: ActOf<'price-move'>): Result {
-  if ((act.priceUsd === undefined) === (act.percent === undefined)) {
+function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
+  if ((command.priceUsd === undefined) === (command.percent === undefined)) {
     throw new WorldRefusal('expected either `priceUsd` or `percent`')
   }
-  const token = findToken(core, act.network, act.token)
+  const token = findToken(core, command.network, command.token)
   const before = priceUsd(core, token)
-  const ratio = act.priceUsd === undefined ? 1 + (act.percent ?? 0) / 100 : act.priceUsd / before
+  const ratio = command.priceUsd === undefined ? 1 + (command.percent ?? 0) / 100 : command.priceUsd / before
   if (!(ratio >= 0.001 && ratio <= 1000)) {
     throw new WorldRefusal(
       `expected a price between a thousandth and a thousand times of what it is, which is ${before}`,
@@ -216,20 +224,20 @@ function priceMove(core: Core, act: ActOf<'price-move'>): Result {
   }
   if (!movePrice(core, token, ratio)) {
     throw new WorldRefusal(
-      `the price of ${act.token} cannot get there from ${before}: it takes too large a trade, nobody can sell it, or it has no pool`,
+      `the price of ${command.token} cannot get there from ${before}: it takes too large a trade, nobody can sell it, or it has no pool`,
     )
   }
   return { token: tokenAt(core, token).address, before, after: priceUsd(core, token) }
 }
 
-const largestActivity = 100_000
+const maxActivity = 100_000
 /** As good as none: what would be done in a minute is done in two years. */
-const leastActivity = 0.000_001
+const minActivity = 0.000_001
 
 /** How busy everybody is; 0 stands for nobody acting on their own. Throws `WorldRefusal` for what is no such number. */
 export function readActivity(factor: number): number {
-  if (factor >= 0 && factor <= largestActivity) return Math.max(factor, leastActivity)
-  throw new WorldRefusal(`activity: expected a number from 0 to ${largestActivity}, received ${factor}`)
+  if (factor >= 0 && factor <= maxActivity) return Math.max(factor, minActivity)
+  throw new WorldRefusal(`activity: expected a number from 0 to ${maxActivity}, received ${factor}`)
 }
 
 /** Everybody gets busier or calmer: also what is planned already comes sooner or later. */

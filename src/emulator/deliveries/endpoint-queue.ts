@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { StoredDelivery } from './port.ts'
 
 /** How many deliveries of an endpoint are held in memory until their turn comes; the others wait in the store. */
-const mostReady = 256
+const maxReady = 256
 
-export interface LaneOptions {
+export interface EndpointQueueOptions {
   readonly clock: Clock
   /** When the store cannot be read, it is tried again by this clock. */
   readonly wall: Clock
@@ -17,12 +17,12 @@ export interface LaneOptions {
   readonly attempt: (delivery: StoredDelivery) => Promise<void>
   /** Called when something has ended. */
   readonly onChange: () => void
-  /** Called with what keeps the lane from going on for the moment. */
+  /** Called with what keeps the queue from going on for the moment. */
   readonly onError: (error: unknown) => void
 }
 
 /** The deliveries of one endpoint: as many at once as it may get, the first due first, with one timer for all the others. */
-export interface Lane {
+export interface EndpointQueue {
   /** A delivery is due at its `nextAttemptAt`, or was, if it is to be made again. */
   add(delivery: StoredDelivery): void
   /** Something may be due that was never added: left behind by a process before. */
@@ -37,7 +37,7 @@ export interface Lane {
 /** After the store could not be read, as when the disk is full. */
 const retryMs = 1_000
 
-export function createLane(options: LaneOptions): Lane {
+export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueue {
   const { clock, wall, parallel, due, nextDueAt, attempt, onChange, onError } = options
   let ready: StoredDelivery[] = []
   /** Ready or in flight, by number. */
@@ -58,28 +58,28 @@ export function createLane(options: LaneOptions): Lane {
 
   function refill(): void {
     const now = clock.now()
-    const limit = mostReady + held.size
+    const limit = maxReady + held.size
     const found = due(now, limit)
     hasMore = found.length === limit
     nextAt = nextDueAt(now)
-    ready = found.filter(({ seq }) => !held.has(seq)).slice(0, mostReady)
+    ready = found.filter(({ seq }) => !held.has(seq)).slice(0, maxReady)
     for (const delivery of ready) held.set(delivery.seq, delivery)
   }
 
-  function pump(): void {
+  function advance(): void {
     try {
-      begin()
+      startAttempts()
     } catch (error) {
       if (retry === undefined) onError(error)
       retry ??= wall.after(retryMs, () => {
         retry = undefined
-        pump()
+        advance()
       })
     }
     arm()
   }
 
-  function begin(): void {
+  function startAttempts(): void {
     while (!isClosed && inFlight < parallel) {
       const delivery = take()
       if (delivery === undefined) break
@@ -92,13 +92,13 @@ export function createLane(options: LaneOptions): Lane {
     await attempt(delivery)
     inFlight--
     held.delete(delivery.seq)
-    if (delivery.nextAttemptAt !== null) note(delivery)
-    pump()
+    if (delivery.nextAttemptAt !== null) schedule(delivery)
+    advance()
     onChange()
   }
 
   /** What is not held is found in the store when its time has come. */
-  function note({ nextAttemptAt }: StoredDelivery): void {
+  function schedule({ nextAttemptAt }: StoredDelivery): void {
     if (nextAttemptAt === null) return
     if (nextAttemptAt <= clock.now()) hasMore = true
     else nextAt = Math.min(nextAt ?? nextAttemptAt, nextAttemptAt)
@@ -115,17 +115,17 @@ export function createLane(options: LaneOptions): Lane {
   function wake(): void {
     timerAt = null
     hasMore = true
-    pump()
+    advance()
   }
 
   return {
     add(delivery) {
       const isDue = delivery.nextAttemptAt !== null && delivery.nextAttemptAt <= clock.now()
-      if (isDue && !hasMore && ready.length < mostReady) {
+      if (isDue && !hasMore && ready.length < maxReady) {
         ready.push(delivery)
         held.set(delivery.seq, delivery)
-      } else note(delivery)
-      pump()
+      } else schedule(delivery)
+      advance()
     },
     wake,
     isIdle: () => inFlight === 0 && ready.length === 0 && !hasMore,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createTestClock, type Clock } from '../../src/base/clock.ts'
-import { createLane, type Lane } from '../../src/emulator/deliveries/lane.ts'
+import { createEndpointQueue, type EndpointQueue } from '../../src/emulator/deliveries/endpoint-queue.ts'
 import type { StoredDelivery } from '../../src/emulator/deliveries/port.ts'
 
-/** A lane over an array in place of a store. Each first attempt fails and is due again a minute later; the second settles. */
+/** A queue over an array in place of a store. Each first attempt fails and is due again a minute later; the second settles. */
 function createStage(clock: Clock, count: number) {
   const event = { seq: 1, id: 'evt_a', type: 'pump.graduation', body: Buffer.from('{}') }
   const about = { event, endpointId: 'wh_1', url: '', isReplay: false, lastStatus: null, lastFailure: null }
@@ -14,7 +14,7 @@ function createStage(clock: Clock, count: number) {
   const madeAt: number[] = []
   let longest = 0
   const drained = Promise.withResolvers<void>()
-  const lane: Lane = createLane({
+  const queue: EndpointQueue = createEndpointQueue({
     clock,
     wall: clock,
     parallel: 10,
@@ -37,13 +37,13 @@ function createStage(clock: Clock, count: number) {
       delivery.nextAttemptAt = delivery.attempts === 1 ? clock.now() + 60_000 : null
     },
     onChange() {
-      if (lane.isIdle()) drained.resolve()
+      if (queue.isIdle()) drained.resolve()
     },
     onError(error) {
       throw error
     },
   })
-  return { lane, all, madeAt, drained: drained.promise, longest: () => longest }
+  return { queue, all, madeAt, drained: drained.promise, longest: () => longest }
 }
 
 test('twenty thousand pending retries hold one timer between them, and a few hundred in memory', async () => {
@@ -71,23 +71,23 @@ test('twenty thousand pending retries hold one timer between them, and a few hun
       }
     },
   }
-  const { lane, all, madeAt, drained, longest } = createStage(counting, 20_000)
-  lane.wake()
+  const { queue, all, madeAt, drained, longest } = createStage(counting, 20_000)
+  queue.wake()
   await drained
   expect(madeAt).toHaveLength(20_000)
   expect(all.every(({ attempts, nextAttemptAt }) => attempts === 1 && nextAttemptAt !== null)).toBe(true)
   expect([armed, most]).toEqual([1, 1])
   expect(longest()).toBeLessThan(1_000)
-  lane.close()
+  queue.close()
   expect(armed).toBe(0)
 })
 
 test('a timer that comes early waits on until the retry is due', async () => {
   const clock = createTestClock()
   const early: Clock = { ...clock, after: (ms, fn) => clock.after(Math.min(ms, 7000), fn) }
-  const { lane, madeAt, drained } = createStage(early, 1)
+  const { queue, madeAt, drained } = createStage(early, 1)
   const t0 = clock.now()
-  lane.wake()
+  queue.wake()
   await drained
   await clock.advance(60_000)
   expect(madeAt.map((at) => at - t0)).toEqual([0, 60_000])

@@ -27,13 +27,13 @@ import { addTokenToDirectory } from './directory.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
-import { noticePrice } from './alerts.ts'
+import { checkPriceAlerts } from './alerts.ts'
 import { top10Of } from './rules.ts'
 import type { ContractState, TokenState } from './state.ts'
 
 const meanLifeMs = 9 * 3_600_000
 
-const shortestLifeMs = 3 * 3_600_000
+const minLifeMs = 3 * 3_600_000
 
 export interface NewToken {
   readonly network: NetworkId
@@ -160,11 +160,11 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
   auditFirst(core, token)
   core.state.openedMarkets.push(token)
   core.directory.markets[listed.network].push(token)
-  noticePrice(core, token, seq)
+  checkPriceAlerts(core, token, seq)
   plan(core, { kind: 'market', token }, core.chance.between(listed.stream, 20_000, 80_000))
   plan(core, { kind: 'audit', token }, core.chance.between(listed.stream, 300_000, 3_600_000))
   if (!listed.isEstablished) {
-    plan(core, { kind: 'retire', token }, core.chance.exponential(listed.stream) * meanLifeMs + shortestLifeMs)
+    plan(core, { kind: 'retire', token }, core.chance.exponential(listed.stream) * meanLifeMs + minLifeMs)
   }
   if (!isAnnounced) return
   const liquidity = 2n * usdOfCoins(core, listed.network, listed.pool?.coins ?? 0n)

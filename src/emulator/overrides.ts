@@ -12,16 +12,16 @@ export interface PlainEvent {
 /** What is to stand in an event, by where: `data.amount_usd`, `data.triggered_checks.0`, `created_at`. */
 export type Overrides = Readonly<Record<string, unknown>>
 
-const longestPath = 200
-const deepest = 32
+const maxPathLength = 200
+const maxDepth = 32
 /** Names that lead out of the event, to what all objects have in common. */
 const refusedNames: readonly string[] = ['__proto__', 'constructor', 'prototype']
 
 /** What is wrong with a path of an override, for people; null if it is one. */
 export function pathProblem(path: string): string | null {
   const names = path.split('.')
-  if (path.length > longestPath || names.includes('')) {
-    return `expected names of members parted by dots, such as data.amount_usd, in at most ${longestPath} characters`
+  if (path.length > maxPathLength || names.includes('')) {
+    return `expected names of members parted by dots, such as data.amount_usd, in at most ${maxPathLength} characters`
   }
   if (names[0] === 'id') return 'the id of an event cannot be set: each has one of its own'
   if (names[0] === 'type') return 'the type of an event cannot be set: it is what is triggered'
@@ -32,8 +32,8 @@ export function pathProblem(path: string): string | null {
 
 /** What is wrong with a value of an override, for people; null if JSON can hold it. */
 export function valueProblem(value: unknown): string | null {
-  if (!isShallow(value, deepest)) return `expected at most ${deepest} values within each other`
-  return isHeld(value) ? null : 'expected numbers that JSON can hold, at most 1.7976931348623157e308'
+  if (!isShallow(value, maxDepth)) return `expected at most ${maxDepth} values within each other`
+  return isRepresentable(value) ? null : 'expected numbers that JSON can hold, at most 1.7976931348623157e308'
 }
 
 /**
@@ -93,11 +93,11 @@ function isShallow(value: unknown, levels: number): boolean {
 }
 
 /** Of values within each other so deep as is allowed. */
-function isHeld(value: unknown): boolean {
+function isRepresentable(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
-  return typeof value !== 'object' || value === null || Object.values(value).every(isHeld)
+  return typeof value !== 'object' || value === null || Object.values(value).every(isRepresentable)
 }
 
 function refusal(path: string, problem: string): InboxError {
-  return new InboxError('usage', `${safeText(path, longestPath)}: ${problem}`)
+  return new InboxError('usage', `${safeText(path, maxPathLength)}: ${problem}`)
 }
