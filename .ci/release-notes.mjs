@@ -6,7 +6,9 @@ import { basename } from 'node:path'
 
 const [tarball, sbom] = process.argv.slice(2)
 if (tarball === undefined || sbom === undefined) {
-  console.error('Expected the file that `npm pack` wrote, and that of `npm run --silent sbom`: see docs/releasing.md')
+  console.error(
+    'Expected the file that `npm pack` wrote, and that of `npm run --silent sbom`: see docs/CONTRIBUTING.md',
+  )
   process.exit(1)
 }
 const read = (path) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')

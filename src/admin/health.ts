@@ -17,7 +17,7 @@ export const warning = z
   .object({
     code: z
       .string()
-      .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/health.md lists all'),
+      .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/operations.md lists all'),
     subject: z.string().describe('a handler, or `type on network`, where there may be several; else empty'),
     level: z.enum(['critical', 'warning', 'info']),
     title: z.string().describe('one line, without values from outside'),

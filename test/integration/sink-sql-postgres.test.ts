@@ -212,7 +212,7 @@ describe('the sink `sql` on Postgres', () => {
     await sink.send([trade('evt_1', '1')])
   })
 
-  test('the view of docs/sinks-stores.md gives the last price of each token', async () => {
+  test('the view of docs/sinks.md gives the last price of each token', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     const price = (id: string, created: string, price: string, token: string) =>
@@ -226,7 +226,7 @@ describe('the sink `sql` on Postgres', () => {
       price('evt_1', '2026-01-31T14:00:00Z', '1.50', '0xA'),
       price('evt_3', '2026-01-31T13:00:00Z', '9', '0xB'),
     ])
-    const doc = await readFile(new URL('../../docs/sinks-stores.md', import.meta.url), 'utf8')
+    const doc = await readFile(new URL('../../docs/sinks.md', import.meta.url), 'utf8')
     const [, view] = /```sql\n(CREATE VIEW latest_price[^`]+)```/.exec(doc) ?? []
     await ask(url, view!)
     expect(await ask(url, 'SELECT token_address, current_price_usd FROM latest_price ORDER BY token_address')).toEqual([

@@ -51,9 +51,9 @@ describe.each([compose, kubernetes])('%s', (file) => {
     )
   })
 
-  test('holds no secret, and is shown in docs/scaling.md', () => {
+  test('holds no secret, and is shown in docs/cluster.md', () => {
     expect(read(file)).not.toMatch(/postgres:\/\/\w+:(?!\$\{|password@)/)
-    expect(read('docs/scaling.md')).toContain(`(${file.replace('docs/', '')})`)
+    expect(read('docs/cluster.md')).toContain(`(${file.replace('docs/', '')})`)
   })
 })
 

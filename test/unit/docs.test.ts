@@ -51,7 +51,7 @@ test('the program runs with the same options of Node everywhere: none but the on
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
     expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "[\w/-]*dist\/src\/cli\.js", "serve"\]/)
   }
-  expect(read('docs/operations.md')).toContain(
+  expect(read('docs/deploy.md')).toContain(
     '\nExecStart=/usr/bin/node --disable-sigusr1 /opt/onchain-inbox/dist/src/cli.js serve\n',
   )
   expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")

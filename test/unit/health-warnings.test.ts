@@ -305,8 +305,8 @@ describe('warnings', () => {
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
   })
 
-  test('that are found without the store are all told of in docs/health.md', () => {
-    const docs = readFileSync(new URL('../../docs/health.md', import.meta.url), 'utf8')
+  test('that are found without the store are all told of in docs/operations.md', () => {
+    const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     for (const code of processCodes) expect(docs).toContain(`| \`${code}\` |`)
   })
 
