@@ -30,4 +30,5 @@ export const ownEventSchemas = {
 } as const
 
 export type OwnEventType = keyof typeof ownEventSchemas
+export const ownEventTypes = Object.keys(ownEventSchemas) as readonly OwnEventType[]
 export type OwnEventData = z.output<typeof warningData>

@@ -1,10 +1,15 @@
 import { Argument, type Command, type Option } from 'commander'
 import { eventTypes, networkIds } from '../../schema/index.ts'
+import { ownEventTypes } from '../../schema/own.ts'
 import { eventStatuses } from '../inbox/port.ts'
 import { printBytes } from './output.ts'
 
 /** Known values by the name of an option or argument that takes other values as well. */
-const known: Record<string, readonly string[]> = { type: eventTypes, network: networkIds, status: eventStatuses }
+const known: Record<string, readonly string[]> = {
+  type: [...eventTypes, ...ownEventTypes],
+  network: networkIds,
+  status: eventStatuses,
+}
 
 /** A candidate, and its description in a shell that shows one. */
 type Word = readonly [word: string, description: string]

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
-import { collectSettings, type ConfigSources, type GivenSettings, type SettingOrigins } from './sources.ts'
+import { collectSettings, type ConfigSources, type RawSettings, type SettingOrigins } from './sources.ts'
 import { isOwnPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
@@ -69,6 +69,8 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const given = await withFiles(await collectSettings(options), options.cwd)
   const { values, problems: mistakes } = parseSettings(given.values)
+  // Checks between settings would report what the config file may hold.
+  if (!given.isComplete) throw invalid([...given.problems, ...mistakes], given.warnings)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({
     values,
@@ -141,7 +143,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
 /** Where events go to sinks by themselves, a folder of handlers that nobody asked for need not be there. */
 function handlersDirOf(
   values: SettingValues,
-  given: GivenSettings['values'],
+  given: RawSettings['values'],
   sinks: readonly ConfiguredSink[],
   at: (path: string) => string,
 ): string | null {
@@ -151,7 +153,7 @@ function handlersDirOf(
   return isNeeded || existsSync(dir) ? dir : null
 }
 
-function findConflicts(values: SettingValues, given: GivenSettings['values']): string[] {
+function findConflicts(values: SettingValues, given: RawSettings['values']): string[] {
   const problems: string[] = []
   const { INBOX_HOST: host, INBOX_PORT: port, INBOX_ADMIN_HOST: adminHost, INBOX_ADMIN_PORT: adminPort } = values
   const hasToken = given.INBOX_ADMIN_TOKEN !== undefined || given.INBOX_ADMIN_TOKEN_FILE !== undefined

@@ -5,7 +5,7 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
-import type { GivenSettings } from './sources.ts'
+import type { RawSettings } from './sources.ts'
 
 /** Where the webhook secrets come from; for a file, `secrets` is what it held when the configuration was loaded. */
 export type SecretsOrigin =
@@ -27,7 +27,7 @@ export interface Credentials {
 export interface CredentialsOptions {
   readonly values: SettingValues
   /** What was set, usable or not. */
-  readonly given: GivenSettings['values']
+  readonly given: RawSettings['values']
   readonly at: (path: string) => string
   readonly allowDemoCredentials: boolean
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
-import type { GivenSettings } from './sources.ts'
+import type { RawSettings } from './sources.ts'
 
 export interface ParsedSettings {
   /** Complete: a setting that cannot be used has its default here and a line among the problems. */
@@ -14,7 +14,7 @@ export interface ParsedSettings {
 }
 
 /** Parses every setting for itself, so that one mistake does not hide another. */
-export function parseSettings(given: GivenSettings['values']): ParsedSettings {
+export function parseSettings(given: RawSettings['values']): ParsedSettings {
   const problems: string[] = []
   const entries = settingNames.map((name) => {
     const result = settings[name].type.safeParse(given[name])
@@ -33,10 +33,10 @@ const inFiles = ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_API_KEY
  * hold any of the content. A setting with a problem is not set.
  */
 export async function withFiles(
-  given: GivenSettings,
+  given: RawSettings,
   cwd: string,
   names: readonly SettingName[] = inFiles,
-): Promise<GivenSettings> {
+): Promise<RawSettings> {
   const values: Record<string, unknown> = { ...given.values }
   const problems = [...given.problems]
   for (const name of inFiles) {
@@ -52,7 +52,7 @@ export async function withFiles(
       const text = await readSecretFile(file)
       const { error } = settings[name].type.safeParse(text)
       if (error === undefined) values[name] = text
-      else problems.push(`${fileName}: the content of ${file} cannot be used: ${mistakeIn(name, text, error)}`)
+      else problems.push(`${fileName}: the content of ${file} ${mistakeIn(name, text, error)}`)
     } catch (error) {
       problems.push(`${fileName}: ${messageOf(error)}; expected ${settings[fileName].expected}`)
     }
@@ -61,19 +61,19 @@ export async function withFiles(
 }
 
 function problemOf(name: SettingName, value: unknown, error: z.ZodError): string {
-  return `${name}: ${mistakeIn(name, value, error)}, for example ${name}=${settings[name].example}`
+  return `${name} ${mistakeIn(name, value, error)}, for example ${name}=${settings[name].example}`
 }
 
-/** What is wrong with the value of a setting and what was expected, never with the value of a secret. */
+/** `must be … (got …)`, never with the value of a secret. */
 export function mistakeIn(name: SettingName, value: unknown, error: z.ZodError): string {
   const { expected, isSecret } = settings[name]
-  return `${isSecret ? reasonOf(error) : `got ${show(value)}`}; expected ${expected}`
+  return `must be ${expected} (${isSecret ? reasonOf(error) : `got ${show(value)}`})`
 }
 
-/** What the type itself has to say. zod's own words are not used here: they might quote the value. */
+/** The message of our own checks. zod's messages might quote the value. */
 function reasonOf(error: z.ZodError): string {
   const [issue] = error.issues
-  return issue?.code === 'custom' ? issue.message : 'the value, which is not shown, cannot be used'
+  return issue?.code === 'custom' ? issue.message : 'its value is not shown'
 }
 
 function show(value: unknown): string {

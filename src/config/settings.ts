@@ -59,13 +59,7 @@ const fileSetting = (group: string, what: string, example: string) =>
   setting(group, filePath.optional(), `the path of ${what}`, example)
 
 const portSetting = <const At extends string | null = null>(group: string, usual: number, at: At = null as At) =>
-  setting(
-    group,
-    wholeNumber(0, 65_535).prefault(usual),
-    'a port from 0 to 65535, where 0 means a free one',
-    String(usual),
-    at,
-  )
+  setting(group, wholeNumber(0, 65_535).prefault(usual), '0–65535 (0 takes any free port)', String(usual), at)
 
 const msSetting = <const At extends string>(group: string, minimum: number, usual: number, example: string, at: At) =>
   setting(

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
@@ -15,14 +16,17 @@ export interface ConfigSources {
 /** Where settings were set: in the environment, or in the config file. */
 export type SettingOrigins = Readonly<Partial<Record<SettingName, 'environment' | 'config'>>>
 
-/** What was set, before it is parsed, and what there is to say about it. */
-export interface GivenSettings {
+/** Settings before they are parsed. */
+export interface RawSettings {
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
-  /** Where each of them was set. */
   readonly origins: SettingOrigins
+  /** False if the config file can't be loaded: a setting that is missing here may be in it. */
+  readonly isComplete: boolean
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
 }
+
+type FileSettings = Pick<RawSettings, 'values' | 'problems' | 'isComplete'>
 
 const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchain-inbox.config.mjs']
 
@@ -41,7 +45,7 @@ const shortNames = new Map<string, SettingName>([
 ])
 
 /** Collects settings from the config file and the environment; the environment wins, an empty variable is not set. */
-export async function collectSettings(sources: ConfigSources): Promise<GivenSettings> {
+export async function collectSettings(sources: ConfigSources): Promise<RawSettings> {
   const file = await readConfigFile(sources)
   const warnings: string[] = []
   const fromEnv: Partial<Record<SettingName, unknown>> = {}
@@ -56,19 +60,20 @@ export async function collectSettings(sources: ConfigSources): Promise<GivenSett
     if (pair.some((name) => name in fromEnv)) for (const name of pair) delete values[name]
   }
   const origins = { ...originsOf(values, 'config'), ...originsOf(fromEnv, 'environment') }
-  return { values: { ...values, ...fromEnv }, origins, problems: file.problems, warnings }
+  return { ...file, values: { ...values, ...fromEnv }, origins, warnings }
 }
 
-function originsOf(values: GivenSettings['values'], origin: 'environment' | 'config'): SettingOrigins {
+function originsOf(values: RawSettings['values'], origin: 'environment' | 'config'): SettingOrigins {
   return Object.fromEntries(Object.keys(values).map((name) => [name, origin]))
 }
 
-async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSettings, 'values' | 'problems'>> {
-  if (sources.configFile === null) return { values: {}, problems: [] }
+async function readConfigFile(sources: ConfigSources): Promise<FileSettings> {
+  const none = { values: {}, problems: [], isComplete: true }
+  if (sources.configFile === null) return none
   const found = fileNames.filter((name) => existsSync(join(sources.cwd, name)))
   const [path, second] = sources.configFile === undefined ? found : [sources.configFile]
-  if (path === undefined) return { values: {}, problems: [] }
-  if (second !== undefined) return failed(`there are both ${path} and ${second}: keep one`)
+  if (path === undefined) return none
+  if (second !== undefined) return failed(`there are two config files, ${path} and ${second}: keep one`)
 
   const file = resolve(sources.cwd, path)
   if (!existsSync(file)) return failed(`config file ${file} does not exist: give the path of a .ts, .js or .mjs file`)
@@ -76,7 +81,7 @@ async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSetting
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (error) {
-    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}`)
+    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}${placeOf(error, file)}`)
   }
   const settings = loaded.default
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
@@ -93,9 +98,40 @@ async function readConfigFile(sources: ConfigSources): Promise<Pick<GivenSetting
       if (value !== undefined) values[name] = value
     } else problems.push(`config file ${file}: ${name} is not a setting${nearest(name, settingNames, 'INBOX_')}`)
   }
-  return { values, problems }
+  return { values, problems, isComplete: true }
 }
 
-function failed(problem: string): Pick<GivenSettings, 'values' | 'problems'> {
-  return { values: {}, problems: [problem] }
+function failed(problem: string): FileSettings {
+  return { values: {}, problems: [problem], isComplete: false }
+}
+
+/** ` (line 3, column 5)` if Node says where `file` failed to load, with the path if it is in another file; else ''. */
+function placeOf(error: unknown, file: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  // The stack of a syntax error in JavaScript has no place; Node's own check prints it.
+  const found = findPlace(stack, file) ?? (error instanceof SyntaxError ? findPlace(checkSyntax(file), file) : null)
+  if (found === null) return ''
+  const { path, line, column } = found
+  return ` (${path === file ? '' : `${path}, `}line ${line}, column ${column})`
+}
+
+/** Reads the place from a report of Node: path and line, the source, and carets below the column; or a stack frame. */
+function findPlace(report: string, file: string) {
+  const [, shown, line, indent] = /^(\S.*):(\d+)\n(?:.*\n)*?([ \t]*)\^+\n/.exec(report) ?? []
+  if (shown !== undefined && indent !== undefined) {
+    const path = shown.startsWith('file:') ? fileURLToPath(shown) : shown
+    return { path, line, column: String(indent.length + 1) }
+  }
+  const [, after] = report.split(`${pathToFileURL(file).href}:`)
+  const [, row, column] = /^(\d+):(\d+)/.exec(after ?? '') ?? []
+  return row === undefined ? null : { path: file, line: row, column }
+}
+
+function checkSyntax(file: string): string {
+  try {
+    return spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' }).stderr
+  } catch {
+    // Node's permission model may forbid child processes.
+    return ''
+  }
 }

@@ -58,7 +58,7 @@ export const subscribeSetting = z.unknown().transform((value, context): Subscrib
   const result = setting.safeParse(typeof value === 'string' ? parseJson(value) : value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const message = issue?.code === 'unrecognized_keys' ? `${issue.keys.join(', ')}: no member of it` : issue?.message
+  const message = issue?.code === 'unrecognized_keys' ? `${issue.keys.join(', ')}: unknown member` : issue?.message
   context.addIssue({ code: 'custom', message: issue?.path[0] === 'url' ? `url: ${message}` : (message ?? '') })
   return z.NEVER
 })

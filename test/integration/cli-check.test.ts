@@ -59,14 +59,31 @@ test('check reports unusable settings and handlers together, and shows what can 
   await using dir = await checkFolder()
   const [bad, broken] = [{ INBOX_PORT: 'x' }, { INBOX_PORT: 'x', INBOX_HANDLERS: './broken' }]
   const shown = await dir.check(['--json'], bad)
-  expect(shown).toMatchObject({ code: 1, errors: expect.stringContaining('INBOX_PORT: got \\"x\\"') })
+  expect(shown).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('INBOX_PORT must be 0–65535 (0 takes any free port) (got \\"x\\")'),
+  })
   expect(JSON.parse(shown.out)).toMatchObject({ config: null, handlers: [{ name: 'big' }] })
   const both = await dir.check([], broken)
   expect(both).toMatchObject({ code: 1, out: '' })
-  expect(both.errors).toMatch(/^config_invalid: .*\n  INBOX_PORT: got "x".*\nhandler_invalid: .*a\.mjs/s)
+  expect(both.errors).toMatch(/^config_invalid: .*\n  INBOX_PORT must be .*got "x".*\nhandler_invalid: .*a\.mjs/s)
   expect(JSON.parse((await dir.check(['--json'], broken)).errors)).toEqual({
     error: { code: 'config_invalid', message: expect.stringContaining('\nhandler_invalid: ') },
   })
+})
+
+test('check takes a handler of the warnings of the inbox itself for no mistake', async () => {
+  await using dir = await createTempDir()
+  mkdirSync(join(dir.path, 'handlers'))
+  for (const [name, type] of [
+    ['exact', 'inbox.warning'],
+    ['all', 'inbox.*'],
+    ['wrong', 'inbox.warnings'],
+  ]) {
+    writeFileSync(join(dir.path, `handlers/${name}.mjs`), `export default { type: '${type}', run() {} }`)
+  }
+  const { out } = await runCli(['check', '--json'], { cwd: dir.path, env: { INBOX_SECRETS: secret } })
+  expect((JSON.parse(out) as { warnings: string[] }).warnings).toEqual([expect.stringContaining('inbox.warnings')])
 })
 
 test('check ends although a handler file is stuck in a native call, and ignores what handler code posts', async () => {

@@ -53,7 +53,7 @@ test('with settings that cannot be used doctor says so, and looks at everything 
   expect({ code, errors }).toEqual({ code: 1, errors: '' })
   const report = JSON.parse(out) as Report
   const [configuration] = report.checks
-  for (const problem of ['of the config file', 'INBOX_SECRETS: ', 'INBOX_PORT: got "99999"'])
+  for (const problem of ['of the config file', 'INBOX_SECRETS must be ', '(got "99999")'])
     expect(configuration?.found).toContain(problem)
   expect(out).not.toContain('"short"')
   expect(resultsOf(report)).toMatchObject({ configuration: 'fail', secrets: 'fail', folder: 'ok', versions: 'ok' })
@@ -63,6 +63,17 @@ test('with settings that cannot be used doctor says so, and looks at everything 
   expect(shown.out).toMatch(/^fail {2}configuration {2}the configuration has 3 problems:\n {21}/)
   expect(shown.out).toMatch(/^ +→ mend it; /m)
   expect(shown.out).toMatch(/^\d to be mended, \d to be looked at, \d+ well$/m)
+})
+
+test('with a config file that cannot be loaded doctor says nothing of secrets, which may be in it', async () => {
+  await using dir = await createTempDir()
+  writeFileSync(join(dir.path, 'onchain-inbox.config.mjs'), 'export default { INBOX_SECRETS_FILE: }')
+  const { code, out } = await runCli(['doctor', '--json'], { cwd: dir.path, env: { INBOX_PORT: '0' } })
+  expect(code).toBe(1)
+  const report = JSON.parse(out) as Report
+  expect(report.checks[0]).toMatchObject({ check: 'configuration', result: 'fail' })
+  expect(Object.keys(resultsOf(report))).not.toContain('secrets')
+  expect(out).not.toMatch(/webhook secret|admin token/i)
 })
 
 test('beside a sidecar doctor asks that for what is in the inbox, and finds its ports and its database in use by it', async () => {

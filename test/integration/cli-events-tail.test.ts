@@ -46,6 +46,8 @@ test('R127 a type or network that no document names is listed and replayed like 
     run('replay', '--type', 'walet.large_trade', '--dry-run'),
     run('events', 'list', '--type', 'wallet.large_trade', '--network', 'ethereum', '--limit', '200'),
   ])
+  // Warnings of the inbox itself are events, too.
+  expect(await run('events', 'tail', '--type', 'inbox.warning')).toMatchObject({ code: 0, errors: '' })
   const ofType = 'note: --type: no documented type is called walet.large_trade, did you mean wallet.large_trade?\n'
   expect(list).toMatchObject({ code: 0, out: '', errors: ofType })
   expect(tail).toMatchObject({

@@ -109,7 +109,7 @@ describe('ctx.api in the sidecar', () => {
 test('ctx.api in createInbox is made from apiUrl and apiKey; one of them alone is refused', async () => {
   const options = { secrets: testSecret, handlers: [lookUp], database: 'memory:', log: false } as const
   expect(() => createInbox({ ...options, apiKey })).toThrow('apiUrl: expected apiUrl and apiKey, or neither')
-  expect(() => createInbox({ ...options, apiKey, apiUrl: 'http://example.com' })).toThrow(/apiUrl: .*plain http/)
+  expect(() => createInbox({ ...options, apiKey, apiUrl: 'http://example.com' })).toThrow(/apiUrl must be .*plain http/)
   await using inbox = createInbox({ ...options, apiUrl: stage.stage.emulator.url ?? '', apiKey })
   await inbox.start()
   const handled = new Promise((resolve) => inbox.events.once('handled', resolve))
@@ -134,9 +134,9 @@ describe('settings', () => {
   test.each([
     [
       { INBOX_API_URL: 'http://api.example.com/v1' },
-      /INBOX_API_URL: plain http would show .*expected the https:\/\/ URL/,
+      /INBOX_API_URL must be the https:\/\/ URL .*\(plain http would show/,
     ],
-    [{ INBOX_API_KEY: 'with space' }, /INBOX_API_KEY: the value, which is not shown, cannot be used/],
+    [{ INBOX_API_KEY: 'with space' }, /INBOX_API_KEY must be .* \(its value is not shown\)/],
     [{ INBOX_API_KEY_FILE: 'key' }, /INBOX_API_KEY: INBOX_API_KEY_FILE is set as well/],
   ])('R5 %j is refused', async (wrong, said) => {
     await expect(load({ ...api, ...wrong })).rejects.toThrow(said)

@@ -152,10 +152,10 @@ describe('options', () => {
       handlers: [handler, handler, { type: '*', run() {} }, 7, { name: 'i', type: '*' }],
     }
     const problems = [
-      /^secrets: (?!.*too short).*; expected secrets of at least 16 characters/,
-      /^database: .*; expected sqlite:<path of a file>, postgres:.* or memory:$/,
-      /^concurrency: got 0; expected a whole number from 1 to 10000$/,
-      /^bodyLimit: got "1tb"; expected a size/,
+      /^secrets must be secrets of at least 16 characters(?!.*too short)/,
+      /^database must be sqlite:<path of a file>, postgres:.* or memory: \(/,
+      /^concurrency must be a whole number from 1 to 10000 \(got 0\)$/,
+      /^bodyLimit must be a size .* \(got "1tb"\)$/,
       /^handlers\[1\]: handlers\[0\] is called h as well; give one of them another `name`$/,
       /^handlers\[2\]: expected a `name`/,
       /^handlers\[3\]: expected what defineHandler or defineSink gives$/,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { parseEffects } from '../../src/cli/conformance/effects.ts'
-import { failed } from '../../src/cli/conformance/judge.ts'
+import { createEffects, parseEffects } from '../../src/cli/conformance/effects.ts'
+import { accepted, failed, judge } from '../../src/cli/conformance/judge.ts'
 import { toJunit } from '../../src/cli/conformance/command.ts'
 import { toReport, type Verdict } from '../../src/cli/conformance/run.ts'
 import { needsOf, scenarios } from '../../src/cli/conformance/scenarios.ts'
@@ -91,6 +91,31 @@ describe('effects are read from', () => {
     expect(() => parseEffects(text)).toThrow(message)
     expect(() => parseEffects(text)).toThrow('expected {"id": "evt_…"} or a plain id on each line')
   })
+})
+
+test.each(['at-once', 'race'])('a delivery that loses in %s is told to answer 200', (name) => {
+  const [check] = scenarios[name]?.[0]?.checks ?? []
+  const answer = (status: number) => ({ status, failure: null, isLate: false, ms: 1 })
+  const outcome = judge(accepted, {
+    sent: '',
+    answers: [answer(200), answer(500)],
+    timeoutMs: 5_000,
+    todo: check?.todo,
+  })
+  expect(outcome.detail).toContain('to do: answer 200 to a delivery that another one of the same event beats')
+})
+
+test('a rule about repeats that fails because work is missing does not ask for a unique key', async () => {
+  const effects = createEffects({
+    source: 'true',
+    isInsecure: false,
+    signal: new AbortController().signal,
+    settleMs: 0,
+    prefix: 'evt_',
+  })
+  const { detail } = await effects.judge({ sent: '', rule: 'once', ids: ['evt_1'], todo: 'let a unique key decide' })
+  expect(detail).toContain('1 of 1 acknowledged events not done')
+  expect(detail).toContain('to do: do the work of every acknowledged event')
 })
 
 test('docs/conformance.md lists exactly the scenarios and rules, in their order', async () => {

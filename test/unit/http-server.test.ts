@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { RequestListener } from 'node:http'
+import { Server } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import { startHttpServer, type HttpServerOptions } from '../../src/base/http/server.ts'
 import { tlsPair } from '../fixtures/tls.ts'
@@ -33,6 +34,22 @@ async function tlsIn(dir: string) {
 }
 
 const get = { method: 'GET', target: '/' }
+
+test('a port that this user may not use is refused with the setting and what to do', async () => {
+  const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+    const error = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), { code: 'EACCES' })
+    process.nextTick(() => this.emit('error', error))
+    return this
+  })
+  try {
+    await expect(start({ port: 80 })).rejects.toMatchObject({
+      code: 'port_unavailable',
+      message: expect.stringContaining('set INBOX_PORT to 1024 or above, or give Node CAP_NET_BIND_SERVICE'),
+    })
+  } finally {
+    listen.mockRestore()
+  }
+})
 
 test('an IPv6 address stands in brackets in its url', async ({ skip }) => {
   const server = await start({ host: '::1' }).catch((error: unknown) => {

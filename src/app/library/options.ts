@@ -152,7 +152,7 @@ function parseValues(given: Readonly<Record<string, unknown>>) {
     const { type } = settings[settingOf[name]]
     const result = type.safeParse(given[name])
     if (result.success) return [name, result.data]
-    problems.push(`${name}: ${mistakeIn(settingOf[name], given[name], result.error)}`)
+    problems.push(`${name} ${mistakeIn(settingOf[name], given[name], result.error)}`)
     return [name, type.parse(undefined)]
   })
   return { values: Object.fromEntries(entries) as OptionValues, problems }

@@ -100,15 +100,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 function listen(server: Server, options: HttpServerOptions): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(
-        new InboxError(
-          'port_unavailable',
-          `cannot listen on ${options.host}:${options.port}: ${messageOf(error)}; choose another ${options.portSetting}, ` +
-            `or stop what uses it`,
-          { cause: error },
-        ),
-      )
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const advice =
+        error.code === 'EACCES'
+          ? `this user may not use the port; set ${options.portSetting} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`
+          : `choose another ${options.portSetting}, or stop what uses it`
+      const message = `cannot listen on ${options.host}:${options.port}: ${messageOf(error)}; ${advice}`
+      reject(new InboxError('port_unavailable', message, { cause: error }))
     })
     server.listen(options.port, options.host, backlog, () => resolve(server.address() as AddressInfo))
   })

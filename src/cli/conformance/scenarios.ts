@@ -18,6 +18,11 @@ import type { WriteBytes } from './context.ts'
 
 const list = (length: number, create: () => TestEvent) => Array.from({ length }, create)
 const uniqueKey = 'let a unique key of the store decide which delivery is first, not a look-up before the insert'
+const answerLosers: Advice = ({ status }) =>
+  status === 409 || (status !== null && status >= 500)
+    ? 'answer 200 to a delivery that another one of the same event beats: catch the error of the unique key. The log of the ' +
+      'receiver shows what failed'
+    : undefined
 const knownId: Advice = ({ status }, index) =>
   index > 0 && status !== null && status >= 400 && status < 500
     ? 'answer 200 to a known id: the service retries after any other answer'
@@ -41,7 +46,11 @@ const atOnce: Case = {
         .map((event) => deliver(event)),
     ),
   checks: [
-    { rule: '20 deliveries of one event at the same time are all acknowledged', expected: accepted },
+    {
+      rule: '20 deliveries of one event at the same time are all acknowledged',
+      expected: accepted,
+      todo: answerLosers,
+    },
     { rule: 'an event that came 20 times at once is done once', expected: 'once', todo: uniqueKey },
   ],
 }
@@ -72,7 +81,11 @@ const race: Case = {
     return rounds.flat()
   },
   checks: [
-    { rule: 'deliveries of one event that end at the same moment are all acknowledged', expected: accepted },
+    {
+      rule: 'deliveries of one event that end at the same moment are all acknowledged',
+      expected: accepted,
+      todo: answerLosers,
+    },
     { rule: 'events whose deliveries end at the same moment are done once', expected: 'once', todo: uniqueKey },
   ],
 }

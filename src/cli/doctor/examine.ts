@@ -49,8 +49,8 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(await examineClock(values.INBOX_API_URL, now)),
     ...(folder === null ? [] : await disk(settings, folder)),
     database.finding,
-    ...examineSecrets(credentials, values, (path) => resolve(sources.cwd, path)),
-    examineTokens(values, credentials),
+    ...examineSecrets(settings, (path) => resolve(sources.cwd, path)),
+    ...(settings.isComplete ? [examineTokens(values, credentials)] : []),
     ...(loaded === null ? [] : [loaded.finding]),
     ...(await ports(settings, database.isHeld)),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
@@ -89,6 +89,10 @@ interface ExaminedSettings {
   readonly config: Config | null
   /** Complete: a setting that cannot be used has its default here. */
   readonly values: SettingValues
+  /** False if the config file can't be loaded. */
+  readonly isComplete: boolean
+  /** True if INBOX_SECRETS or INBOX_SECRETS_FILE is set, valid or not. */
+  readonly hasSecrets: boolean
   readonly credentials: Credentials
   /** Null: a config file that cannot be read may have named them. */
   readonly handlers: HandlerSources | null
@@ -107,8 +111,9 @@ async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings
   const credentials = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
   const { INBOX_DATABASE_URL: setting } = values
   const database = setting.kind === 'sqlite' ? { kind: setting.kind, file: at(setting.file) } : setting
+  const hasSecrets = (given.values.INBOX_SECRETS ?? given.values.INBOX_SECRETS_FILE) !== undefined
   const folder = database.kind === 'sqlite' ? nearestFolder(dirname(database.file)) : null
-  const common = { values, credentials, database, folder }
+  const common = { values, credentials, database, folder, isComplete: given.isComplete, hasSecrets }
   try {
     const config = await loadConfig(sources)
     const handlers = sourcesOf(config)
@@ -144,8 +149,7 @@ const secretFiles = [
 
 /** The webhook secrets, by label and length, and who can read the files that hold secrets. */
 function examineSecrets(
-  { secretsSource }: Credentials,
-  values: Pick<SettingValues, (typeof secretFiles)[number]>,
+  { values, credentials: { secretsSource }, isComplete, hasSecrets }: ExaminedSettings,
   at: (path: string) => string,
 ): Finding[] {
   const files = [
@@ -153,6 +157,8 @@ function examineSecrets(
     ...secretFiles.flatMap((name) => values[name] ?? []).map(at),
   ]
   const open = files.filter(isReadByAll)
+  // The config file that can't be loaded may name them.
+  if (secretsSource === undefined && !isComplete && !hasSecrets) return []
   if (secretsSource === undefined) {
     const advice = 'set INBOX_SECRETS_FILE to a file with the secret of the webhook: without it nothing can be received'
     return [fail('secrets', 'there is no webhook secret that can be used', advice)]

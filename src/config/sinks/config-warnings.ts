@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
-import { ownEventSchemas } from '../../../schema/own.ts'
+import { ownEventTypes } from '../../../schema/own.ts'
 import { nearest } from '../../base/edit-distance.ts'
 import type { RouteFilter } from './routes.ts'
 
@@ -42,10 +42,9 @@ function oddInTemplate(pattern: string, template: Templates[string]): string[] {
   return [...new Set(paths)].map((path) => `that for ${pattern} has ${noField(path, [pattern], fields)}`)
 }
 
-const isUndocumented = (pattern: string): boolean => !isOwn(pattern) && documentedTypesOf(pattern).length === 0
+const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
 
-/** Of the program's own events. */
-const isOwn = (pattern: string): boolean => Object.keys(ownEventSchemas).some((type) => isOf(pattern, type))
+const isInternal = (pattern: string): boolean => ownEventTypes.some((type) => isOf(pattern, type))
 
 const isOf = (pattern: string, type: string): boolean =>
   pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))

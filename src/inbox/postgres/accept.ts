@@ -105,7 +105,7 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
   async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {
     const became = await store(db, batch, bytesOf(batch) > mostGivenBytes ? nobody : makeOffer)
     for (const [index, arrival] of batch.entries()) {
-      if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival.createdAt)
+      if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival)
     }
     return became
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
-import type { Acknowledged, GapRecord } from '../port.ts'
+import { ownLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
 
@@ -14,7 +14,7 @@ export interface GapsOptions {
 /** The times in which no replica took deliveries, and what came later of the events that were created then. */
 export interface Gaps {
   /** An event is new, and stored: it may be one that was awaited. */
-  arrived(createdAt: string): void
+  arrived(event: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void
   /** This replica takes deliveries from now on: if none did, what lies between the last time that one did and now is a gap. */
   start(): Promise<void>
   /** It still does; to be called every few seconds. */
@@ -85,8 +85,9 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   }
 
   return {
-    arrived(createdAt) {
-      if (watched.length === 0) return
+    arrived({ createdAt, secretLabel }) {
+      // The inbox's own warnings make up for nothing that the sender sent.
+      if (watched.length === 0 || secretLabel === ownLabel) return
       const at = Date.parse(createdAt)
       for (const gap of watched) {
         const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo

@@ -176,7 +176,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       views.countReplay(filter, patternsOf(filter.handler, (await definitions.read(db)).routes)),
     async retryQuarantined(id, event, by) {
       const result = await actions.retryQuarantined(id, event, by)
-      if (result === 'accepted') gaps.arrived(event.createdAt)
+      if (result === 'accepted') gaps.arrived(event)
       return result
     },
     async gaps() {

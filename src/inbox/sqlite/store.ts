@@ -164,7 +164,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     if (headerSet === null) noteHeaders(seq, event.headers)
     counters.bodyBytes += event.raw.length
     sql.insertBody.run(seq, counters.bodyBytes, event.raw)
-    gaps.arrived(event.createdAt)
+    gaps.arrived(event)
     tallies.add(seq, event)
     const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
     for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
