@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
-import { ownLabel } from '../../src/inbox/port.ts'
+import { internalLabel } from '../../src/inbox/port.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
 import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
 import { createViews } from '../../src/inbox/postgres/views.ts'
@@ -132,7 +132,7 @@ test('what comes later of a gap is counted, whichever replicas it comes to; what
   one.arrived(eventOf(at(from)))
   one.arrived(eventOf('not a time'))
   // A warning of the inbox itself counts for nothing.
-  one.arrived({ createdAt: at(from), secretLabel: ownLabel })
+  one.arrived({ createdAt: at(from), secretLabel: internalLabel })
   other.arrived(eventOf(at(from + 20 * hour)))
   other.arrived(eventOf(at(from - 1)))
   await clock.advance(second)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
-import { ownLabel } from '../../src/inbox/port.ts'
+import { internalLabel } from '../../src/inbox/port.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -77,7 +77,7 @@ test('a time in which nobody was at work is recorded, and what comes of it later
   expect(await it.inbox().gaps()).toEqual([{ ...gap, arrived: 2, lastArrivalAt: to + 60_000 }])
   await it.inbox().accept([during, anEvent('odd', { createdAt: 'not a time' })])
   // A warning of the inbox itself counts for nothing.
-  await it.inbox().accept([anEvent('inbox:disk_low', { ...at(from + hour), secretLabel: ownLabel })])
+  await it.inbox().accept([anEvent('inbox:disk_low', { ...at(from + hour), secretLabel: internalLabel })])
   expect(await it.inbox().gaps()).toMatchObject([{ arrived: 2 }])
 
   await it.restart(2_000)

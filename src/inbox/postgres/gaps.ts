@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
-import { ownLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
+import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
 
@@ -87,7 +87,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   return {
     arrived({ createdAt, secretLabel }) {
       // The inbox's own warnings make up for nothing that the sender sent.
-      if (watched.length === 0 || secretLabel === ownLabel) return
+      if (watched.length === 0 || secretLabel === internalLabel) return
       const at = Date.parse(createdAt)
       for (const gap of watched) {
         const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo

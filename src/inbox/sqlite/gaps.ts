@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
-import { ownLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
+import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'
 
 interface WatchedGap extends GapRow {
@@ -84,7 +84,7 @@ export function createGaps(sql: Statements, clock: Clock) {
     /** An event is new: it may be one that was awaited. */
     arrived({ createdAt, secretLabel }: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void {
       // The inbox's own warnings make up for nothing that the sender sent.
-      if (watched.length === 0 || secretLabel === ownLabel) return
+      if (watched.length === 0 || secretLabel === internalLabel) return
       const at = Date.parse(createdAt)
       for (const gap of watched) {
         const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo
