@@ -17,7 +17,7 @@ interface TailOptions extends ControlOptions {
 const kinds: readonly string[] = ['event', 'attempt', 'clock']
 const retryMs = 500
 /** The emulator says something every 15 s. */
-const longestSilenceMs = 45_000
+const maxSilenceMs = 45_000
 
 /** `onchain-inbox emulator tail`: events, attempts of deliveries and changes of the clock, as they happen. */
 export function addEmulatorTailCommand(emulator: Command): void {
@@ -56,7 +56,7 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
 /** Aborts when nothing was heard for too long. */
 function createSilence() {
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(), longestSilenceMs)
+  const timer = setTimeout(() => controller.abort(), maxSilenceMs)
   return {
     signal: controller.signal,
     rearm: () => void timer.refresh(),

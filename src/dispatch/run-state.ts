@@ -1,6 +1,6 @@
 import { TerminalError } from '../base/errors.ts'
 import type { StateEntry, StateRead, StateWrite } from '../inbox/port.ts'
-import { afterKey, compareKeys, isStateKey, isStatePrefix, longestStateKey } from '../inbox/state-keys.ts'
+import { afterKey, compareKeys, isStateKey, isStatePrefix, maxStateKeyLength } from '../inbox/state-keys.ts'
 import { parseJson, toJson } from './outbox.ts'
 import type { StateCache } from './state-cache.ts'
 
@@ -150,7 +150,7 @@ export class RunState implements HandlerState {
     this.#checkOpen()
     if (!isStateKey(key))
       throw new TerminalError(
-        `a key of the state has to be text of 1 to ${longestStateKey} characters, well-formed, without U+0000 and U+10FFFF`,
+        `a key of the state has to be text of 1 to ${maxStateKeyLength} characters, well-formed, without U+0000 and U+10FFFF`,
       )
   }
 

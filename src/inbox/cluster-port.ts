@@ -1,48 +1,43 @@
-/**
- * What an inbox has besides that several processes share. Words:
- *   replica    one of the processes that share a database
- *   leader     the replica that does what one has to do: retention, the index, warnings of what is shared
- */
+// The part of the inbox that only clusters have: several processes that share one database.
 
-/** A process that shares the inbox. */
+/** One of the processes that share the database. */
 export interface Replica {
   readonly id: string
   readonly version: string
-  /** Milliseconds since 1970, of the database's clock. */
+  /** Milliseconds since 1970, by the database's clock. */
   readonly startedAt: number
-  /** When it last said that it is there. */
+  /** Time of its latest heartbeat. */
   readonly beatAt: number
-  /** Whether it has said so lately. */
+  /** True when its latest heartbeat is recent. */
   readonly isAlive: boolean
-  /** Whether it is this process. */
   readonly isSelf: boolean
   readonly isLeader: boolean
-  /** What it said of itself. */
+  /** Load that it reports, such as `cpu` and `memory_bytes`. */
   readonly load: Readonly<Record<string, number>>
 }
 
-/** What others may have changed, as it is now. */
+/** State that other replicas can change, read at a heartbeat. */
 export interface ClusterState {
-  /** How many processes there are; at least 1. */
+  /** Living replicas; at least 1. */
   readonly replicas: number
-  /** Handlers that are paused; `all` of them together, whatever their names. */
+  /** Handlers paused by name. `isAllPaused` pauses all handlers in addition. */
   readonly paused: ReadonlySet<string>
   readonly isAllPaused: boolean
-  /** How many runs of a handler may run at once, where somebody set that. */
+  /** Maximum parallel runs by handler, where an operator set one. */
   readonly concurrencies: ReadonlyMap<string, number>
-  /** Handlers that have suspects, but for paused ones. */
+  /** Handlers with crash suspects, without paused ones. */
   readonly suspects: ReadonlySet<string>
-  /** Whether this process was silent for so long that others may have taken its runs over. */
+  /** True when this process missed heartbeats so long that other replicas may have taken over its runs. */
   readonly wasSilent: boolean
 }
 
 export interface ClusterPort {
   readonly replicaId: string
   replicas(): Promise<readonly Replica[]>
-  /** How many are alive as far as is known, this one among them. */
+  /** Number of living replicas at the latest heartbeat, including this one. */
   alive(): number
-  /** Called at each heartbeat, with what it was at the one before. */
+  /** Calls the listener at each heartbeat. `before`: the state at the heartbeat before it; null at the first. */
   onState(listener: (now: ClusterState, before: ClusterState | null) => void): void
-  /** Whether this process is the one that does what one has to do. Two may be for a moment. */
+  /** True when this replica does the shared work, such as retention. For a moment two replicas may lead. */
   isLeader(): boolean
 }

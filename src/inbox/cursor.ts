@@ -1,17 +1,17 @@
 import { InboxError } from '../base/errors.ts'
 
-/** Makes the opaque cursor of a page that ended at a place: one or more integers from 0. */
+/** Encodes the position where a page ended, one or more integers ≥ 0, as an opaque cursor. */
 export function encodeCursor(...place: readonly number[]): string {
   return Buffer.from(place.join('.')).toString('base64url')
 }
 
-/** Reads what `encodeCursor` made of one number. Throws `bad_request` for anything else. */
+/** Decodes a cursor of one number. Throws `bad_request` for anything else. */
 export function decodeCursor(text: string): number {
   const [n = 0] = decodePlace(text, 1)
   return n
 }
 
-/** The same for two. */
+/** Decodes a cursor of two numbers. Throws `bad_request` for anything else. */
 export function decodeCursorPair(text: string): readonly [number, number] {
   const [a = 0, b = 0] = decodePlace(text, 2)
   return [a, b]
@@ -20,7 +20,7 @@ export function decodeCursorPair(text: string): readonly [number, number] {
 const digitsPerPart = 12
 const sha256Digits = 64
 
-/** The place of something with a SHA-256 in hex among those with the same two numbers. */
+/** Encodes two numbers and a SHA-256 in hex as a cursor. */
 export function encodeDigestCursor(a: number, b: number, digest: string): string {
   const parts = Array.from({ length: Math.ceil(digest.length / digitsPerPart) }, (_, index) => {
     return parseInt(digest.slice(index * digitsPerPart, (index + 1) * digitsPerPart), 16)
@@ -28,7 +28,7 @@ export function encodeDigestCursor(a: number, b: number, digest: string): string
   return encodeCursor(a, b, ...parts)
 }
 
-/** Reads what `encodeDigestCursor` made. Throws `bad_request` for anything else. */
+/** Decodes a cursor of `encodeDigestCursor`. Throws `bad_request` for anything else. */
 export function decodeDigestCursor(text: string): readonly [number, number, string] {
   const [a = 0, b = 0, ...parts] = decodePlace(text, 2 + Math.ceil(sha256Digits / digitsPerPart))
   const digits = parts.map((part) => part.toString(16).padStart(digitsPerPart, '0'))
@@ -40,5 +40,5 @@ function decodePlace(text: string, length: number): readonly number[] {
   const place = Buffer.from(text, 'base64url').toString('latin1').split('.').map(Number)
   const isPlace = place.length === length && place.every((n) => Number.isSafeInteger(n) && n >= 0)
   if (isPlace && encodeCursor(...place) === text) return place
-  throw new InboxError('bad_request', 'The cursor is not valid: pass the next_cursor of the page before, unchanged.')
+  throw new InboxError('bad_request', 'invalid cursor: pass the next_cursor of the previous page unchanged')
 }

@@ -1,10 +1,11 @@
-// What counts as a time out of service, and how long it is kept and watched, in every store.
+// Limits for gaps: times in which no deliveries were accepted. Both stores use them.
 
-/** A process is replaced in less. */
-export const shortestGapMs = 1_000
-/** Whoever is at work says so more often by far. */
-export const longestSilenceMs = 60_000
-export const mostKept = 1_000
-/** So many of the last gaps, not longer ago than this, are watched for events that come after all; those with lost ones first. */
-export const mostWatched = 20
+/** Shorter gaps are not recorded: a restart can take as long. */
+export const minGapMs = 1_000
+/** A serving process that writes no heartbeat for longer stood still. */
+export const maxSilenceMs = 60_000
+export const maxGapsKept = 1_000
+/** Late events are counted for this many of the latest gaps, those with lost events first. */
+export const maxGapsWatched = 20
+/** Late events are counted for gaps that ended within this time. */
 export const watchedMs = 30 * 24 * 3_600_000

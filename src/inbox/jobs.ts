@@ -1,72 +1,72 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 
-/** What one step of a replay or a backfill did. */
+/** Result of one step of a replay or a backfill. */
 export interface StepResult {
   readonly created: number
-  /** `more`: call again. `waits`: for runs to be worked off, or for events to come. `ended`: there is nothing left to do. */
+  /** `more`: call again. `waits`: for open runs to end, or for new events. `ended`: the job is done. */
   readonly next: 'more' | 'waits' | 'ended'
 }
 
-/** What there is to do, and how a step of it is done: each in one transaction, creating up to `most` runs. */
+/** The replays and backfills of a store. A step is one transaction that creates up to `max` runs. */
 export interface JobSource {
-  /** Handlers that get runs of older events first. */
+  /** Ids of handlers with a backfill in progress. */
   backfilling(): readonly number[]
   /** Replays that have not ended. */
   running(): readonly { readonly id: number; readonly perSecond: number | null }[]
-  backfill(handlerId: number, most: number): Promise<StepResult>
-  step(replayId: number, most: number): Promise<StepResult>
+  backfill(handlerId: number, max: number): Promise<StepResult>
+  step(replayId: number, max: number): Promise<StepResult>
 }
 
-/** What a replay, or a backfill, has created and is still to be worked off. */
+/** Open runs of a replay or a backfill. Large counts may be cut off. */
 export interface OpenBacklog {
-  /** Runs that have not ended, dead letters aside; counted up to `maxBlockedRuns` or further. */
+  /** Runs that have not ended, without dead letters. Exact up to `maxBlockedRuns`. */
   readonly open: number
-  /** Those of them that wait for a worker, or for their time, and not behind another of their key; counted up to `minReadyRuns` or further. */
+  /** Open runs that don't wait behind another run of their key. Exact up to `minReadyRuns`. */
   readonly ready: number
 }
 
-/** So many runs are created ahead of what is worked off. */
+/** A job with this many open runs creates no more. */
 export const maxOpenRuns = 1_000
-/** And so many where hardly any of them can be worked off: a key that is slow, or held, does not keep those of other keys from being created. */
+/** Limit instead of `maxOpenRuns` while fewer than `minReadyRuns` are ready: a slow or blocked key must not starve other keys. */
 export const maxBlockedRuns = 10_000
 export const minReadyRuns = 20
 
-/** How many runs a step may create, of the `most` that it could. */
-export function roomFor(most: number, { open, ready }: OpenBacklog): number {
-  if (open < maxOpenRuns) return Math.min(most, maxOpenRuns - open)
-  return ready < minReadyRuns && open < maxBlockedRuns ? most : 0
+/** How many runs a step may create, at most `max`. */
+export function roomFor(max: number, { open, ready }: OpenBacklog): number {
+  if (open < maxOpenRuns) return Math.min(max, maxOpenRuns - open)
+  return ready < minReadyRuns && open < maxBlockedRuns ? max : 0
 }
 
-/** Runs created in one transaction: few, because acknowledgements wait for it. */
-const mostPerStep = 200
-/** For runs to be worked off before more are created, or for events to come; longer and longer while nothing happens. */
+/** Maximum runs created in one transaction. Acknowledgements wait for it, so it is small. */
+const maxPerStep = 200
+/** Pause of a job that waits. Doubles up to `maxWaitMs` while it makes no progress. */
 const waitMs = 20
-const longestWaitMs = 250
+const maxWaitMs = 250
 const failedWaitMs = 1_000
 
-/** Keeps replays and backfills going, one small transaction after the other, as long as there are any. */
+/** Drives replays and backfills, one small transaction after the other. */
 export class Jobs {
   readonly #source: JobSource
   readonly #clock: Clock
   readonly #buckets = new Map<number, TokenBucket>()
   readonly #waits = new Map<string, number>()
   readonly #onError: (job: string, error: unknown) => void
-  /** The jobs of which it was told that they fail. */
+  /** Jobs whose failure was reported. */
   readonly #failing = new Set<string>()
   #isWorking = false
   #isWanted = false
   #isStopped = false
   #timer: Timer | undefined
 
-  /** `onError` is told once of a job that fails, until it has gone well again. */
+  /** `onError` is called once per failing job, and again only after the job has recovered. */
   constructor(source: JobSource, clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
     this.#source = source
     this.#clock = clock
     this.#onError = onError
   }
 
-  /** To be called when there may be something to do. */
+  /** Call when there may be work. */
   poke(): void {
     this.#isWanted = true
     if (this.#isWorking || this.#isStopped) return
@@ -91,7 +91,7 @@ export class Jobs {
     if (delayMs !== null && !this.#isStopped) this.#timer = this.#clock.after(delayMs, () => this.poke())
   }
 
-  /** One step of each job; how long to wait until the next, or null if there is none left. */
+  /** Does one step of each job. Returns how long to wait until the next one; null if no job is left. */
   async #round(): Promise<number | null> {
     let delayMs: number | null = null
     const sooner = (ms: number | null) => {
@@ -106,7 +106,7 @@ export class Jobs {
     return delayMs
   }
 
-  /** How long to wait after a job; one that fails does not keep the others from going on. */
+  /** Returns how long to wait after the job. A failing job doesn't stop the others. */
   async #guard(job: string, work: () => Promise<number | null>): Promise<number | null> {
     try {
       const delayMs = await work()
@@ -120,26 +120,26 @@ export class Jobs {
   }
 
   async #backfill(handlerId: number): Promise<number | null> {
-    const { next } = await this.#source.backfill(handlerId, mostPerStep)
+    const { next } = await this.#source.backfill(handlerId, maxPerStep)
     return this.#waitAfter(`backfill ${handlerId}`, next)
   }
 
-  /** How long to wait until the next step of a job. */
+  /** How long to wait until the next step of a job; null if it ended. */
   #waitAfter(job: string, next: StepResult['next']): number | null {
     const waited = this.#waits.get(job) ?? waitMs / 2
     this.#waits.delete(job)
     if (next === 'ended') return null
     if (next === 'more') return 0
-    const wait = Math.min(2 * waited, longestWaitMs)
+    const wait = Math.min(2 * waited, maxWaitMs)
     this.#waits.set(job, wait)
     return wait
   }
 
   async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
     const bucket = perSecond === null ? undefined : this.#bucketOf(id, perSecond)
-    const most = Math.min(mostPerStep, bucket?.available() ?? Infinity)
-    if (most < 1) return bucket?.waitMs() ?? waitMs
-    const { created, next } = await this.#source.step(id, most)
+    const max = Math.min(maxPerStep, bucket?.available() ?? Infinity)
+    if (max < 1) return bucket?.waitMs() ?? waitMs
+    const { created, next } = await this.#source.step(id, max)
     bucket?.spend(created)
     if (next === 'ended') this.#buckets.delete(id)
     const wait = this.#waitAfter(`replay ${id}`, next)

@@ -12,7 +12,7 @@ import { createSqliteInbox, type SqliteInbox } from './sqlite/inbox.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
 
-/** Runs of a handler that was renamed, removed or paused wait for ever, unless somebody is told. */
+/** Warns about pending runs of handlers that are not loaded or are paused: they wait until an operator acts. */
 export async function reportWaiting(
   inbox: Pick<Inbox, 'stats'>,
   handlers: readonly { readonly name: string }[],
@@ -21,19 +21,19 @@ export async function reportWaiting(
   const loaded = new Set(handlers.map(({ name }) => name))
   const stats = await inbox.stats()
   const gone = orphanedHandlers(stats.handlers, handlers)
-  if (gone.length > 0) log.warn({ handlers: gone }, 'open runs belong to handlers that are not loaded')
+  if (gone.length > 0) log.warn({ handlers: gone }, 'pending runs without handler')
   const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
   if (stats.paused || paused.length > 0) {
     const waiting = { all: stats.paused, handlers: paused }
-    log.warn(waiting, 'handlers are paused: their runs wait until somebody resumes them')
+    log.warn(waiting, 'handlers paused')
   }
 }
 
 export interface OpenInboxOptions {
   readonly database: DatabaseSetting
-  /** Of PostgreSQL; default `refuse`. */
+  /** PostgreSQL only. Default `refuse`. */
   readonly migrate?: MigrateSetting
-  /** Of PostgreSQL: hours that a handler which no replica holds gets runs. */
+  /** PostgreSQL only: a handler that no replica has loaded still gets runs for this many hours. */
   readonly orphanHours?: number
   readonly clock: Clock
   readonly log: Logger
@@ -41,15 +41,15 @@ export interface OpenInboxOptions {
 
 export interface OpenedInbox {
   readonly inbox: Inbox
-  /** A port for `connectDispatchStore`, to hand to another thread. */
+  /** Opens a port for `connectDispatchStore` in another thread. */
   readonly openDispatchChannel: () => Promise<MessagePort>
-  /** Where several processes share the inbox. */
+  /** Present when several processes can share the inbox. */
   readonly cluster?: ClusterPort
 }
 
 const upgradeLogMs = 5_000
 
-/** Logs the step that an upgrade is at when it begins, and every 5 s until `end`. */
+/** Logs each step of an upgrade when it begins, and every 5 s until `end`. */
 export function createUpgradeLog(
   clock: Clock,
   log: Logger,
@@ -75,7 +75,7 @@ export function createUpgradeLog(
   }
 }
 
-/** Opens the inbox that a setting names, and says aloud what was found in it. */
+/** Opens the configured inbox and logs the state it was found in. */
 export async function openInbox(options: OpenInboxOptions): Promise<OpenedInbox> {
   const upgradeLog = createUpgradeLog(options.clock, options.log)
   try {
@@ -91,14 +91,14 @@ async function open(
 ): Promise<OpenedInbox> {
   switch (database.kind) {
     case 'memory': {
-      // Loaded only where it is used, and Kysely with it.
+      // Imported on use, because it loads Kysely.
       const { createMemoryInbox } = await import('./sqlite/local.ts')
       const inbox = await createMemoryInbox({ clock })
       return { inbox, openDispatchChannel: async () => openDispatchChannel(inbox) }
     }
     case 'postgres': {
       const { url } = database
-      // Loaded by those who use it only.
+      // Imported on use: most installations run on SQLite.
       const { createPostgresInbox } = await import('./postgres/inbox.ts')
       const inbox = await createPostgresInbox({
         url,
@@ -120,27 +120,26 @@ async function open(
   }
 }
 
-/** So long a stop is worth a warning: the sender may have tried in vain. */
+/** A longer gap is logged as a warning: deliveries may have failed. */
 const longGapMs = 60_000
 
 /**
- * To be called when deliveries are going to be taken: says for how long they were not, and what the sender makes of that; and, at each
- * start until somebody has acknowledged it, what it does not try again.
+ * Call before deliveries are accepted. Logs the latest gap, if it is recent. Logs gaps with lost events at each start until an operator
+ * acknowledges them.
  */
 export async function startServing(inbox: Inbox, clock: Clock, log: Logger): Promise<void> {
   await inbox.startServing()
   const gaps = await inbox.gaps()
   for (const gap of gaps.toReversed()) {
-    if (needsReplay(gap)) log.error(fieldsOf(gap), gap.kind === 'restored' ? wasRestored : wasOutTooLong)
+    if (!needsReplay(gap)) continue
+    const message = gap.kind === 'restored' ? 'events lost by restore' : 'events lost in downtime'
+    log.error({ ...fieldsOf(gap), advice: 'have the sender replay lostFrom to lostTo' }, message)
   }
   const [last] = gaps
   if (last === undefined || needsReplay(last) || clock.now() - last.to > longGapMs) return
   const level = last.to - last.from > longGapMs ? 'warn' : 'info'
-  log[level](fieldsOf(last), 'out of service; the sender tries again what it could not deliver')
+  log[level](fieldsOf(last), 'downtime; sender will retry')
 }
-
-const wasOutTooLong = 'out of service for so long that the sender gave events up: replay them by hand'
-const wasRestored = 'restored from a backup: what was accepted after that was made is gone: replay it by hand'
 
 function needsReplay({ lost, acknowledgedAt }: GapRecord): boolean {
   return lost !== null && acknowledgedAt === null
@@ -156,7 +155,7 @@ function fieldsOf({ from, to, retriedUntil, lost }: GapRecord) {
   }
 }
 
-/** As of those that become dead letters later; there are as many as were in flight. */
+/** Logs the runs that became dead letters because an earlier process died. */
 function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): void {
   const limit = createLogLimit(clock)
   for (const { handler, eventId, attempt, error } of dead) {
@@ -166,25 +165,24 @@ function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): voi
   }
 }
 
-/** Says aloud what the file tells about its past. The check of its structure reads all of it, so it goes on in the background. */
+/** Logs the integrity of the file. The structure check reads the whole file, so it runs in the background. */
 function reportIntegrity(inbox: SqliteInbox, file: string, log: Logger): void {
   const { missingSeqs, lastSeq, cleanStop, checkDue, synchronous } = inbox.integrity
   log.info({ file, lastSeq, cleanStop, synchronous }, 'database opened')
   if (missingSeqs > 0) {
     log.error(
-      { file, missingSeqs },
-      'accepted events are missing from the database: it was damaged, or replaced by an older copy; restore a backup, or ' +
-        'have the sender replay',
+      { file, missingSeqs, advice: 'restore a backup, or have the sender replay' },
+      'accepted events are missing',
     )
   }
   if (!checkDue) return
   inbox.quickCheck().then(
     (result) => {
-      if (result !== 'ok') log.error({ file, result }, 'the database is damaged: restore a backup')
+      if (result !== 'ok') log.error({ file, result, advice: 'restore a backup' }, 'database damaged')
     },
     (error: unknown) => {
-      if (error instanceof InboxError && error.code === 'shutting_down') return // The next start checks it.
-      log.warn({ file, error: messageOf(error) }, 'the database could not be checked')
+      if (error instanceof InboxError && error.code === 'shutting_down') return // The next start checks again.
+      log.warn({ file, error: messageOf(error) }, 'database check failed')
     },
   )
 }

@@ -3,17 +3,20 @@ import type { AcceptResult, NewEvent } from './types.ts'
 
 /** Actions of an operator. Each is noted in the audit; `by` names the caller. */
 export interface OperatorActions {
-  /** Ends dead letters for good, with a reason that is kept; what they hold up goes on. Gives how many. */
+  /** Ends dead letters for good and unblocks their keys. The reason is stored. Returns how many were dropped. */
   dropDead(which: 'all' | readonly number[], reason: string, by?: string): Promise<number>
-  /** Ends all runs of a handler that nobody works on, for one that was removed. Gives how many; null if there never was such a handler. */
+  /** Drops all runs of a removed handler, except running ones. Returns how many; null if the handler was never registered. */
   discardPendingRuns(handler: string, reason: string, by?: string): Promise<number | null>
-  /** How many runs of a handler may run at once; null: as it says itself. It holds across restarts. False as for `setPaused`. */
+  /**
+   * Limits how many runs of a handler run at once; null restores its own limit. Survives restarts. Returns false if the handler was never
+   * registered.
+   */
   setConcurrency(handler: string, concurrency: number | null, by?: string): Promise<boolean>
-  /** Makes dead letters claimable again with their attempts counted anew; all of them, or those of the given run ids. Gives how many. */
+  /** Makes dead letters claimable again and resets their attempts. Takes all of them, or run ids. Returns how many were requeued. */
   requeueDead(which: 'all' | readonly number[], by?: string): Promise<number>
   /**
-   * Prunes in small steps, then gives space back. `noted`: it is noted in the audit. `isTooLarge`: the store is larger than `maxBytes`,
-   * and nothing is left to prune.
+   * Prunes in small steps, then returns free space to the disk. Writes an audit record only with `noted`. `isTooLarge`: the store is
+   * larger than `maxBytes`, and nothing is left to prune.
    */
   prune(
     limits: PruneLimits,
@@ -21,25 +24,24 @@ export interface OperatorActions {
     by?: string,
   ): Promise<{ readonly events: number; readonly quarantined: number; readonly isTooLarge: boolean }>
   /**
-   * Starts a replay; its runs are created bit by bit, a bounded number ahead of what is worked off, also after a restart. Throws
-   * `bad_request` where nothing is given to choose events by, `not_found` for a handler that is not registered. With a handler,
-   * only events of the types that it takes are found.
+   * Starts a replay. Its runs are created in small steps, with a bounded backlog. A restart resumes it. A filter with a handler matches
+   * only event types that the handler takes. Throws `bad_request` for an empty filter, `not_found` for a handler that is not registered.
    */
   startReplay(replay: NewReplay, by?: string): Promise<ReplayRecord>
-  /** Creates no more runs of it, and drops those that wait. False if it has ended, or never was. Idempotent. */
+  /** Stops creating runs and drops the pending ones. Returns false if the replay has ended or never existed. Idempotent. */
   cancelReplay(id: number, by?: string): Promise<boolean>
   /**
-   * Pauses a handler, or with null all of them together; it holds across restarts, until it is taken back. Nothing of it is
-   * handed out meanwhile; what was handed out before goes on. False if no handler of that name was ever registered. Idempotent.
+   * Pauses or resumes a handler; null means all handlers together. Survives restarts. Runs of a paused handler can't be claimed; runs
+   * already claimed continue. Returns false if the handler was never registered. Idempotent.
    */
   setPaused(handler: string | null, paused: boolean, by?: string): Promise<boolean>
-  /** Accepts the event that a body in quarantine turned out to be, and takes it out of there. Null if it is not there. */
+  /** Moves a body from quarantine to the events, parsed as `event`. Returns null if it is not in quarantine. */
   retryQuarantined(id: string, event: NewEvent, by?: string): Promise<AcceptResult | null>
-  /** Removes a body from the quarantine, with a reason that is kept. False if it is not there. */
+  /** Removes a body from quarantine. The reason is stored. Returns false if it is not in quarantine. */
   dropQuarantined(id: string, reason: string, by?: string): Promise<boolean>
-  /** Says that what is missing or lost is dealt with: there is nothing missing, and nothing to acknowledge, from then on. Idempotent. */
+  /** Acknowledges missing events and gaps with lost events: `stats` and `gaps` no longer report them as open. Idempotent. */
   acknowledgeGaps(by?: string): Promise<Acknowledged>
-  /** Notes an action that no other call notes. */
+  /** Writes an audit record for an action that happens outside the store. */
   note(
     action: Extract<AuditRecord['action'], `session.${string}` | `reconcile.${string}`>,
     detail: AuditRecord['detail'],
@@ -47,25 +49,25 @@ export interface OperatorActions {
   ): Promise<void>
 }
 
-/** Large acts are done in small transactions, so that they do not hold up acknowledgements. */
+/** Runs per transaction of a large action. Acknowledgements wait for a transaction, so it is small. */
 export const batchSize = 500
-/** The audit has so many of the run ids of an act at the most, and how many there were. */
+/** Maximum run ids in an audit record; it also holds their total count. */
 export const maxAuditedRuns = 1_000
 
-/** What a bounded piece of an act did. `after`: where to go on; null: that was all. */
+/** Result of one step of a large action. `after`: where the next step continues; null if none is left. */
 export interface ActionStep {
   readonly done: number
   readonly after: number | null
 }
 
-/** What is noted of a large act, by how much was done so far. */
+/** The audit record of a large action. `detail` takes the total so far. */
 export interface AuditNote {
   readonly action: AuditRecord['action']
   readonly detail: (total: number) => AuditRecord['detail']
   readonly by: string | undefined
 }
 
-/** `noted`: the id of the note; null: none was written. */
+/** `noted`: id of the audit record; null if none was written. */
 export interface ActionResult {
   readonly total: number
   readonly noted: number | null

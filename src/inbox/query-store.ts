@@ -28,14 +28,14 @@ export const runStates = [
   'dropped',
 ] as const
 /**
- * `waiting` behind an older run of its key, `ready` to be claimed (perhaps not before `runAt`), `suspect` see above. `held` and
- * `dead` are dead letters: one that holds up its key, and one that does not. The others are ends.
+ * `waiting`: behind an older run of its key. `ready`: claimable, from `runAt` on. `suspect`: crash suspect. `held` and `dead`: dead
+ * letters; a `held` one blocks its key. The others are final.
  */
 export type RunState = (typeof runStates)[number]
 
 export interface Page<T> {
   readonly data: readonly T[]
-  /** Passed as `cursor` it gives the next page; null on the last one. */
+  /** Cursor of the next page; null on the last page. */
   readonly nextCursor: string | null
 }
 
@@ -49,9 +49,9 @@ export interface EventQuery extends PageQuery {
   readonly network?: string
   readonly address?: string
   readonly status?: EventStatus
-  /** Terms between white space that all stand in the body as it came, anywhere in it. The case of ASCII letters does not count. */
+  /** Terms separated by white space. The body must contain all of them; ASCII letters match in either case. */
   readonly q?: string
-  /** Received at or after, before: milliseconds since 1970. */
+  /** Received at or after `from` and before `to`: milliseconds since 1970. */
   readonly from?: number
   readonly to?: number
 }
@@ -67,7 +67,7 @@ export interface EventSummary {
   readonly status: EventStatus
 }
 
-/** `searchedTo`: when the oldest event that was looked at was received; null: there is no event. */
+/** `searchedTo`: when the oldest searched event was received (milliseconds since 1970); null if there is no event. */
 export interface EventPage extends Page<EventSummary> {
   readonly searchedTo: number | null
 }
@@ -86,16 +86,16 @@ export interface RunRecord {
   readonly state: RunState
   readonly attempt: number
   readonly crashed: number
-  /** When it may be tried next; null when it is running or finished. */
+  /** When it may be claimed: milliseconds since 1970. Null when it is running or has ended. */
   readonly runAt: number | null
-  /** The id of the replay it is of; null: it is live. */
+  /** Id of the replay that created it; null for a live run. */
   readonly replay: number | null
-  /** What a sink is to deliver, if the run is of something that another run left in the outbox. */
+  /** The outbox item that a sink delivers; null for a handler's run. */
   readonly item: Item | null
-  /** Of the last attempt; null: not yet. */
+  /** Start of the latest attempt; null before the first. */
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** Keys of its handler's state that it wrote last, at most 100; those of a large state are not looked for. */
+  /** State keys whose current value it wrote, at most 100. Empty if the handler's state is large. */
   readonly stateKeys: readonly string[]
   readonly attempts: readonly AttemptRecord[]
 }
@@ -103,22 +103,22 @@ export interface RunRecord {
 export interface EventDetail extends EventSummary {
   readonly key: string
   readonly secretLabel: string
-  /** Empty if it is no longer kept. */
+  /** Empty for a pruned event. */
   readonly raw: Uint8Array
-  /** True when its body and runs are gone. The status is the one that it ended with. */
+  /** True when its body and runs are deleted. `status` is then its final status. */
   readonly pruned: boolean
-  /** Later deliveries of the same id, with the same body and with others. */
+  /** Later deliveries of the id: with the same body (`duplicates`) and with another body (`conflicts`). */
   readonly duplicates: number
   readonly conflicts: number
-  /** When the transaction that stored it began: milliseconds since 1970; null for events stored by versions that did not note it. */
+  /** When the transaction that stored it began: milliseconds since 1970. Null for events of older versions. */
   readonly storedAt: number | null
-  /** The headers it came with as JSON; null: they were not kept. */
+  /** Stored headers as JSON; null if none were stored. */
   readonly headers: string | null
   readonly trace: string | null
   readonly runs: readonly RunRecord[]
 }
 
-/** A delivery whose id is known with another body. */
+/** A delivery with the id of a stored event, but another body. */
 export interface ConflictRecord {
   readonly eventId: string
   readonly type: string
@@ -130,7 +130,7 @@ export interface ConflictRecord {
 }
 
 export interface ConflictDetail extends ConflictRecord {
-  /** Empty where it is no longer kept. */
+  /** Empty for a pruned event. `keptRaw`: the stored event's body. */
   readonly raw: Uint8Array
   readonly keptRaw: Uint8Array
 }
@@ -143,16 +143,16 @@ export interface DeadLetter {
   readonly attempt: number
   readonly crashed: number
   readonly diedAt: number
-  /** Whether it holds up its key. */
+  /** True when it blocks its key. */
   readonly held: boolean
   readonly error: RunError
 }
 
-/** Dead letters that meet all given conditions. */
+/** Conditions on dead letters; all of them must hold. */
 export interface DeadFilter {
   readonly handler?: string
   readonly type?: string
-  /** As `errorGroupOf` gives it. */
+  /** Error group: see `errorGroupOf`. */
   readonly group?: string
 }
 
@@ -164,11 +164,11 @@ export interface DeadGroup {
   readonly held: number
   readonly firstDiedAt: number
   readonly lastDiedAt: number
-  /** The newest one. */
+  /** The newest dead letter of the group. */
   readonly sample: DeadLetter
 }
 
-/** The maximum number of dead letters that a filter finds at once. */
+/** Maximum dead letters that a filter returns. */
 export const maxDeadIds = 100_000
 
 /** Bodies in quarantine with the same reason, verified by the same secret. */
@@ -181,11 +181,11 @@ export interface QuarantineGroup {
   readonly lastAt: number
 }
 
-/** Which stored events are to be run again: those of which all holds that is given. Something has to be. */
+/** Selects the stored events of a replay. All conditions must hold, and at least one is required. */
 export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q'> {
   /** At most `maxReplayIds`. */
   readonly ids?: readonly string[]
-  /** Only runs of this handler; else of every registered one that takes the event. */
+  /** Creates runs of this handler only. Default: of every registered handler that takes the event. */
   readonly handler?: string
 }
 
@@ -193,13 +193,13 @@ export const maxReplayIds = 1_000
 
 export interface NewReplay {
   readonly filter: ReplayFilter
-  /** How many runs may be created per second; null: as fast as they are worked off. */
+  /** Maximum runs created per second; null: no limit. */
   readonly perSecond: number | null
-  /** Gives the runs idempotency keys of their own: whoever knows repeats by these will not know them for repeats. */
+  /** Gives the runs new idempotency keys, so that receivers of side effects don't treat them as duplicates. */
   readonly newKeys: boolean
 }
 
-/** `running` until all its runs have ended or it is cancelled. */
+/** A replay is `running` until all its runs have ended or it is cancelled. */
 export const replayStates = ['running', 'done', 'cancelled'] as const
 export type ReplayState = (typeof replayStates)[number]
 
@@ -208,10 +208,10 @@ export interface ReplayRecord extends NewReplay {
   readonly state: ReplayState
   readonly createdAt: number
   readonly endedAt: number | null
-  /** How far it has looked in the accept sequence, and how far it is going to. */
+  /** Latest scanned and last accept-sequence number. */
   readonly scannedSeq: number
   readonly lastSeq: number
-  /** Events that it found so far, runs that it created of them, and events whose body is gone, so that none could be. */
+  /** So far: matching events, runs created of them, and events skipped because their body was pruned. */
   readonly events: number
   readonly runs: number
   readonly skipped: number
@@ -219,7 +219,7 @@ export interface ReplayRecord extends NewReplay {
   readonly openRuns: number
 }
 
-/** A list has so many bytes of a body in quarantine. */
+/** Maximum bytes of each quarantined body in a list. */
 export const previewBytes = 800
 
 export interface QuarantinedBody {
@@ -228,51 +228,51 @@ export interface QuarantinedBody {
   readonly receivedAt: number
   readonly secretLabel: string
   readonly sizeBytes: number
-  /** How often the same bytes came. */
+  /** Deliveries of the same bytes. */
   readonly count: number
   readonly raw: Uint8Array
 }
 
-/** A time in which no deliveries were taken, or, if it was restored, of which none are there. */
+/** A time in which no deliveries were accepted, or whose deliveries are missing after a restore. */
 export interface GapRecord {
-  /** To within some seconds, unless it was stopped: milliseconds since 1970. */
+  /** Milliseconds since 1970. `from` is exact for `stopped`, else accurate to a few seconds. */
   readonly from: number
   readonly to: number
   /**
-   * `stopped` in good order · `killed`, or crashed · `stood_still`: suspended, or unable to write, or its clock was set forward ·
-   * `restored` from a backup that knows nothing of this time
+   * `stopped`: stopped cleanly. `killed`: killed or crashed. `stood_still`: suspended, unable to write, or the clock was set forward.
+   * `restored`: restored from a backup made before `from`.
    */
   readonly kind: 'stopped' | 'killed' | 'stood_still' | 'restored'
-  /** By then the sender has tried again what it tried in this time, and tries again at all. Null if it was restored. */
+  /** The sender's retries of this time's deliveries end by then, where it retries at all. Null for `restored`. */
   readonly retriedUntil: number | null
-  /** What was first sent from `from` until before `to`, in this time or in one before it, does not come again by itself. */
+  /** Deliveries first sent from `from` until before `to` are lost: the sender doesn't retry them. May begin before the gap. */
   readonly lost: { readonly from: number; readonly to: number } | null
-  /** Events that came later and had been created in that time; how many of them when lost ones were; and when the last one came. */
+  /** Late events created in the gap, the number of them created in `lost`, and when the latest arrived. */
   readonly arrived: number
   readonly arrivedLost: number
   readonly lastArrivalAt: number | null
-  /** When somebody said that what was lost is dealt with. */
+  /** When an operator acknowledged the lost events; null: not yet. */
   readonly acknowledgedAt: number | null
 }
 
-/** Missing events, and gaps with lost events, that were not acknowledged before. */
+/** Missing events and gaps with lost events that a call acknowledged. */
 export interface Acknowledged {
   readonly missingSeqs: number
   readonly gaps: number
 }
 
-/** Limits for ended events without a dead letter, and for bodies in quarantine. */
+/** Limits for pruning. Pruning applies to quarantined bodies, and to ended events without a dead letter. */
 export interface PruneLimits {
-  /** Milliseconds since 1970; null: no limit of age. */
+  /** Milliseconds since 1970; null: no age limit. */
   readonly receivedBefore: number | null
   /**
-   * While the database holds more than so many bytes, the oldest, if they are older than an hour: first events, but for the newest
-   * whose bodies take half of it, then quarantine, but for the newest that take a quarter. Null: it may be of any size.
+   * Maximum size of the database in bytes; null: no size limit. While it is exceeded, prunes bodies older than an hour, oldest first:
+   * first events, keeping the newest up to half of the size, then quarantine, keeping the newest up to a quarter.
    */
   readonly maxBytes: number | null
 }
 
-/** An action of an operator, with its object. */
+/** An operator action. */
 export interface AuditRecord {
   readonly id: number
   readonly at: number
@@ -296,22 +296,22 @@ export interface AuditRecord {
     | 'reconcile.start'
     | 'reconcile.cancel'
   readonly detail: Readonly<Record<string, unknown>>
-  /** The caller, such as `operator (session) 127.0.0.1`; null: this program itself, or a command that opened the file. */
+  /** The caller, such as `operator (session) 127.0.0.1`; null for the inbox itself and for commands that open the file. */
   readonly by: string | null
 }
 
 export interface HandlerStats extends RunCounts {
   readonly handler: string
-  /** True when this handler itself is paused. */
+  /** True when this handler itself is paused; `InboxStats.paused` pauses all. */
   readonly paused: boolean
-  /** The limit of runs in flight that an operator set; null: its own. */
+  /** Maximum runs in flight that an operator set; null: the handler's own limit. */
   readonly concurrency: number | null
-  /** Superseded runs since the first. */
+  /** Superseded runs since the handler was registered. */
   readonly superseded: number
-  /** The next event that it gets of those stored before it; null: none is left. */
+  /** Accept-sequence number of the next event of its backfill; null: no backfill in progress. */
   readonly backfillSeq: number | null
-  /** Whether any living replica has it; absent where the inbox is of one process. */
-  readonly isHeld?: boolean
+  /** True when a living replica has loaded it. Absent on SQLite. */
+  readonly isLoaded?: boolean
 }
 
 export interface RunCounts {
@@ -323,7 +323,7 @@ export interface RunCounts {
   readonly dead: number
 }
 
-type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect' | 'isHeld'>
+type OpenCounts = Pick<HandlerStats, 'handler' | 'waiting' | 'ready' | 'suspect' | 'isLoaded'>
 
 /** Pending runs of a handler. */
 export function openRunsOf({ waiting, ready, suspect }: OpenCounts): number {
@@ -337,37 +337,37 @@ export function orphanedHandlers(
 ): { readonly handler: string; readonly openRuns: number }[] {
   const names = new Set(loaded.map(({ name }) => name))
   return rows
-    .filter((row) => openRunsOf(row) > 0 && !(row.isHeld ?? names.has(row.handler)))
+    .filter((row) => openRunsOf(row) > 0 && !(row.isLoaded ?? names.has(row.handler)))
     .map((row) => ({ handler: row.handler, openRuns: openRunsOf(row) }))
 }
 
 export interface InboxStats {
-  /** Highest accept sequence number, 0 when empty. */
+  /** Highest accept-sequence number; 0 when empty. */
   readonly lastSeq: number
   readonly quarantined: number
   readonly conflicts: number
   /** True when all handlers are paused together. */
   readonly paused: boolean
   readonly handlers: readonly HandlerStats[]
-  /** When the event of the oldest open run was received; null: nothing is open. */
+  /** When the event of the oldest open run was received; null if no run is open. */
   readonly oldestOpenAt: number | null
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly sizeBytes: number | null
-  /** Accept-sequence numbers that the last start found missing, and nobody has acknowledged. */
+  /** Accept-sequence numbers that the latest start found missing; 0 once acknowledged. */
   readonly missingSeqs: number
 }
 
 export interface ActivityQuery {
-  /** Received at or after, before: milliseconds since 1970. */
+  /** Received at or after `from` and before `to`: milliseconds since 1970. */
   readonly from: number
   readonly to: number
-  /** A whole number of minutes, in milliseconds. At most 1,500 buckets between `from` and `to`. */
+  /** Bucket length in milliseconds: whole minutes. At most 1,500 buckets between `from` and `to`. */
   readonly bucketMs: number
 }
 
-/** Accepted events of a type on a network in a bucket of time. A bucket without events has none. */
+/** Accepted events of a type on a network in a time bucket. Buckets without events have no entry. */
 export interface Activity {
-  /** When the bucket begins. Buckets begin at whole multiples of their length since 1970. */
+  /** Start of the bucket. Buckets start at multiples of their length since 1970. */
   readonly at: number
   readonly type: string
   readonly network: string | null
@@ -384,7 +384,7 @@ export interface SecretUse {
 
 export const maxWallets = 10_000
 
-/** A wallet that an event of type `wallet.*` was about. */
+/** A wallet that occurs in an event of type `wallet.*`. */
 export interface KnownWallet {
   readonly network: string
   readonly address: string
@@ -393,46 +393,45 @@ export interface KnownWallet {
 
 /** Reads for the admin API and the commands. They see committed data. */
 export interface QueryStore {
-  /** In order of time, of the last 15 days. Throws `bad_request` for more than 1,500 buckets. */
+  /** Ordered by time; covers the last 15 days. Throws `bad_request` for more than 1,500 buckets. */
   activity(query: ActivityQuery): Promise<readonly Activity[]>
   secretUses(): Promise<readonly SecretUse[]>
-  /** The 10,000 wallets with the newest events. Looks through stored events, newest first, until it has found so many. */
+  /** The 10,000 wallets with the newest events. Scans stored events, newest first, until it has found that many. */
   knownWallets(): Promise<readonly KnownWallet[]>
   /** Newest first. */
   events(query: EventQuery): Promise<EventPage>
   event(id: string): Promise<EventDetail | null>
-  /** Those that died last first. */
+  /** Latest death first. */
   deadLetters(query: PageQuery & DeadFilter): Promise<Page<DeadLetter>>
-  /** By the id of its run. */
   deadLetter(runId: number): Promise<DeadLetter | null>
-  /** The largest first. `isComplete`: false if only the newest dead letters were looked at. */
+  /** Largest group first. `isComplete`: false if only the newest dead letters were scanned. */
   deadGroups(filter: DeadFilter): Promise<{ readonly groups: readonly DeadGroup[]; readonly isComplete: boolean }>
-  /** Run ids, ascending; at most `maxDeadIds`. `isComplete`: false if there are more, of which these died last. */
+  /** Run ids, ascending; at most `maxDeadIds`, the latest deaths. `isComplete`: false if there are more. */
   deadRunIds(filter: DeadFilter): Promise<{ readonly runIds: readonly number[]; readonly isComplete: boolean }>
   /** Newest first. */
   conflicts(query: PageQuery): Promise<Page<ConflictRecord>>
   conflict(eventId: string, digest: string): Promise<ConflictDetail | null>
-  /** The largest first. */
+  /** Largest group first. */
   quarantineGroups(): Promise<readonly QuarantineGroup[]>
-  /** Those of these ids that no event has, be it pruned or not. */
+  /** Returns the ids that no event has. Pruned events count as known. */
   unknownIds(ids: readonly string[]): Promise<readonly string[]>
-  /** How many events a replay would find, and how many of these have no body any more. Throws as `startReplay`. */
+  /** Counts the events that a replay would match, and those it would skip because their body was pruned. Throws like `startReplay`. */
   countReplay(filter: ReplayFilter): Promise<{ readonly events: number; readonly skipped: number }>
   /** Newest first. */
   replays(query: PageQuery): Promise<Page<ReplayRecord>>
   replay(id: number): Promise<ReplayRecord | null>
-  /** Newest first. Of longer bodies, `raw` has only the first `previewBytes`. */
+  /** Newest first. `raw` contains at most the first `previewBytes`. */
   quarantine(query: PageQuery & { readonly reason?: string }): Promise<Page<QuarantinedBody>>
-  /** One of them with all of its bytes. */
+  /** One body with all of its bytes. */
   quarantined(id: string): Promise<QuarantinedBody | null>
-  /** The last times in which nothing could be received, and all with lost events that nobody acknowledged, newest first. */
+  /** The latest gaps, and all gaps with lost events that nobody has acknowledged, newest first. */
   gaps(): Promise<readonly GapRecord[]>
   /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
 }
 
-/** The views by name, for calls that reach them in another thread, or before they are loaded. */
+/** Names of the reads, for calls from another thread or before their code is loaded. */
 export const viewNames = [
   'events',
   'event',

@@ -1,9 +1,9 @@
-/** The default of INBOX_STORED_HEADERS when the migrations that use this were written. */
+/** The default of INBOX_STORED_HEADERS when the migrations that use this were written. Don't change it. */
 const storedHeaders = ['content-type', 'host', 'user-agent', 'via']
 
 /**
- * A set of headers that an earlier version stored, as the reader of the receiver would store it now. Empty sets stay as `{}`: a
- * row that was removed would leave its id to another set.
+ * Removes all but the default headers from a stored set (JSON). An empty set becomes `{}`: its row must stay, or another set could get
+ * its id.
  */
 export function reduceHeaders(headers: string): string {
   try {

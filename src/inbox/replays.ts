@@ -1,7 +1,7 @@
 import { InboxError } from '../base/errors.ts'
 import { maxReplayIds, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
 
-/** A stored event as a filter looks at it; its status is derived only if it is asked for. */
+/** The fields of a stored event that a filter compares. `status` is lazy, because it has to read the runs. */
 export interface FilteredEvent {
   readonly id: string
   readonly type: string
@@ -11,14 +11,13 @@ export interface FilteredEvent {
   readonly status: () => EventStatus
 }
 
-/** Throws `bad_request` where nothing is given to choose events by, so that nobody replays everything by mistake. */
+/** Throws `bad_request` for an empty filter, so that nobody replays all events by mistake, and for too many ids. */
 export function checkReplayFilter(filter: ReplayFilter): void {
   const given = Object.values(filter).filter((value) => value !== undefined)
   if (given.length === 0) {
     throw new InboxError(
       'bad_request',
-      'a replay of everything was not asked for in so many words: expected at least one of ids, type, network, address, ' +
-        'status, from, to, handler',
+      'a replay needs a filter: expected at least one of ids, type, network, address, status, from, to, handler',
     )
   }
   if (filter.ids !== undefined && filter.ids.length > maxReplayIds) {
@@ -26,7 +25,7 @@ export function checkReplayFilter(filter: ReplayFilter): void {
   }
 }
 
-/** All but `handler`, which is not a matter of the event. */
+/** Compares all members of the filter except `handler`. */
 export function matchesFilter(filter: ReplayFilter, event: FilteredEvent): boolean {
   const { ids, type, network, address, status, from, to } = filter
   return (
@@ -40,14 +39,14 @@ export function matchesFilter(filter: ReplayFilter, event: FilteredEvent): boole
   )
 }
 
-/** `network:address`, or nothing where the key is the event's own id. */
+/** Splits a key `network:address`. Both are null when the key is the event's own id. */
 export function partsOfKey(key: string | null): { readonly network: string | null; readonly address: string | null } {
   const colon = key?.indexOf(':') ?? -1
   if (key === null || colon < 0) return { network: null, address: null }
   return { network: key.slice(0, colon), address: key.slice(colon + 1) }
 }
 
-/** A replay as a table has it. `Flag`: what the store has for yes and no. */
+/** A row of the table `replay`. `Flag`: the store's type for booleans. */
 export interface ReplayRow<Flag> {
   readonly id: number
   /** JSON */
@@ -65,7 +64,6 @@ export interface ReplayRow<Flag> {
   readonly skipped: number
 }
 
-/** What it shows: `openRuns` as they were counted, and the filter as it was given. */
 export function toReplayRecord({ nextSeq, state, filter, ...row }: ReplayRow<boolean>, openRuns: number): ReplayRecord {
   return {
     ...row,

@@ -3,21 +3,21 @@ import type { HandlerRoute } from './port.ts'
 
 const evmAddress = /^0x[0-9a-f]{40}$/i
 
-/** An EVM address in lower case, its prefix too: people also type it all in capitals. Every other text as it is. */
+/** Lowercases an EVM address, including its prefix: people may type all of it in capitals. Other text stays as it is. */
 export function foldAddress(text: string): string {
   return evmAddress.test(text) ? text.toLowerCase() : text
 }
 
-const longestKey = 255
+const maxKeyLength = 255
 
 interface RoutedEvent {
   readonly id: string
   readonly key: string
-  /** Asked at most once. */
+  /** Called at most once. */
   readonly raw: () => Uint8Array | undefined
 }
 
-/** The keys that an event has for the routes that take it; its envelope is read only if a route asks for a part of it. */
+/** Returns a function from route to the event's key. The envelope is parsed only for routes with `keyPaths`. */
 export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => string | null {
   let envelope: unknown
   const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw() ?? 'null').toString()))
@@ -46,8 +46,8 @@ function partAt(value: unknown, names: readonly string[]): string | null {
   return foldAddress(found)
 }
 
-/** Text of the sender's, so of any length. */
+/** The sender chooses the text, so a long or malformed key is replaced by its digest. */
 function bounded(key: string): string {
-  if (key.length <= longestKey && key.isWellFormed()) return key
+  if (key.length <= maxKeyLength && key.isWellFormed()) return key
   return `sha256:${createHash('sha256').update(JSON.stringify(key)).digest('hex')}`
 }

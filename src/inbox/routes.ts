@@ -1,16 +1,16 @@
 import { InboxError } from '../base/errors.ts'
 import { internalTypePrefix, type HandlerRoute } from './port.ts'
 
-/** Gives the routes that match an event type, in the order they were registered; none matches twice. */
+/** Returns the routes that match an event type, in registration order, without repeats. */
 export type RouteTable = (type: string) => readonly HandlerRoute[]
 
-// Types come from outside, so both the number of cached types and the length of each are bounded.
+// The sender chooses the types, so the cache bounds both their number and their length.
 const maxCachedTypes = 1024
 const maxCachedTypeLength = 128
 
 /**
- * Builds the lookup from event type to routes. Of several routes of a name, the last one that matches counts. A pattern is a type, a prefix such as `wallet.*` (every type that begins
- * with `wallet.`), or `*` (every type but those of this program's own events, which begin with `inbox.`).
+ * Builds the lookup from event type to routes. If several routes share a name, the last matching one wins. A pattern is a type, a prefix
+ * such as `wallet.*` (all types that start with `wallet.`), or `*` (all types except the inbox's own, which start with `inbox.`).
  */
 export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   const compiled = routes.map((route) => ({ route, matches: createMatcher(route.types) }))
@@ -32,8 +32,8 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
 const everyType = ['*', `${internalTypePrefix}*`]
 
 /**
- * The patterns of the types that a handler takes; without a name, or as long as no handlers are registered, those of every
- * type. Throws `not_found` where no handler of that name is registered.
+ * The type patterns of a handler. Returns patterns that match every type if no handler is named, or before handlers are registered.
+ * Throws `not_found` for a handler that is not registered.
  */
 export function patternsOf(
   handler: string | undefined,
@@ -42,11 +42,11 @@ export function patternsOf(
   if (handler === undefined || routes === undefined) return everyType
   const named = routes.filter(({ name }) => name === handler)
   if (named.length > 0) return named.flatMap(({ types }) => types)
-  const names = [...new Set(routes.map(({ name }) => name))].join(', ') || 'none, for none is loaded'
+  const names = [...new Set(routes.map(({ name }) => name))].join(', ') || 'none, as none is loaded'
   throw new InboxError('not_found', `there is no handler ${JSON.stringify(handler)}: expected one of ${names}`)
 }
 
-/** Whether a type is among those that patterns stand for. `*` does not stand for this program's own types: they are named. */
+/** Returns a test of whether patterns match a type. `*` excludes the inbox's own types: they have to be named. */
 export function createMatcher(patterns: readonly string[]): (type: string) => boolean {
   const takesAll = patterns.includes('*')
   const exact = new Set(patterns)

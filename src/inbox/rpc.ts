@@ -3,7 +3,8 @@ import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/e
 import type { DispatchStore } from './port.ts'
 import { codecs } from './wire.ts'
 
-/** Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. */
+// Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back.
+
 type Endpoint = Pick<MessagePort | Worker, 'postMessage'>
 
 interface Call {
@@ -16,9 +17,7 @@ type Reply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly error: { readonly code: string; readonly message: string } }
 
-/**
- * What is posted within one turn of the event loop leaves as one message: waking the other thread costs more than a call.
- */
+/** Sends all messages of one turn of the event loop together: waking the other thread costs more than a call. */
 class Outbox {
   readonly #endpoint: Endpoint
   #messages: unknown[] = []
@@ -29,7 +28,7 @@ class Outbox {
   }
 
   post(message: Call | Reply, transfer: readonly Transferable[] = []): void {
-    // A tick comes after all promise callbacks that are due by now.
+    // A tick runs after all promise callbacks that are due now.
     if (this.#messages.length === 0) process.nextTick(() => this.#flush())
     this.#messages.push(message)
     this.#transfer.push(...transfer)
@@ -43,6 +42,7 @@ class Outbox {
   }
 }
 
+/** The calling side. */
 export class Caller {
   readonly #outbox: Outbox
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
@@ -53,7 +53,7 @@ export class Caller {
     this.#outbox = new Outbox(endpoint)
   }
 
-  /** `transfer`: arguments that are moved to the other side instead of copied. */
+  /** `transfer`: arguments to move to the other side instead of copying them. */
   call<T>(op: string, args: readonly unknown[], transfer?: readonly Transferable[]): Promise<T> {
     if (this.#ended) return Promise.reject(this.#ended)
     return new Promise<T>((resolve, reject) => {
@@ -67,7 +67,7 @@ export class Caller {
     })
   }
 
-  /** To be given each message that arrives; false if it holds no replies. */
+  /** Call with each incoming message. Returns false if it contains no replies. */
   receive(message: unknown): boolean {
     if (!Array.isArray(message)) return false
     for (const reply of message as Reply[]) {
@@ -79,7 +79,7 @@ export class Caller {
     return true
   }
 
-  /** Rejects what waits and all later calls. */
+  /** Rejects all pending and later calls. */
   end(error: Error): void {
     this.#ended ??= error
     for (const { reject } of this.#waiting.values()) reject(error)
@@ -87,12 +87,12 @@ export class Caller {
   }
 }
 
-/** The same methods on the other side of a port. */
+/** The methods of `T`, called over a port. */
 export type Remote<T> = {
   readonly [M in keyof T]: T[M] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never
 }
 
-/** Methods that pass their arguments to `call`. */
+/** Builds methods that pass their arguments to `call`. */
 export function remote<T, M extends keyof T & string = keyof T & string>(
   call: (op: string, args: readonly unknown[]) => Promise<unknown>,
   names: readonly M[],
@@ -101,7 +101,7 @@ export function remote<T, M extends keyof T & string = keyof T & string>(
   return Object.fromEntries(methods) as Remote<Pick<T, M>>
 }
 
-/** Answers calls that arrive at `port` by the methods of `target`. */
+/** Answers calls at `port` with the methods of `target`. */
 export function answerCalls(port: MessagePort, target: object): void {
   const outbox = new Outbox(port)
   const methods = new Map(Object.entries(target) as [string, (...args: unknown[]) => unknown][])
@@ -126,12 +126,12 @@ export function answerCalls(port: MessagePort, target: object): void {
 
 const workNames = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
 
-/** Answers a dispatcher in another thread, which can call nothing else of the inbox. */
+/** Answers a dispatcher in another thread. It can't call anything else of the inbox. */
 export function serveDispatchStore(port: MessagePort, inbox: DispatchStore): void {
   answerCalls(port, Object.fromEntries(workNames.map((name) => [name, inbox[name]])))
 }
 
-/** Gives a port for `connectDispatchStore` to an inbox that lives in this thread. */
+/** Opens a port for `connectDispatchStore` to an inbox in this thread. */
 export function openDispatchChannel(inbox: DispatchStore): MessagePort {
   const { port1, port2 } = new MessageChannel()
   serveDispatchStore(port2, inbox)
@@ -139,7 +139,7 @@ export function openDispatchChannel(inbox: DispatchStore): MessagePort {
   return port1
 }
 
-/** The work side of an inbox in another thread, over a port that was opened for it. */
+/** The dispatcher's part of an inbox in another thread, over a port of `openDispatchChannel`. */
 export function connectDispatchStore(port: MessagePort): DispatchStore {
   const caller = new Caller(port)
   port.on('message', (message) => caller.receive(message))

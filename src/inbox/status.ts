@@ -1,6 +1,6 @@
 import { eventStatuses, runStates, type EventStatus, type RunRecord } from './port.ts'
 
-/** What the status of an event is derived from. */
+/** The fields of a run that the event's status depends on. */
 export type RunProgress = Pick<RunRecord, 'state' | 'attempt' | 'replay'>
 
 const precedence = [
@@ -17,13 +17,13 @@ const precedence = [
 type DerivedStatus = (typeof precedence)[number]
 
 /**
- * The status of an event, from its runs. Without runs that a handler wanted it is `unhandled`; otherwise the first of these
- * that any run shows:
+ * The status of an event, derived from its runs. Without runs, or with unmatched ones only, it is `unhandled`. Otherwise it is the first
+ * of these that any run has:
  *
  *   running > retrying > pending > held > dead > dropped > done > expired > superseded
  *
- * So whatever still moves outweighs what has ended, and one run that was given up, or that an operator dropped,
- * outweighs any number of runs that are done. A dropped run of a replay counts for nothing: it was to be a repeat.
+ * So an open run outweighs ended ones, and one dead letter or dropped run outweighs all runs that are done. A dropped run of a replay is
+ * ignored: it would only have repeated an earlier run.
  */
 export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
   const shown = new Set<DerivedStatus | 'unhandled'>()
@@ -31,7 +31,7 @@ export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
   return precedence.find((status) => shown.has(status)) ?? 'unhandled'
 }
 
-/** The columns of a run that the status of its event follows from. */
+/** The columns of a run that the event's status depends on. */
 export interface ProgressRow {
   readonly state: number
   readonly attempt: number
@@ -42,12 +42,12 @@ export function toProgress({ state, attempt, replayId }: ProgressRow): RunProgre
   return { state: runStates[state] ?? 'done', attempt, replay: replayId === 0 ? null : replayId }
 }
 
-/** `finalStatus`: of a pruned event, whose runs are gone; else null. */
+/** `finalStatus`: the stored status of a pruned event, whose runs are deleted; null for other events. */
 export function statusOf(finalStatus: number | null, runs: readonly ProgressRow[]): EventStatus {
   return finalStatus === null ? deriveEventStatus(runs.map(toProgress)) : (eventStatuses[finalStatus] ?? 'done')
 }
 
-/** A ready run that was tried before is `retrying`, and so is a suspect; one never tried is `pending`. */
+/** A ready run is `retrying` if it was tried before, else `pending`. A crash suspect is `retrying`. */
 function statusOfRun({ state, attempt, replay }: RunProgress): DerivedStatus | 'unhandled' {
   switch (state) {
     case 'waiting':

@@ -1,12 +1,12 @@
-// The data of the inbox; port.ts defines the words and the ports.
+// The data types of the inbox. port.ts defines the terms and the interfaces.
 
-/** An event as the receiver hands it over: the envelope is checked, the bytes are as they came. */
+/** A delivered event with a valid envelope. */
 export interface NewEvent {
   readonly kind: 'event'
-  /** The sender's id: well-formed, 1 to 255 characters. Unique for ever. */
+  /** The sender's id: well-formed, 1 to 255 characters. Unique in the store, even after pruning. */
   readonly id: string
   readonly type: string
-  /** `created_at` of the envelope, as it came. */
+  /** `created_at` of the envelope, unchanged. */
   readonly createdAt: string
   /** `network:address` or the event's own id. */
   readonly key: string
@@ -15,25 +15,25 @@ export interface NewEvent {
   readonly raw: Uint8Array
   /** Milliseconds since 1970. */
   readonly receivedAt: number
-  /** Label of the secret that verified it; `internalLabel` for an event of this program itself. */
+  /** Label of the secret that verified it; `internalLabel` for an event of the inbox itself. */
   readonly secretLabel: string
-  /** The headers it came with that the settings list, as a JSON object. */
+  /** The headers that INBOX_STORED_HEADERS selects, as a JSON object. */
   readonly headers?: string | null
   /** W3C `traceparent` of its receipt. */
   readonly trace?: string | null
 }
 
-/** Events of this program itself, such as its warnings, are of types that begin so. `*` does not stand for them: name them. */
+/** Prefix of the types of the inbox's own events, such as warnings. The pattern `*` excludes them. */
 export const internalTypePrefix = 'inbox.'
-/** No label of a secret looks like this. */
+/** Secret label of the inbox's own events. Labels of secrets can't contain parentheses. */
 export const internalLabel = '(own)'
 
-/** Authentic bytes that are no usable event. */
+/** A signed body that is not a usable event. */
 export interface NewQuarantined {
   readonly kind: 'quarantined'
   /** `sha256:<hex of the bytes>` */
   readonly id: string
-  /** Why it is unusable: a stable code. */
+  /** Stable code that says why the body is unusable. */
   readonly reason: string
   readonly raw: Uint8Array
   readonly receivedAt: number
@@ -43,37 +43,36 @@ export interface NewQuarantined {
 export type IncomingDelivery = NewEvent | NewQuarantined
 
 /**
- * What became of an arrival. `conflict`: the id is known with other bytes; the first ones are kept and the conflict is
- * recorded. A repeated quarantined body is `quarantined` again.
+ * Result of a delivery. `conflict`: an event with the id is stored with another body; that body stays, and the conflict is recorded. A
+ * repeated quarantined body is `quarantined` again.
  */
 export type AcceptResult = 'accepted' | 'duplicate' | 'conflict' | 'quarantined'
 
-/** A handler as the store needs to know it: which events create runs for it, and whether order is kept. */
+/** The part of a handler's definition that the store needs. */
 export interface HandlerRoute {
   readonly name: string
   /** Types, prefixes such as `wallet.*`, or `*`. */
   readonly types: readonly string[]
-  /** `key`: one run per key at a time, in accept order. `none`: no order. */
+  /** `key`: one run per key at a time, in accept order. `none`: in any order, in parallel. */
   readonly order: 'key' | 'none'
   /**
-   * Makes the key of a run of what stands at these places of the envelope, such as `data.pair`, instead of the event's own
-   * key. An event that has nothing at one of them has no key.
+   * Paths in the envelope, such as `data.pair`, whose values form the key of a run. Default: the event's own key. A run has no key if a
+   * value is missing.
    */
   readonly keyPaths?: readonly string[] | undefined
-  /** A new run supersedes those of its key that are not running. */
+  /** A new run supersedes the runs of its key that are not running. */
   readonly latestOnly?: boolean
-  /** What a dead letter does to its key. Default `skip`: nothing. `hold`: no run of the key is handed out behind it. */
+  /** Effect of a dead letter on its key. Default `skip`: later runs continue. `hold`: the key is blocked. */
   readonly onDead?: 'skip' | 'hold'
   /**
-   * Which events a handler gets that was never registered before: those that come from now on (default), all that are stored,
-   * or those that were received at or after a time (milliseconds since 1970). Of one that is known it changes nothing.
+   * Events that a handler gets when it is registered for the first time: new ones (default), all stored ones, or those received at or
+   * after a time (milliseconds since 1970). Ignored for a known handler.
    */
   readonly from?: 'now' | 'beginning' | number
 }
 
-/** An event as it was stored. */
 export interface StoredEvent {
-  /** Accept sequence: 1, 2, 3 … without gaps. */
+  /** Accept-sequence number: 1, 2, 3 … without gaps. */
   readonly seq: number
   readonly id: string
   readonly type: string
@@ -82,40 +81,40 @@ export interface StoredEvent {
   readonly key: string
   readonly secretLabel: string
   readonly raw: Uint8Array
-  /** W3C `traceparent` of its receipt; null or absent: it has none. */
+  /** W3C `traceparent` of its receipt; null or absent if it has none. */
   readonly trace?: string | null
 }
 
-/** Something for a sink, as the run that leaves it in the outbox says it. */
+/** An outbox item that a run leaves for a sink. */
 export interface NewItem {
   readonly sink: string
-  /** What order is kept by; null: none. */
+  /** Items with the same key are delivered in order; null: no order. */
   readonly key: string | null
   /** JSON */
   readonly payload: string
-  /** The same whenever this item is sent, and if the run is ever repeated. */
+  /** Stays the same when the item is sent again, and when its run is repeated. */
   readonly idempotencyKey: string
 }
 
 export type Item = Pick<NewItem, 'payload' | 'idempotencyKey'>
 
-/** A value that a handler keeps. */
+/** A value of a handler's state. */
 export interface StateEntry {
   readonly key: string
   /** JSON */
   readonly value: string
-  /** Tells who wrote it: `versionOf` that run and its lease. */
+  /** `versionOf` the lease that wrote it. */
   readonly version: number
-  /** From then on it is as if it were not there: milliseconds since 1970. */
+  /** Milliseconds since 1970; an expired entry counts as absent. Null: never expires. */
   readonly expiresAt: number | null
 }
 
-/** One key, or the first `limit` of those that begin with `prefix` and come behind `after`, in the order of their UTF-8 bytes. */
+/** One key, or the first `limit` keys that begin with `prefix` and sort after `after`, in the order of their UTF-8 bytes. */
 export type StateQuery =
   | { readonly key: string }
   | { readonly prefix: string; readonly after: string | null; readonly limit: number }
 
-/** What a run read: where any of it is no longer so, what the run did may be wrong. */
+/** A read of a run and its result. If the result has changed when the run settles, its effects are discarded. */
 export interface StateRead {
   readonly query: StateQuery
   readonly found: readonly Pick<StateEntry, 'key' | 'version'>[]
@@ -123,63 +122,62 @@ export interface StateRead {
 
 export interface StateWrite {
   readonly key: string
-  /** JSON, or null to delete it. */
+  /** JSON; null deletes the entry. */
   readonly value: string | null
   readonly expiresAt: number | null
 }
 
 export interface Effects {
   readonly reads: readonly StateRead[]
-  /** No key twice. */
+  /** At most one write per key. */
   readonly writes: readonly StateWrite[]
   readonly items: readonly NewItem[]
 }
 
-/** The version of what a run writes under a lease: another for every lease that was ever given. */
+/** The version of state entries written under a lease. Consecutive leases of a run differ. */
 export function versionOf({ runId, token }: Pick<Lease, 'runId' | 'token'>): number {
   return runId * 1024 + (token % 1024)
 }
 
-/** The right, and the duty, to work on a run until it is settled or released. */
+/** A claimed run. Its owner executes it, then settles or releases the lease. */
 export interface Lease {
   readonly runId: number
-  /** Fences the lease: another claim of the same run carries another token. */
+  /** Fences the lease: each claim of a run has another token. */
   readonly token: number
   readonly handler: string
-  /** Which attempt this is, from 1. It was counted before the lease was given. */
+  /** Number of this attempt, from 1. Stored before the lease is returned. */
   readonly attempt: number
-  /** How many attempts ended with the verdict `retry`, since the run was created or requeued. */
+  /** Attempts that ended with `retry` since the run was created or requeued. */
   readonly failed: number
-  /** How often the run's owner died while it held this run, since its last verdict. */
+  /** How often the owner of this run died since its last verdict. */
   readonly crashed: number
   readonly event: StoredEvent
-  /** What order this run is kept by; null: none. */
+  /** The run's key; null: no order. */
   readonly key: string | null
-  /** The replay that this run is of; null: it is live. */
+  /** The replay that created the run; null for a live run. */
   readonly replay: LeasedReplay | null
-  /** What a sink is to deliver; null where the run is of the event itself. */
+  /** The outbox item to deliver; null for a handler's run. */
   readonly item: Item | null
 }
 
 export interface LeasedReplay {
   readonly id: number
-  /** Whether its runs have idempotency keys other than those of the live ones. */
+  /** True when its runs get other idempotency keys than live runs. */
   readonly newKeys: boolean
 }
 
 export interface ClaimRequest {
-  /** Runs of any of these. */
   readonly handlers: readonly string[]
-  /** At most so many leases in all. */
+  /** Maximum number of leases. */
   readonly max: number
-  /** Who works on them: reaped as one. */
+  /** Name of the worker: `reap` ends all leases of an owner. */
   readonly owner: string
-  /** True: only suspects, which only an isolated runner asks for. False: only runs that are none. */
+  /** True: only crash suspects (for isolated runners). False: only other runs. */
   readonly suspects: boolean
 }
 
 export interface RunError {
-  /** The class of the error, or the code of ours. */
+  /** The class of the error, or the code of an `InboxError`. */
   readonly name: string
   readonly message: string
   readonly stack?: string
@@ -195,47 +193,47 @@ export type Outcome = {
   | { readonly kind: 'done'; readonly effects?: Effects }
   | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
   | { readonly kind: 'dead'; readonly error: RunError }
-  /** Not now: it is tried again, and this attempt is not counted. */
+  /** Postponed: tried again later, without counting this attempt. */
   | { readonly kind: 'snooze'; readonly at: number }
-  /** Not run at all: too old, or the handler did not want it. */
+  /** Not executed: too old (`expired`), or not selected by the handler (`unmatched`). */
   | { readonly kind: 'expired' }
   | { readonly kind: 'unmatched' }
 )
 
-/** When a run that was put off is due: after the wait that was meant, also if the clock was set back since the verdict. */
+/** When a postponed run is due. If the clock was set back since the verdict, the intended wait counts from now. */
 export function dueAt({ at, endedAt }: { readonly at: number; readonly endedAt: number }, now: number): number {
   return now < endedAt ? now + (at - endedAt) : at
 }
 
 /**
- * `stale`: the token is no longer the run's, nothing was changed. `conflict`: what the run read has been changed since by another
- * one; none of its effects was stored, and it was given back as by `release`, to be run again.
+ * `stale`: the lease's token is outdated; nothing was changed. `conflict`: another run changed state that this run had read; its effects
+ * were discarded and it was released, to run again.
  */
 export type SettleResult = 'applied' | 'stale' | 'conflict'
 
-/** After this many crashes without a verdict a run goes to the dead letters. */
+/** After this many crashes without a verdict, a run becomes a dead letter. */
 export const maxCrashes = 3
 
 /**
- * `begun` before the service is asked, so that a process that dies in between leaves a trace: such a one may or may not be there.
- * Then `registered`, or `failed` if it is certain that it is not.
+ * `begun` is stored before the request to the upstream: if the process dies then, the registration may or may not exist. Afterwards
+ * `registered`, or `failed` if it certainly doesn't exist.
  */
 export const subscriptionStates = ['begun', 'registered', 'failed'] as const
 export type SubscriptionState = (typeof subscriptionStates)[number]
 
-/** A registration of the receiver with the service. */
+/** A registration of the receiver with the upstream. */
 export interface Subscription {
-  /** 1, 2, 3 … in the order in which they were begun. */
+  /** 1, 2, 3 …, ascending. */
   readonly id: number
-  /** Of url, events and label of the secret: equal if these are. */
+  /** Digest of `url`, `events` and `secretLabel`. */
   readonly digest: string
   readonly url: string
   readonly events: readonly string[]
   readonly secretLabel: string
   readonly state: SubscriptionState
-  /** When it was begun: milliseconds since 1970. */
+  /** Milliseconds since 1970 when it was begun. */
   readonly at: number
-  /** What the service answered, as text, without anything secret; null if nothing was understood of it. */
+  /** The upstream's response as text, without secrets; null if there was none or it was not understood. */
   readonly answer: string | null
 }
 
@@ -246,18 +244,18 @@ export interface SubscriptionEnd {
   readonly answer: string | null
 }
 
-/** What registering the receiver needs: of all who try at the same time one may, whatever process it is in. */
+/** Stores registrations of the receiver. Of several concurrent attempts, in any process, one succeeds. */
 export interface SubscriptionPort {
-  /** The newest that has not failed. */
+  /** The newest registration that has not failed. */
   subscription(): Promise<Subscription | null>
   /**
-   * Begins one, durably, if the newest that has not failed is the one with the id `replaces`, or there is none and it is null.
-   * Else nothing is done, and it gives null: somebody else was first. Not idempotent.
+   * Compare-and-set: begins a registration if `replaces` is the id of the newest one that has not failed, or null if there is none.
+   * Otherwise returns null: another attempt was first. Not idempotent.
    */
   beginSubscription(next: NewSubscription, replaces: number | null, by?: string): Promise<Subscription | null>
-  /** Says how one that was begun has ended. Of one that has ended, or never was, nothing is changed. Idempotent. */
+  /** Stores the result of a registration that was begun. Ignored if it has ended or never existed. Idempotent. */
   endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
 }
 
-/** Gets what an upgrade of a database is doing, and how much of the upgrade is done: 0 to 1, a copy being half of it. */
+/** Reports the step of a database upgrade and its progress from 0 to 1; a copy counts as half of it. */
 export type OnUpgrade = (step: string, done: number) => void

@@ -13,13 +13,12 @@ import type {
 type Field = string | number | null
 
 /**
- * Batches cross threads as one flat list of fields: cloning an object per event costs more than storing it. Bodies go as
- * latin1 text, which is their bytes one by one: it is copied as fast as bytes are, and leaves no buffers behind that the
- * garbage collector counts as memory held outside.
+ * Batches cross threads as one flat list of fields: cloning an object per event costs more than storing it. Bodies are sent as latin1
+ * text, one character per byte: copying is as fast, and leaves no buffers that the garbage collector counts as external memory.
  */
 export type WireBatch = readonly Field[]
 
-/** Takes fields off a flat list, in the order in which they were put there. */
+/** Reads the fields of a flat list in order. */
 class Fields {
   readonly #fields: WireBatch
   #next = 0
@@ -57,8 +56,8 @@ class Fields {
   }
 }
 
-/** Texts that repeat within a batch cross once. Later ones are the number of the first. */
-class TextWriter {
+/** Sends each text of a batch once. A repeated text is sent as the number of its first occurrence. */
+class StringTableWriter {
   readonly #numbers = new Map<string, number>()
 
   field(text: string | null): Field {
@@ -68,8 +67,8 @@ class TextWriter {
   }
 }
 
-/** The other end of `TextWriter`. */
-class TextReader {
+/** The counterpart of `StringTableWriter`. */
+class StringTableReader {
   readonly #texts: string[] = []
 
   text(field: Field): string | null {
@@ -85,14 +84,14 @@ function toLatin1(raw: Uint8Array): string {
 
 export function packDeliveries(batch: readonly IncomingDelivery[]): WireBatch {
   const fields: Field[] = []
-  const texts = new TextWriter()
-  for (const arrival of batch) {
-    const { kind, id, receivedAt, secretLabel, raw } = arrival
+  const texts = new StringTableWriter()
+  for (const delivery of batch) {
+    const { kind, id, receivedAt, secretLabel, raw } = delivery
     fields.push(kind, id, receivedAt, secretLabel, toLatin1(raw))
-    if (arrival.kind === 'quarantined') fields.push(arrival.reason)
+    if (delivery.kind === 'quarantined') fields.push(delivery.reason)
     else {
-      fields.push(arrival.type, arrival.createdAt, arrival.key, arrival.network, arrival.address)
-      fields.push(texts.field(arrival.headers ?? null), arrival.trace ?? null)
+      fields.push(delivery.type, delivery.createdAt, delivery.key, delivery.network, delivery.address)
+      fields.push(texts.field(delivery.headers ?? null), delivery.trace ?? null)
     }
   }
   return fields
@@ -100,7 +99,7 @@ export function packDeliveries(batch: readonly IncomingDelivery[]): WireBatch {
 
 export function unpackDeliveries(wire: WireBatch): IncomingDelivery[] {
   const from = new Fields(wire)
-  const texts = new TextReader()
+  const texts = new StringTableReader()
   const batch: IncomingDelivery[] = []
   while (!from.isAtEnd) {
     const kind = from.text() as IncomingDelivery['kind']
@@ -207,8 +206,8 @@ export function unpackOutcomes(fields: WireBatch): Outcome[] {
   const outcomes: Outcome[] = []
   while (!from.isAtEnd) {
     const kind = from.text() as Outcome['kind']
-    const verdict = { runId: from.number(), token: from.number(), startedAt: from.number(), endedAt: from.number() }
-    outcomes.push({ ...verdict, ...unpackKind(kind, from) })
+    const lease = { runId: from.number(), token: from.number(), startedAt: from.number(), endedAt: from.number() }
+    outcomes.push({ ...lease, ...unpackKind(kind, from) })
   }
   return outcomes
 }
@@ -238,7 +237,7 @@ function errorFields({ name, message, stack }: RunError): Field[] {
   return [name, message, stack ?? null]
 }
 
-/** Few runs have effects: text is good enough for them. */
+/** Effects are rare, so they are sent as JSON. */
 function unpackEffects(from: Fields): { effects?: Effects } {
   const text = from.textOrNull()
   return text === null ? {} : { effects: JSON.parse(text) as Effects }
@@ -252,7 +251,7 @@ function unpackError(from: Fields): RunError {
 
 type WireResults<R> = readonly R[] | { readonly all: R; readonly count: number }
 
-/** Usually all results of a batch are the same; then one word stands for all of them. */
+/** If all results of a batch are equal, as usual, sends the result once. */
 export function packResults<R extends AcceptResult | SettleResult>(results: readonly R[]): WireResults<R> {
   const [first] = results
   if (first === undefined || results.some((result) => result !== first)) return results
@@ -265,7 +264,7 @@ export function unpackResults<R extends AcceptResult | SettleResult>(wire: WireR
 
 type RunTokens = readonly Pick<Lease, 'runId' | 'token'>[]
 
-/** How the only argument and the result of a method cross threads. */
+/** Converts the only argument and the result of a method for another thread. */
 interface Codec {
   readonly pack?: (argument: never) => unknown
   readonly unpack?: (wire: never) => unknown
@@ -273,7 +272,7 @@ interface Codec {
   readonly unpackResult?: (wire: never) => unknown
 }
 
-/** The methods whose values are not simply cloned. */
+/** Codecs by method. Values of other methods are cloned. */
 export const codecs: Readonly<Record<string, Codec>> = {
   accept: { pack: packDeliveries, unpack: unpackDeliveries, packResult: packResults, unpackResult: unpackResults },
   claim: { packResult: packLeases, unpackResult: unpackLeases },

@@ -104,7 +104,7 @@ const databaseFiles = async ({ dir }: Sidecar) =>
   (await readdir(dir)).filter((name) => name.startsWith('inbox.db') && !name.includes('.replaced'))
 
 const isLoud = (output: string) =>
-  /accepted events are missing from the database|the database is damaged|ending after a failure|"database_corrupt"/.test(
+  /accepted events are missing|database damaged|ending after a failure|"database_corrupt"/.test(
     output,
   )
 

@@ -110,8 +110,8 @@ test('each start says what is to be replayed, and who is paused, until somebody 
       })
     return Object.assign(app, { cli })
   }
-  const givenUp = 'out of service for so long that the sender gave events up: replay them by hand'
-  const paused = 'handlers are paused: their runs wait until somebody resumes them'
+  const givenUp = 'events lost in downtime'
+  const paused = 'handlers paused'
   {
     await using app = await start()
     expect(await said(givenUp)).toMatchObject({ level: 'error', lostFrom: expect.any(String) })

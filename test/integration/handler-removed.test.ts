@@ -17,7 +17,7 @@ test('a start says which handlers have open runs and are not loaded any more', a
   const empty = join(sidecar.dir, 'empty')
   await mkdir(empty)
   await sidecar.start({ INBOX_HANDLERS: empty })
-  expect(await sidecar.log('open runs belong to handlers that are not loaded')).toMatchObject({
+  expect(await sidecar.log('pending runs without handler')).toMatchObject({
     level: 'warn',
     handlers: [{ handler: 'trades', openRuns: 1 }],
   })

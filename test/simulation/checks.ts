@@ -5,7 +5,7 @@ import { nameOf, type Chronicle, type Part, type RunStory } from './chronicle.ts
 import { accountOf, itemsOf, numbersPrefix, sinkName } from './roles.ts'
 import type { Sender } from './sender.ts'
 
-const shortestGapMs = 1_000
+const minGapMs = 1_000
 const countedStates = ['waiting', 'ready', 'suspect', 'running', 'held', 'dead'] as const
 
 /** Counts what was committed so far; gives what compares that with what the inbox says. */
@@ -154,7 +154,7 @@ function judgeGaps(chronicle: Chronicle, db: Database): void {
     )
     .all()
   for (const { from_at: from, to_at: to, arrived, last_arrival_at: last } of gaps) {
-    if (to - from < shortestGapMs) chronicle.violate(`gaps: one of ${to - from} ms is none`)
+    if (to - from < minGapMs) chronicle.violate(`gaps: one of ${to - from} ms is none`)
     const isCounted = arrived > 0 === (last !== null) && arrived <= chronicle.events.size
     if (!isCounted) chronicle.violate(`gaps: ${arrived} of ${chronicle.events.size} events came, the last at ${last}`)
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
-import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
+import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
@@ -46,7 +46,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     const found = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
       `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
        WHERE to_at > inbox.now_ms() - $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
-      [watchedMs, mostWatched],
+      [watchedMs, maxGapsWatched],
     )
     return found.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
@@ -75,7 +75,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   async function resume(now: number): Promise<Span | null> {
     const { gap, next } = await db.alone(async (trx) => {
       const last = await lastTaken(trx, now, id)
-      const silence = last !== null && now - last.at > longestSilenceMs ? { from: last.at, to: now } : null
+      const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
       await sayServing(trx, now, id)
       return { gap: silence, next: await watch(trx) }
@@ -100,7 +100,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       const now = await readNow(db)
       watched = await db.alone(async (trx) => {
         const last = await lastTaken(trx, now, id)
-        if (last !== null && !last.goesOn && now - last.at >= shortestGapMs) {
+        if (last !== null && !last.goesOn && now - last.at >= minGapMs) {
           await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
         }
         await beginServing(trx, now, id)
@@ -113,7 +113,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       const now = await readNow(db)
-      if (now - lastBeat <= longestSilenceMs) await sayServing(db, now, id)
+      if (now - lastBeat <= maxSilenceMs) await sayServing(db, now, id)
       else {
         const gap = await resume(now)
         if (gap !== null) onWarning(describeStandstill(gap))
@@ -161,7 +161,7 @@ async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): P
   )
   await trx.query(
     `DELETE FROM inbox.gap WHERE id <= (SELECT max(id) FROM inbox.gap) - $1::bigint AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
-    [mostKept],
+    [maxGapsKept],
   )
 }
 

@@ -26,7 +26,7 @@ export function viewStoreOf(db: Rows): ViewStore {
       const rows = await some.orderBy('key', 'desc').orderBy('seq', 'desc').limit(limit).execute()
       return rows.map(({ seq }) => seq)
     },
-    async heldHandlers() {
+    async loadedHandlers() {
       const held = kyselyOf<ClusterTables>(db).selectFrom('definition').select('handler').where('unheld_at', 'is', null)
       return new Set((await held.execute()).map(({ handler }) => handler))
     },

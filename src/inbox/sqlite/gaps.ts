@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
-import { longestSilenceMs, mostKept, mostWatched, shortestGapMs, watchedMs } from '../gap-limits.ts'
+import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'
 
@@ -23,11 +23,13 @@ export function createGaps(sql: Statements, clock: Clock) {
   function record({ from, to }: Span, kind: GapRecord['kind']): void {
     const { retriedUntil, lost } = outlookAfter({ from, to }, sql.outages.all(from - ladderMs))
     sql.insertGap.run(from, to, kind, retriedUntil, lost?.from ?? null, lost?.to ?? null)
-    sql.deleteGaps.run(mostKept)
+    sql.deleteGaps.run(maxGapsKept)
   }
 
   function watch(): void {
-    watched = sql.gaps.all(clock.now() - watchedMs, mostWatched).map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
+    watched = sql.gaps
+      .all(clock.now() - watchedMs, maxGapsWatched)
+      .map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
 
   return {
@@ -49,7 +51,7 @@ export function createGaps(sql: Statements, clock: Clock) {
       const now = clock.now()
       const from = lastTaken()
       const isFirst = sql.meta.get('served_at') === undefined
-      if (!isFirst && now - from >= shortestGapMs)
+      if (!isFirst && now - from >= minGapMs)
         record({ from, to: now }, sql.meta.get('served_to_end')?.value === 1 ? 'stopped' : 'killed')
       watch()
       isServing = true
@@ -61,7 +63,7 @@ export function createGaps(sql: Statements, clock: Clock) {
       if (!isServing) return null
       const now = clock.now()
       const servedAt = sql.meta.get('served_at')?.value ?? now
-      const gap = now - servedAt > longestSilenceMs ? { from: servedAt, to: now } : null
+      const gap = now - servedAt > maxSilenceMs ? { from: servedAt, to: now } : null
       if (gap !== null) {
         record(gap, 'stood_still')
         watch()

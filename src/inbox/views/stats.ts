@@ -80,7 +80,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
         .select(['id', 'name as handler', 'paused', 'concurrency', 'superseded', 'backfill_seq as backfillSeq'])
         .orderBy('name')
         .execute()
-      const held = await store.heldHandlers?.()
+      const loaded = await store.loadedHandlers?.()
       const counts = await runCounts()
       const oldestRun = Math.min(...[...counts.values()].map((own) => own.oldestRun))
       return {
@@ -90,7 +90,12 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
         paused: metaOf('paused') === 1,
         handlers: handlers.map(({ id, paused, ...handler }) => {
           const { oldestRun: _, ...own } = counts.get(id) ?? noCounts
-          return { ...handler, paused: Boolean(paused), ...own, ...(held && { isHeld: held.has(handler.handler) }) }
+          return {
+            ...handler,
+            paused: Boolean(paused),
+            ...own,
+            ...(loaded && { isLoaded: loaded.has(handler.handler) }),
+          }
         }),
         oldestOpenAt: oldestRun === Infinity ? null : await receivedAtOf(oldestRun),
         sizeBytes: await store.sizeBytes(),

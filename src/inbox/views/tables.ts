@@ -140,7 +140,7 @@ export interface ViewStore {
     limit: number,
   ) => Promise<readonly number[]>
   /** The handlers that a living replica has; absent where the inbox is of one process. */
-  readonly heldHandlers?: () => Promise<ReadonlySet<string>>
+  readonly loadedHandlers?: () => Promise<ReadonlySet<string>>
   /** The size of what is stored, in bytes. */
   readonly sizeBytes: () => Promise<number>
 }
