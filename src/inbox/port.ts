@@ -24,7 +24,7 @@
  *   replay      runs stored events again, as a generation of runs behind all live work
  *   backfill    creates runs of a new handler for events stored before it; runs for new events follow after
  *   prune       deletes the body and runs of an ended event; the event and its id stay. Quarantined bodies are deleted as a whole
- *   subscription  the receiver's registration with the upstream, as far as it is known here
+ *   subscription  the receiver's registration with the upstream, as stored here
  *   pause       keeps runs of one or all handlers from being claimed; events are still accepted
  */
 
