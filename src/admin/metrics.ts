@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { Histogram as Durations } from '../base/histogram.ts'
-import type { Shut } from '../dispatch/gate.ts'
+import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, InboxStats, QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
@@ -14,7 +14,7 @@ export interface MetricsOptions {
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
   /** Which of them are sinks that are left alone, by name. */
-  readonly shut?: () => ReadonlyMap<string, Shut>
+  readonly shut?: () => ReadonlyMap<string, OpenBreaker>
   readonly health?: HealthMetricsSource
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Shut } from '../dispatch/gate.ts'
+import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
@@ -21,7 +21,7 @@ export interface AdminContext {
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly HandlerInfo[]
   /** Sinks whose circuit breaker is open or that asked for a pause, by name. */
-  readonly shut?: () => ReadonlyMap<string, Shut>
+  readonly shut?: () => ReadonlyMap<string, OpenBreaker>
   /** Recent attempts per handler. */
   readonly paces?: () => ReadonlyMap<string, HandlerPace>
   /** Called when a handler may run more or fewer runs at once. */

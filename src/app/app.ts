@@ -151,7 +151,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     clock,
     handlers: () => runner.handlers,
-    shut: () => runner.shut,
+    shut: () => runner.openBreakers,
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
@@ -182,7 +182,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onFailure: fail,
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
-  secrets.onChange(() => runner.tell({ kind: 'secrets', secrets: secrets.current() }))
+  secrets.onChange(() => runner.send({ kind: 'secrets', secrets: secrets.current() }))
   if (cluster !== undefined) followCluster(cluster, runner)
   // Not waited for: it counts the backlog.
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
@@ -197,7 +197,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
     reserveBytes,
     handlers: () => runner.handlers.map(({ name }) => name),
-    shut: () => runner.shut,
+    shut: () => runner.openBreakers,
     secretLabels,
     consoleUrl: config.consoleUrl ?? null,
     // Where the sender counts what it sent, nothing else is to be stored.
@@ -234,9 +234,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
     clock,
     handlers: () => runner.handlers,
-    shut: () => runner.shut,
-    onConcurrency: (handler, concurrency) => runner.tell({ kind: 'concurrency', handler, concurrency }),
-    onRecall: (handler) => runner.tell({ kind: 'recall', handler }),
+    shut: () => runner.openBreakers,
+    onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
+    onRecall: (handler) => runner.send({ kind: 'recall', handler }),
     meter,
     drift,
     watch,
@@ -420,21 +420,21 @@ function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: Drift
 /** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
 export function followCluster(
   cluster: Pick<ClusterPort, 'alive' | 'onState'>,
-  runner: Pick<Runner, 'handlers' | 'tell' | 'lookForSuspects'>,
+  runner: Pick<Runner, 'handlers' | 'send' | 'lookForSuspects'>,
 ): void {
-  runner.tell({ kind: 'share', processes: cluster.alive() })
+  runner.send({ kind: 'share', processes: cluster.alive() })
   cluster.onState((now, before) => {
-    if (now.replicas !== before?.replicas) runner.tell({ kind: 'share', processes: now.replicas })
+    if (now.replicas !== before?.replicas) runner.send({ kind: 'share', processes: now.replicas })
     // What it has claimed and not begun may be somebody else's by now.
-    if (now.wasSilent) runner.tell({ kind: 'recall', handler: null })
+    if (now.wasSilent) runner.send({ kind: 'recall', handler: null })
     for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
       const concurrency = now.concurrencies.get(handler) ?? null
       if (before !== null && concurrency !== (before.concurrencies.get(handler) ?? null))
-        runner.tell({ kind: 'concurrency', handler, concurrency })
+        runner.send({ kind: 'concurrency', handler, concurrency })
     }
-    if (now.isAllPaused && before?.isAllPaused === false) runner.tell({ kind: 'recall', handler: null })
+    if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
     for (const handler of now.paused)
-      if (before?.paused.has(handler) === false) runner.tell({ kind: 'recall', handler })
+      if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
     // A look counts all that is open: so not for those that wait for somebody, or that none of the handlers here is for.
     if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })

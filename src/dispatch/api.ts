@@ -4,16 +4,16 @@ import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
-/** Where the REST service is, and the key to it. */
+/** Base URL and key of the upstream REST API. */
 export interface ApiAccess {
   readonly url: string
   readonly key: string
 }
 
-/** Gives `ctx.api` to a run; its calls end with the signal of that. Throws TerminalError where there is none. */
+/** Returns `ctx.api` for a run. Calls are aborted by the run's signal. Throws TerminalError without access. */
 export type ApiSource = (signal: () => AbortSignal) => ApiClient
 
-/** Clients that are paced together, made when the first is asked for: most handlers ask for none. */
+/** Clients share one pacer. They are created on first use, because most handlers need none. */
 export function createApiSource(access: ApiAccess | undefined, clock: Clock, log: Logger): ApiSource {
   if (access === undefined) return noApi
   let family: ClientFamily | undefined
@@ -25,7 +25,7 @@ export function createApiSource(access: ApiAccess | undefined, clock: Clock, log
 
 export const noApi: ApiSource = () => {
   throw new TerminalError(
-    'ctx.api: there is no access to the REST service: set INBOX_API_URL and INBOX_API_KEY (or INBOX_API_KEY_FILE); with ' +
-      'createInbox the options apiUrl and apiKey, with createTestInbox the option api',
+    'ctx.api needs access to the upstream REST API: set INBOX_API_URL and INBOX_API_KEY (or INBOX_API_KEY_FILE), ' +
+      'the options apiUrl and apiKey of createInbox, or the option api of createTestInbox',
   )
 }

@@ -8,33 +8,33 @@ import { askRetryPolicy, retryDelayMs } from './retry-policy.ts'
 import { toRunError } from './run-error.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-/** Why an attempt is being stopped: its time is over, the dispatcher stops, or its sink may send nothing for now. */
-type StopReason = 'timeout' | 'shutdown' | 'held'
+/** Why an attempt is stopped: timeout, shutdown, or a sink that may send nothing for now. */
+type StopReason = 'timeout' | 'shutdown' | 'paused'
 
 interface AttemptOptions {
   readonly handler: ResolvedHandler
   readonly context: RunContext
   readonly clock: Clock
-  /** How long a handler may take to end after its timeout. */
+  /** How long a handler may take to end after its timeout, in milliseconds. */
   readonly overrunGraceMs: number
-  /** Null: nobody wants spans. */
+  /** Null: tracing is off. */
   readonly tracer: Tracer | null
 }
 
 /**
- * One attempt of a handler, which starts at once. Never throws and never rejects. Once an attempt was stopped it is not `done`,
- * however it ends: a handler that returns because its signal was aborted has not done its work. A class, because closures would
- * make up much of what each of very many runs leaves to the garbage collector.
+ * One attempt of a handler. It starts in the constructor. Never throws and never rejects. A stopped attempt is never
+ * `done`: a handler that returns because its signal was aborted has not finished its work. A class, because closures
+ * would produce much garbage per run.
  */
 export class Attempt {
   readonly #options: AttemptOptions
-  readonly #told = Promise.withResolvers<Outcome | 'interrupted'>()
+  readonly #outcome = Promise.withResolvers<Outcome | 'interrupted'>()
   readonly #startedAt: number
   #stopped: StopReason | undefined
   #hasEnded = false
   #timer: Timer
   #graceTimer: Timer | undefined
-  /** Whether its outcome was told while the handler still runs. */
+  /** True when the outcome was resolved while the handler still runs. */
   hasOverrun = false
   /** Resolves when the handler has really ended. */
   readonly ended: Promise<void>
@@ -52,14 +52,14 @@ export class Attempt {
   }
 
   /**
-   * What became of it, or `interrupted` if only our own stop ended it. After a timeout it comes at the latest `overrunGraceMs`
-   * later, even if the handler still runs: then it must not be stored before the handler has ended.
+   * The outcome, or `interrupted` if only `stop` ended the attempt. After a timeout it resolves within
+   * `overrunGraceMs`, even if the handler still runs. Then it must not be stored before the handler has ended.
    */
   get outcome(): Promise<Outcome | 'interrupted'> {
-    return this.#told.promise
+    return this.#outcome.promise
   }
 
-  /** Lets the time that it may take begin anew: it has only waited so far. */
+  /** Restarts the timeout: so far the attempt has only waited. */
   restartTimeout(): void {
     if (this.#stopped !== undefined || this.#hasEnded) return
     this.#timer.cancel()
@@ -72,17 +72,19 @@ export class Attempt {
     this.#stopped = reason
     this.#timer.cancel()
     const { clock, context, overrunGraceMs } = this.#options
-    if (reason === 'timeout') this.#graceTimer = clock.after(overrunGraceMs, () => this.giveUp())
+    if (reason === 'timeout') this.#graceTimer = clock.after(overrunGraceMs, () => this.abandon())
     context.abort(
-      reason === 'timeout' ? this.#timeoutError() : new InboxError('shutting_down', 'it is stopped and given back'),
+      reason === 'timeout'
+        ? this.#timeoutError()
+        : new InboxError('shutting_down', 'the attempt was stopped and its run released'),
     )
   }
 
-  /** Tells the outcome of a stopped attempt now, whether or not the handler has ended. */
-  giveUp(): void {
+  /** Resolves the outcome of a stopped attempt now, even if the handler still runs. */
+  abandon(): void {
     if (this.#hasEnded || this.hasOverrun) return
     this.hasOverrun = true
-    this.#told.resolve(this.#stoppedOutcome())
+    this.#outcome.resolve(this.#stoppedOutcome())
   }
 
   async #run(): Promise<void> {
@@ -90,10 +92,10 @@ export class Attempt {
     try {
       const outcome = this.#isTooOld() ? 'expired' : await this.#handle()
       const effects = context.end()
-      this.#told.resolve(this.#stopped === undefined ? this.#succeeded(outcome, effects) : this.#stoppedOutcome())
+      this.#outcome.resolve(this.#stopped === undefined ? this.#succeeded(outcome, effects) : this.#stoppedOutcome())
     } catch (error) {
       context.end()
-      this.#told.resolve(this.#stopped === undefined ? this.#failed(error) : this.#stoppedOutcome())
+      this.#outcome.resolve(this.#stopped === undefined ? this.#failed(error) : this.#stoppedOutcome())
     }
     this.#hasEnded = true
     this.#timer.cancel()
@@ -102,7 +104,7 @@ export class Attempt {
 
   async #handle(): Promise<'ran' | 'unmatched'> {
     const { handler, context, tracer } = this.#options
-    // What a handler leaves for a sink is meant for it, whatever event it is about.
+    // Items that a handler enqueued for a sink skip `match`.
     const match = context.item === null ? handler.match : undefined
     if (match !== undefined && !isWanted(match(context.event))) return 'unmatched'
     if (tracer === null) await handler.run(context)
@@ -174,7 +176,7 @@ export class Attempt {
         const failure = { failures, error: { name, message }, retryAfterMs, receivedAt: lease.event.receivedAt }
         return askRetryPolicy(retry, failure)
       } catch (problem) {
-        context.log.error({ error: messageOf(problem) }, 'the `retry` of a handler failed; the default policy is used')
+        context.log.error({ error: messageOf(problem) }, 'retry policy failed, default used')
       }
     }
     const options = typeof retry === 'function' ? handlerDefaults.retry : retry
@@ -185,13 +187,13 @@ export class Attempt {
     const { name, timeoutMs } = this.#options.handler
     return new InboxError(
       'handler_timeout',
-      `handler ${name} took longer than ${timeoutMs} ms; make it faster, let it heed ctx.signal, or raise timeoutMs`,
+      `handler ${name} took longer than ${timeoutMs} ms; make it faster, pass on ctx.signal, or raise timeoutMs`,
     )
   }
 }
 
-/** A promise is true, whatever it will say: better to be told than to take every event. */
+/** A promise is always truthy. Failing is better than taking every event. */
 function isWanted(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer
-  throw new TerminalError('`match` of the handler has to give true or false, at once: it cannot be async')
+  throw new TerminalError('`match` must return true or false; it cannot be async')
 }

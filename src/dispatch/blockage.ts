@@ -5,18 +5,19 @@ import type { RunnerTiming } from './runner-protocol.ts'
 
 export interface BlockageOptions {
   readonly pulse: Pulse
-  /** Who may be blocking the thread at this moment. */
+  /** Names of the handlers that may be blocking the thread now. */
   readonly candidates: () => readonly string[]
   readonly timing: Pick<RunnerTiming, 'watchMs' | 'blockedWarnMs' | 'blockedGraceMs'>
   readonly clock: Clock
   readonly log: Logger
-  /** Called when it has been blocked for so long that it is given up. */
+  /** Called when the thread was blocked too long and counts as lost. */
   readonly onLost: (reason: string) => void
 }
 
 /**
- * Watches whether a thread is blocked: warns once while it is, and once more when it no longer is, each time naming who did it.
- * Silence is counted in looks, not read from a clock: after this very process was stopped for a while, nobody is to blame.
+ * Watches whether a thread is blocked. Warns when a blockage starts and when it ends, and names the handlers
+ * responsible. Silence is counted in checks, not read from a clock: if this process was suspended, no handler is
+ * blamed.
  */
 export function watchForBlockage(options: BlockageOptions): { close(): void } {
   const { pulse, timing, clock, log } = options
@@ -38,16 +39,16 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
     lastBeats = beats
     if (beats === 0) return
     if (blamed !== undefined && silentMs === 0) {
-      warn({ ...nameFields(blamed), blockedMs: gapMs }, 'a handler blocked its thread')
+      warn({ ...nameFields(blamed), blockedMs: gapMs }, 'handler blocked its thread')
       blamed = undefined
     }
     if (blamed === undefined && silentMs >= blockedWarnMs) {
       blamed = options.candidates()
-      warn({ ...nameFields(blamed), silentMs }, 'a handler blocks its thread')
+      warn({ ...nameFields(blamed), silentMs }, 'handler blocks its thread')
     }
     if (silentMs > longestTimeoutMs + blockedGraceMs) {
       const who = blamed?.length === 1 ? `handler ${blamed[0]}` : 'a handler'
-      options.onLost(`${who} blocked it for ${silentMs} ms`)
+      options.onLost(`${who} blocked the thread for ${silentMs} ms`)
     }
   }
 
@@ -61,28 +62,30 @@ export function nameFields(names: readonly string[]): object {
 }
 
 /**
- * The runs in flight of a handler thread, and which of them is on its stack right now. The handler thread writes it. The main
- * thread reads it, also while the handler thread is blocked.
+ * The runs in flight of a handler thread, and which of them is on its stack now. The handler thread writes it. The main
+ * thread reads it, even while the handler thread is blocked.
  */
-export class AtWork {
+export class InFlightRuns {
   readonly #names: readonly string[]
-  /** First 1 + the slot of the run on the stack, or 0. Then two cells per slot: the run's id, or 0 if free, and its handler's index. */
+  /**
+   * Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler.
+   */
   readonly #cells: BigInt64Array
   readonly #slots = new Map<number, number>()
   readonly #free: number[]
 
-  /** `most`: the maximum number of runs in flight. */
-  constructor(names: readonly string[], most: number, shared = new SharedArrayBuffer(8 * (1 + 2 * most))) {
+  /** `max`: the maximum number of runs in flight. */
+  constructor(names: readonly string[], max: number, shared = new SharedArrayBuffer(8 * (1 + 2 * max))) {
     this.#names = names
     this.#cells = new BigInt64Array(shared)
-    this.#free = Array.from({ length: most }, (_, slot) => slot)
+    this.#free = Array.from({ length: max }, (_, slot) => slot)
   }
 
   get shared(): SharedArrayBuffer {
     return this.#cells.buffer as SharedArrayBuffer
   }
 
-  /** A run begins with the part of its handler up to the first `await`. */
+  /** A run starts: its handler runs up to the first `await`. */
   starting(runId: number, name: string): void {
     const slot = this.#free.pop()
     if (slot === undefined) throw new Error('more runs are in flight than there may be')
@@ -92,7 +95,7 @@ export class AtWork {
     Atomics.store(this.#cells, 0, BigInt(1 + slot))
   }
 
-  /** That part is over. */
+  /** The part before the first `await` is over. */
   yielded(): void {
     Atomics.store(this.#cells, 0, 0n)
   }
@@ -105,13 +108,16 @@ export class AtWork {
     Atomics.store(this.#cells, 1 + 2 * slot, 0n)
   }
 
-  /** The handlers that may be blocking the thread: those in flight, or all if none is, since a timer may be left from any of them. */
+  /**
+   * The handlers that may be blocking the thread. All of them if none has runs in flight, since a timer may be left
+   * from any.
+   */
   candidates(): readonly string[] {
     const handlers = this.handlers()
     return handlers.length > 0 ? handlers : this.#names
   }
 
-  /** The handler whose run starts, else all that have runs in flight. */
+  /** The handler whose run is starting; else all that have runs in flight. */
   handlers(): readonly string[] {
     const starting = Number(Atomics.load(this.#cells, 0)) - 1
     const slots = starting < 0 ? this.#taken() : [starting]
@@ -132,8 +138,8 @@ export class AtWork {
 }
 
 /**
- * A sign of life that the main thread can read while the runner's event loop is blocked: a counter that a living loop keeps
- * raising, the longest time between two beats, and the longest timeout of the attempts that run.
+ * A heartbeat that the main thread can read while the runner's event loop is blocked: the number of beats, the longest
+ * gap between two beats, and the longest timeout of the attempts in flight.
  */
 export class Pulse {
   readonly #cells: Int32Array
@@ -156,7 +162,7 @@ export class Pulse {
     Atomics.add(this.#cells, 0, 1)
   }
 
-  /** Told before an attempt starts, because it may block the loop at once. `isOnly`: no other runs. */
+  /** Called before an attempt starts, because it may block the loop at once. `isOnly`: no other attempt runs. */
   starting(timeoutMs: number, isOnly: boolean): void {
     if (isOnly || timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
   }
@@ -169,7 +175,7 @@ export class Pulse {
     return Atomics.load(this.#cells, 1)
   }
 
-  /** The longest time between two beats since this was asked last. */
+  /** Returns the longest gap between two beats since the last call, and resets it. */
   takeLongestGapMs(): number {
     return Atomics.exchange(this.#cells, 2, 0)
   }

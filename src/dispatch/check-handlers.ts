@@ -7,18 +7,18 @@ import { installResolveHook } from './resolve-hook.ts'
 import { toHandlerInfo, type HandlerInfo } from './runner-protocol.ts'
 import { loadSources, type HandlerSources } from './sources.ts'
 
-/** Limit for a check, in milliseconds. Shorter than that of `serve`, because a person waits for it. */
+/** Time limit of a check, in milliseconds. Shorter than the limit of `serve`, because a person waits for it. */
 const checkMs = 10_000
 
 /**
- * Loads all handlers as `serve` would, in a thread of their own, runs none of them, and tells what they are.
- * Throws `handler_invalid` or `handler_duplicate`.
+ * Loads all handlers as `serve` would, in a separate thread, without running any. Throws `handler_invalid` or
+ * `handler_duplicate`.
  */
 export async function checkHandlers(
   sources: HandlerSources,
   limitMs: number = checkMs,
 ): Promise<readonly HandlerInfo[]> {
-  // Not `parentPort`, which handler code can post to.
+  // Not `parentPort`: handler code can post to that.
   const { port1, port2: port } = new MessageChannel()
   const worker = new Worker(siblingModule(import.meta.url, './check-handlers'), {
     workerData: { ...sources, checkPort: port } satisfies CheckData,
@@ -32,24 +32,26 @@ export async function checkHandlers(
     else checked.reject(fromWireError(message.error))
   }
   function refuse(problem: string): void {
-    // An error or the exit may overtake the last messages.
+    // The error or exit event may overtake the last messages.
     for (let left = receiveMessageOnPort(port1); left !== undefined; left = receiveMessageOnPort(port1))
       receive(left.message as CheckMessage)
-    const place = lastRead === undefined ? '' : `; the last file that it read is ${lastRead}`
+    const place = lastRead === undefined ? '' : `; last file read: ${lastRead}`
     checked.reject(
       new InboxError('handler_invalid', `the handlers in ${sources.handlersDir} cannot be loaded: ${problem}${place}`),
     )
   }
   port1.on('message', receive)
   worker.on('error', (error) => refuse(error instanceof Error ? (error.stack ?? error.message) : 'a file threw'))
-  worker.on('exit', (code) => refuse(`a file ended its thread with code ${code}, or waits for what never comes`))
-  const late = systemClock.after(limitMs, () => refuse(`it takes longer than ${limitMs} ms`))
+  worker.on('exit', (code) =>
+    refuse(`a file ended the thread with exit code ${code}, or awaits a promise that never settles`),
+  )
+  const late = systemClock.after(limitMs, () => refuse(`loading took longer than ${limitMs} ms`))
   try {
     return await checked.promise
   } finally {
     late.cancel()
     port1.close()
-    // Not awaited: a thread inside a native call ends only when that returns.
+    // Not awaited: a thread in a native call ends only when that call returns.
     void worker.terminate()
   }
 }
@@ -67,12 +69,12 @@ function isCheck(data: unknown): data is CheckData {
 
 if (isCheck(workerData)) {
   const { checkPort, ...sources } = { ...workerData }
-  // Handler code can read `workerData`. It must not get at the port.
+  // Handler code can read `workerData`; it must not reach the port.
   for (const name of Object.keys(workerData)) Reflect.deleteProperty(workerData, name)
-  const tell = (message: CheckMessage) => checkPort.postMessage(message)
-  installResolveHook(sources.handlersDir, (importing) => tell({ importing }))
+  const post = (message: CheckMessage) => checkPort.postMessage(message)
+  installResolveHook(sources.handlersDir, (importing) => post({ importing }))
   loadSources(sources, () => []).then(
-    (handlers) => tell({ handlers: handlers.map(toHandlerInfo) }),
-    (error: unknown) => tell({ error: toWireError(error) }),
+    (handlers) => post({ handlers: handlers.map(toHandlerInfo) }),
+    (error: unknown) => post({ error: toWireError(error) }),
   )
 }

@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts'
 import { noApi, type ApiSource } from './api.ts'
 import type { HandlerContext, HandlerEvent } from './define.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
-import { longestRetryAfterMs } from './retry-policy.ts'
+import { maxRetryAfterMs } from './retry-policy.ts'
 import { RunState, type HandlerState } from './run-state.ts'
 import type { StateCache } from './state-cache.ts'
 import type { AnyEvent } from '../../schema/index.ts'
@@ -18,22 +18,22 @@ export interface ContextOptions {
   readonly sinks: KnownSinks
   readonly clock: Clock
   readonly log: Logger
-  /** Default: there is none. */
+  /** Default: no access to the upstream REST API. */
   readonly api?: ApiSource | undefined
 }
 
-/** What a run can ask of the attempt that it is in. */
+/** The parts of an attempt that its run can use. */
 interface RunningAttempt {
   restartTimeout(): void
-  stop(reason: 'held'): void
+  stop(reason: 'paused'): void
 }
 
-/** What a handler is given beside the event. Its parts are made when they are first asked for: most handlers need few of them. */
+/** The `ctx` of a handler. Parts are created on first use, because most handlers need few of them. */
 export class RunContext implements HandlerContext {
   readonly attempt: number
   readonly isReplay: boolean
   readonly idempotencyKey: string
-  /** Until the attempt has a span of its own, that of the receipt. */
+  /** Trace context of the receipt; replaced once the attempt has its own span. */
   traceparent: string | null
   readonly #options: ContextOptions
   #event: HandlerEvent<'*'> | undefined
@@ -57,31 +57,31 @@ export class RunContext implements HandlerContext {
     this.#options = options
   }
 
-  /** Read when it is first asked for: a sink of what was enqueued may not need it. */
+  /** Parsed on first use: a sink may not need it for enqueued items. */
   get event(): HandlerEvent<'*'> {
     return (this.#event ??= toHandlerEvent(this.#options.lease.event))
   }
 
-  /** To be called by the attempt that it is the context of. */
+  /** Called by the attempt that owns this context. */
   attemptStarted(attempt: RunningAttempt): void {
     this.#attempt = attempt
   }
 
-  /** Lets the time that the attempt may take begin anew: it has only waited so far. */
+  /** Restarts the timeout of the attempt: so far it has only waited. */
   restartTimeout(): void {
     this.#attempt?.restartTimeout()
   }
 
-  /** Gives the run back as if it had never been claimed, however it ends: it has only waited so far. */
+  /** Releases the run as if it had never been claimed, however the handler ends. */
   interrupt(): void {
-    this.#attempt?.stop('held')
+    this.#attempt?.stop('paused')
   }
 
   now(): number {
     return this.#options.clock.now()
   }
 
-  /** From now on neither state nor outbox can be used. */
+  /** True when state and outbox can no longer be used. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -90,7 +90,7 @@ export class RunContext implements HandlerContext {
     return this.#reason !== undefined
   }
 
-  /** What a sink is to deliver. */
+  /** The item that a sink has to deliver; null for an event. */
   get item(): Item | null {
     return this.#options.lease.item
   }
@@ -118,7 +118,7 @@ export class RunContext implements HandlerContext {
     return (this.#api ??= this.apiUntil(() => this.signal))
   }
 
-  /** The client, its calls ended by another signal than that of this run. */
+  /** The API client, with its calls aborted by `signal` instead of the run's signal. */
   apiUntil(signal: () => AbortSignal): ApiClient {
     return (this.#options.api ?? noApi)(signal)
   }
@@ -134,11 +134,11 @@ export class RunContext implements HandlerContext {
 
   readonly snooze = (ms: number): void => {
     if (typeof ms !== 'number' || !(ms >= 0))
-      throw new TerminalError(`ctx.snooze expects a number of milliseconds from 0, received ${String(ms)}`)
-    this.#snoozeMs = Math.min(Math.ceil(ms), longestRetryAfterMs)
+      throw new TerminalError(`ctx.snooze: ms must be a number ≥ 0, received ${String(ms)}`)
+    this.#snoozeMs = Math.min(Math.ceil(ms), maxRetryAfterMs)
   }
 
-  /** For how long the run asked to be put off, if it did. */
+  /** Delay that `ctx.snooze` asked for, in milliseconds; undefined: none. */
   get snoozeMs(): number | undefined {
     return this.#snoozeMs
   }
@@ -148,12 +148,12 @@ export class RunContext implements HandlerContext {
     this.#controller?.abort(reason)
   }
 
-  /** The keys of the state that the run has read. */
+  /** Keys of the state that the run has read. */
   get keysRead(): readonly string[] {
     return (this.#state?.reads ?? []).flatMap(({ query }) => ('key' in query ? [query.key] : []))
   }
 
-  /** Ends the use of state and outbox; gives what the run did to them, if anything. */
+  /** Closes state and outbox. Returns their reads, writes and items; undefined if there are none. */
   end(): Effects | undefined {
     this.#isOver = true
     const { reads = [], writes = [] } = this.#state ?? {}
@@ -163,8 +163,8 @@ export class RunContext implements HandlerContext {
 }
 
 /**
- * The event as a handler sees it: the parsed envelope with `raw` and `exact` beside it. Those two are not enumerable, so that
- * logging or serialising the event shows what was sent and nothing else. Each run gets an object of its own.
+ * The event as a handler gets it: the parsed envelope plus `raw` and `exact`. These two are not enumerable, so logging
+ * or serializing the event shows only the payload that was sent. Each run gets its own object.
  */
 export function toHandlerEvent(stored: StoredEvent): HandlerEvent<'*'> {
   const { raw } = stored
@@ -172,7 +172,7 @@ export function toHandlerEvent(stored: StoredEvent): HandlerEvent<'*'> {
   const event = JSON.parse(text) as AnyEvent
   let exact: ((path: string) => string | undefined) | undefined
   Object.defineProperties(event, {
-    // Said, because an event may come with members of these names.
+    // Explicit, because an event may have members of these names.
     raw: { enumerable: false, value: raw },
     exact: { enumerable: false, value: (path: string) => (exact ??= createExactReader(text))(path) },
   })

@@ -1,37 +1,38 @@
 import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../base/log.ts'
 import type { EventSelector, HandlerDefinition, HandlerEvent } from './define.ts'
-import type { BreakerOptions } from './gate.ts'
+import type { BreakerOptions } from './circuit-breaker.ts'
 
-/** Something for a sink to pass on. */
+/** An item for a sink to deliver. */
 export interface SinkItem<P extends EventSelector = '*'> {
-  /** Another for every item; the same on every attempt. */
+  /** Unique per item, and the same on every attempt. */
   readonly id: string
-  /** What order is kept by; null: none. */
+  /** Ordering key; null: no order. */
   readonly key: string | null
-  /** What was given to `ctx.enqueue`; undefined where the sink takes the event itself, by its `type`. */
+  /** The payload given to `ctx.enqueue`; undefined when the sink takes the event itself by its `type`. */
   readonly payload: unknown
-  /** The event that it belongs to. */
+  /** The event that the item belongs to. */
   readonly event: HandlerEvent<P>
   /** Label of the webhook secret that verified the event. */
   readonly secretLabel: string
-  /** Which attempt this is, from 1. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number
-  /** The same on every attempt, and on every replay of the event: for whoever gets the item, to know a repeat by. */
+  /** The same on every attempt and every replay of the event, so that the receiver can detect repeats. */
   readonly idempotencyKey: string
-  /** W3C trace context to pass on, as the header of that name has it; null: the event came with none, and nobody traces. */
+  /** W3C `traceparent` header to pass on; null: the event came with none, and tracing is off. */
   readonly traceparent: string | null
 }
 
 export interface SinkContext {
-  /** Aborted when `timeoutMs` has passed or the process stops. Pass it on to what can be cancelled. */
+  /** Aborted after `timeoutMs` or when the process stops. Pass it to everything that can be cancelled. */
   readonly signal: AbortSignal
   readonly log: Logger
   /** As for handlers. */
   readonly api: ApiClient
   /**
-   * Nothing more is sent by this sink for so many milliseconds, at most an hour: for whoever gets it asked for that. Items wait, and
-   * are not charged; the sends that go on are not ended. A send that fails after it counts for no breaker.
+   * Stops sending by this sink for `ms` milliseconds, at most one hour, because its receiver asked for that. Items wait
+   * and no attempt is charged. Sends already in flight continue. A send that fails after calling `pause` does not count
+   * for the breaker.
    */
   pause(ms: number): void
 }
@@ -47,32 +48,32 @@ type SharedOptions =
   | 'onDead'
   | 'isolate'
 
-/** Options that handlers have too mean the same for a sink: `concurrency` counts its `send`s, `rate` its items. */
+/** Options shared with handlers mean the same for a sink. `concurrency` counts calls of `send`; `rate` counts items. */
 export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<HandlerDefinition<P>, SharedOptions> {
-  /** By which `ctx.enqueue` knows it. Default: the name of the file without its extension. */
+  /** Name used with `ctx.enqueue`. Default: the file name without its extension. */
   readonly name?: string
-  /** Events that go to it by themselves, without a handler. Default: none. */
+  /** Events that the sink takes directly, without a handler. Default: none. */
   readonly type?: P
-  /** As for handlers, of the events of its `type`: false leaves the event out. What is enqueued is not asked about. Pure. */
+  /** As for handlers, for events of its `type`: return false to skip the event. Not called for enqueued items. Pure. */
   match?(event: HandlerEvent<P>): boolean
   /**
-   * Passes items on, one of a key at a time. Must tolerate repeats. Once it has returned, they count as delivered; if it throws,
-   * all of them are tried again, as for handlers.
+   * Delivers items, one of a key at a time. Must tolerate repeats. When it returns, the items count as delivered. When
+   * it throws, all of them are retried, as for handlers.
    */
   send(items: readonly SinkItem<P>[], ctx: SinkContext): void | Promise<void>
-  /** At most so many items at once. Default 1. */
+  /** Maximum number of items per call of `send`. Default 1. */
   readonly batch?: number
   /**
-   * Leaves a sink alone that fails: items wait, uncharged, and now and then one of them is tried. A send that throws TerminalError
-   * counts as no failure. Default: no breaker.
+   * Circuit breaker: while the sink fails, its items wait without being charged, and one of them is sent as a trial
+   * from time to time. A send that throws TerminalError does not count as a failure. Default: no breaker.
    */
   readonly breaker?: BreakerOptions
-  /** Called when nothing more is sent and its thread ends, so that connections can be closed. It has half a second for it. */
+  /** Called after the last send, before its thread ends, to close connections. It has half a second. */
   close?(): void | Promise<void>
 }
 
 /**
- * Defines a sink: it takes what handlers leave for it with `ctx.enqueue`, and events of its `type`. It is checked when it is loaded.
+ * Defines a sink: it takes items that handlers leave with `ctx.enqueue`, and events of its `type`. Checked when it is loaded.
  *
  * @example
  * export default defineSink({
@@ -80,7 +81,7 @@ export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<Hand
  *   async send([item], ctx) {
  *     const headers = { 'Idempotency-Key': item.idempotencyKey }
  *     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(item.payload), signal: ctx.signal })
- *     if (!response.ok) throw new Error(`it answered ${response.status}`)
+ *     if (!response.ok) throw new Error(`HTTP ${response.status}`)
  *   },
  * })
  */

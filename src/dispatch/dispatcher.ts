@@ -9,12 +9,12 @@ import type { ApiSource } from './api.ts'
 import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import { createFailureLog, type FailureLog } from './run-error.ts'
-import { createLane, roomOf, targetOf, type Lane } from './lane.ts'
+import { createHandlerQueue, roomOf, targetOf, type HandlerQueue } from './handler-queue.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-/** How an attempt ended. `conflict`: what it had read was changed meanwhile, so it is run again. */
+/** How an attempt ended. `conflict`: another run changed state that it had read, so it runs again. */
 export type AttemptResult = Outcome['kind'] | 'conflict'
 
 export interface EndedAttempt {
@@ -25,18 +25,18 @@ export interface EndedAttempt {
 export interface DispatcherObserver {
   /** A run of this handler is about to start. */
   starting(runId: number, handler: Pick<ResolvedHandler, 'name' | 'timeoutMs'>): void
-  /** What of it comes before the first `await` is over. */
+  /** The part of the run before its first `await` is over. */
   yielded(): void
   /** The handler of a run has really ended. */
   ended(runId: number): void
-  /** An attempt ended, as it was stored. `durationMs` is the handler's own time. */
+  /** The outcome of an attempt was stored. `durationMs` is the handler's own time. */
   settled(handler: string, result: AttemptResult, durationMs: number, ended: EndedAttempt): void
-  /** An attempt goes on long after its timeout. What it does can be ended only together with its thread. */
+  /** An attempt runs on long after its timeout. Only the end of its thread can end it. */
   stuck(handler: string): void
 }
 
-/** What became of an attempt whose handler still runs: to be stored, or released, once its thread has ended. */
-export interface Leftover {
+/** An attempt whose handler still runs. Settle or release it once its thread has ended. */
+export interface UnfinishedAttempt {
   readonly lease: Lease
   readonly outcome: Outcome | 'interrupted'
 }
@@ -44,49 +44,49 @@ export interface Leftover {
 export interface DispatcherOptions {
   readonly work: Pick<DispatchStore, 'claim' | 'readState' | 'settle' | 'retire' | 'release'>
   readonly handlers: readonly ResolvedHandler[]
-  /** Runs at once, all handlers. */
+  /** Maximum number of concurrent runs, over all handlers. */
   readonly concurrency: number
-  /** Whose leases these are. */
+  /** Owner of the leases. */
   readonly owner: string
-  /** True: works on suspects only, one run at a time. */
+  /** True: runs suspects only, one at a time. */
   readonly suspects: boolean
   readonly clock: Clock
   readonly log: Logger
   readonly observer: DispatcherObserver
-  /** Default: nobody wants spans. */
+  /** Default: null, tracing is off. */
   readonly tracer?: Tracer | null
-  /** What runs have as `ctx.api`. Default: nothing. */
+  /** Source of `ctx.api`. Default: none. */
   readonly api?: ApiSource | undefined
-  /** How long a handler may take to end after its timeout, before it counts as stuck. */
+  /** How long a handler may run after its timeout before it counts as stuck, in milliseconds. */
   readonly overrunGraceMs: number
 }
 
-/** Where no run of a handler has ended for so long, its runs take at least that. */
+/** If no run of a handler ended within this time, its average duration is assumed to be at least that. */
 const paceMs = 1_000
-/** What is claimed in all: where bodies are large, little ahead. */
-const mostHeldBytes = 32 * 1024 * 1024
-/** While one claim brings its runs here, the next one waits at the store already. */
+/** Limit of claimed bytes over all handlers. Large bodies reduce prefetching. */
+const maxHeldBytes = 32 * 1024 * 1024
+/** While one claim returns its runs, the next one already waits in the store. */
 const maxClaims = 2
-/** How long runs may follow each other before timers, messages and the slots of other lanes have their turn. */
+/** How long runs may follow each other before timers, messages and other queues get their turn. */
 const turnMs = 20
 const storeRetryMs = [100, 500, 2_000] as const
 
 /**
- * Claims runs, runs their handlers within the limits of each, and settles what became of them in batches. It knows nothing
- * of databases or threads.
+ * Claims runs, runs their handlers within the limits of each, and settles their outcomes in batches. Independent of
+ * databases and threads.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #all: PQueue
-  readonly #lanes: readonly Lane[]
+  readonly #queues: readonly HandlerQueue[]
   readonly #attempts = new Set<Attempt>()
   readonly #failureLog: FailureLog
   #sinks: KnownSinks
   /** By handler. */
   readonly #states = new Map<string, StateCache>()
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
-  /** By attempts whose handlers still run although they are over. */
-  readonly #leftovers = new Map<Attempt, Leftover>()
+  /** Attempts that are over although their handlers still run. */
+  readonly #unfinished = new Map<Attempt, UnfinishedAttempt>()
   #heldBytes = 0
   /** Resolved once nothing is held any more after `stop`. */
   readonly #idle = Promise.withResolvers<void>()
@@ -98,218 +98,218 @@ export class Dispatcher {
     this.#options = options
     this.#all = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
     const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
-    this.#lanes = groups.map((handlers) => createLane(handlers, options))
+    this.#queues = groups.map((handlers) => createHandlerQueue(handlers, options))
     this.#failureLog = createFailureLog(options)
     this.#sinks = toKnownSinks(sinksOf(options.handlers))
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
-    for (const lane of this.#lanes) lane.gate?.onChange(() => this.#gateChanged(lane))
+    for (const queue of this.#queues) queue.breaker?.onChange(() => this.#breakerChanged(queue))
   }
 
   start(): void {
-    for (const lane of this.#lanes) this.#pull(lane)
+    for (const queue of this.#queues) this.#pull(queue)
   }
 
-  /** From now on so many runs of a handler may run at once; null: as it says itself. What runs goes on. */
+  /** Sets the concurrency of a handler; null restores its own. Runs in flight continue. */
   setConcurrency(handler: string, concurrency: number | null): void {
     if (this.#options.suspects) return
-    for (const lane of this.#lanes) {
-      const own = lane.handlers.get(handler)
+    for (const queue of this.#queues) {
+      const own = queue.handlers.get(handler)
       if (own === undefined) continue
-      lane.concurrency = (concurrency ?? own.concurrency) * own.batch
+      queue.concurrency = (concurrency ?? own.concurrency) * own.batch
       own.onConcurrency?.(concurrency ?? own.concurrency)
-      this.#fillSlots(lane)
-      this.#pull(lane)
+      this.#fillSlots(queue)
+      this.#pull(queue)
     }
   }
 
-  /** From now on so many processes share what handlers may do per second. */
+  /** Divides the rates of handlers by the number of processes that share them. */
   shareRates(processes: number): void {
-    for (const lane of this.#lanes) {
-      const [own] = lane.handlers.values()
-      if (lane.bucket === undefined || own?.rate === undefined) continue
-      lane.rate = own.rate / processes
-      lane.bucket.setRate(lane.rate)
-      lane.tokenTimer?.cancel()
-      lane.tokenTimer = undefined
-      this.#fillSlots(lane)
-      this.#pull(lane)
+    for (const queue of this.#queues) {
+      const [own] = queue.handlers.values()
+      if (queue.bucket === undefined || own?.rate === undefined) continue
+      queue.rate = own.rate / processes
+      queue.bucket.setRate(queue.rate)
+      queue.tokenTimer?.cancel()
+      queue.tokenTimer = undefined
+      this.#fillSlots(queue)
+      this.#pull(queue)
     }
   }
 
   /**
-   * Gives back what was claimed and has not started, of one handler or, with null, of all: to be called when it may not be what
-   * is to run any more. What may still be run is claimed again.
+   * Releases claimed runs that have not started, of one handler or (null) of all. Call it after a pause or a cancelled
+   * replay. Runs that may still run are claimed again.
    */
   async recall(handler: string | null): Promise<void> {
-    const lanes = this.#lanes.filter((lane) => handler === null || lane.handlers.has(handler))
-    await Promise.all(lanes.map((lane) => this.#cut(lane, 0)))
-    // What had been claimed before may have been on its way here.
+    const queues = this.#queues.filter((queue) => handler === null || queue.handlers.has(handler))
+    await Promise.all(queues.map((queue) => this.#cut(queue, 0)))
+    // A claim may have been returning at the same time.
     await new Promise<void>((resolve) => setImmediate(resolve))
-    await Promise.all(lanes.map((lane) => this.#cut(lane, 0)))
-    for (const lane of lanes) this.#pull(lane)
+    await Promise.all(queues.map((queue) => this.#cut(queue, 0)))
+    for (const queue of queues) this.#pull(queue)
   }
 
-  /** From now on runs can leave something for these; until this is called, for those among its own handlers. */
+  /** Sets the sinks that runs can enqueue to. Until the first call: the sinks among its own handlers. */
   useSinks(sinks: readonly SinkInfo[]): void {
     this.#sinks = toKnownSinks(sinks)
   }
 
-  /** Longest time, in milliseconds, that one of the attempts that run now may take; for whoever watches this thread. */
+  /** Longest timeout of the attempts in flight, in milliseconds; 0 if there are none. */
   get longestTimeoutMs(): number {
     return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
   }
 
-  /** How many handlers run now. */
+  /** Number of attempts in flight. */
   get running(): number {
     return this.#attempts.size
   }
 
-  /** Whether nothing is held: each run that was claimed has a verdict that is stored, was given back, or is a leftover. */
+  /** True when nothing is held: each claimed run was settled, released, or is unfinished. */
   get isIdle(): boolean {
-    return this.#lanes.every((lane) => lane.held === 0)
+    return this.#queues.every((queue) => queue.held === 0)
   }
 
   /**
-   * Stops claiming, gives back what was not started, waits up to `graceMs` for what runs, then aborts it and waits up to
-   * `abortGraceMs` more. What only this stop ended is given back without being charged. Gives what is left of handlers that ran
-   * on regardless. A second call with a shorter time hastens the first.
+   * Stops claiming and releases runs that have not started. Waits up to `graceMs` for runs in flight, aborts them, and
+   * waits up to `abortGraceMs` more. Runs that only this stop ended are released without being charged. Returns the
+   * attempts whose handlers still run. A second call with a shorter time shortens the first.
    */
-  async stop(graceMs: number, abortGraceMs: number): Promise<readonly Leftover[]> {
+  async stop(graceMs: number, abortGraceMs: number): Promise<readonly UnfinishedAttempt[]> {
     this.#stopping = true
-    for (const { gateTimer } of this.#lanes) gateTimer?.cancel()
-    // Whatever a claim brings from here on is not started.
+    for (const { breakerTimer } of this.#queues) breakerTimer?.cancel()
+    // Runs that a claim returns from here on are not started.
     await this.#options.work.retire(this.#options.owner).then(
-      () => Promise.all(this.#lanes.flatMap((lane) => [...lane.claims])),
+      () => Promise.all(this.#queues.flatMap((queue) => [...queue.claims])),
       () => {},
     )
-    await Promise.all(this.#lanes.map((lane) => this.#cut(lane, 0)))
+    await Promise.all(this.#queues.map((queue) => this.#cut(queue, 0)))
     await this.#idleWithin(graceMs)
     for (const attempt of this.#attempts) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
-    for (const attempt of this.#attempts) attempt.giveUp()
+    for (const attempt of this.#attempts) attempt.abandon()
     await this.#idleWithin(abortGraceMs)
-    return [...this.#leftovers.values()]
+    return [...this.#unfinished.values()]
   }
 
-  #pull(lane: Lane): void {
-    if (lane.handlers.size === 0) return
-    const target = Math.min(targetOf(lane), roomOf(lane, this.#now()))
-    while (!this.#stopping && lane.claims.size < maxClaims) {
-      if (lane.held > 0 && this.#heldBytes >= mostHeldBytes) return
-      const free = target - lane.held - lane.requested
-      // In portions, so that fast handlers do not claim one run at a time.
+  #pull(queue: HandlerQueue): void {
+    if (queue.handlers.size === 0) return
+    const target = Math.min(targetOf(queue), roomOf(queue, this.#now()))
+    while (!this.#stopping && queue.claims.size < maxClaims) {
+      if (queue.held > 0 && this.#heldBytes >= maxHeldBytes) return
+      const free = target - queue.held - queue.requested
+      // In portions, so that fast handlers don't claim one run at a time.
       if (free < Math.max(1, Math.floor(target / 4))) return
-      const claim = this.#claim(lane, Math.min(free, Math.ceil(target / maxClaims)))
-      lane.claims.add(claim)
-      void claim.then(() => lane.claims.delete(claim))
+      const claim = this.#claim(queue, Math.min(free, Math.ceil(target / maxClaims)))
+      queue.claims.add(claim)
+      void claim.then(() => queue.claims.delete(claim))
     }
   }
 
-  async #claim(lane: Lane, max: number): Promise<void> {
+  async #claim(queue: HandlerQueue, max: number): Promise<void> {
     const { work, owner, suspects, clock, log } = this.#options
-    lane.requested += max
+    queue.requested += max
     try {
-      const leases = await work.claim({ handlers: [...lane.handlers.keys()], max, owner, suspects })
-      for (const lease of leases) this.#take(lane, lease)
-      if (lane.gate !== undefined) await this.#cutToRoom(lane)
-      // None: the store is closing, or this owner was given up.
-      if (leases.length > 0) setImmediate(() => this.#pull(lane))
+      const leases = await work.claim({ handlers: [...queue.handlers.keys()], max, owner, suspects })
+      for (const lease of leases) this.#take(queue, lease)
+      if (queue.breaker !== undefined) await this.#cutToRoom(queue)
+      // Empty: the store is closing, or this owner was retired.
+      if (leases.length > 0) setImmediate(() => this.#pull(queue))
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'runs could not be claimed; trying again')
-      clock.after(1_000, () => this.#pull(lane))
+      log.warn({ error: messageOf(error) }, 'claim failed, retrying')
+      clock.after(1_000, () => this.#pull(queue))
     } finally {
-      lane.requested -= max
-      this.#fillSlots(lane)
+      queue.requested -= max
+      this.#fillSlots(queue)
     }
   }
 
-  #take(lane: Lane, lease: Lease): void {
-    this.#hold(lane, lease)
-    lane.backlog.push(lease)
-    this.#keepPace(lane)
+  #take(queue: HandlerQueue, lease: Lease): void {
+    this.#hold(queue, lease)
+    queue.backlog.push(lease)
+    this.#keepPace(queue)
   }
 
-  /** Looks now and then, while runs wait, whether those before them are as fast as when these were claimed. */
-  #keepPace(lane: Lane): void {
-    if (lane.paceTimer !== undefined || lane.backlog.length === 0) return
-    const { ended } = lane
-    lane.paceTimer = this.#options.clock.after(paceMs, () => {
-      lane.paceTimer = undefined
-      if (lane.ended === ended) lane.averageMs = Math.max(lane.averageMs, paceMs)
-      // Where it is only a little too much, it is soon worked off.
-      if (lane.backlog.length > 2 * targetOf(lane)) void this.#cut(lane, targetOf(lane))
-      this.#keepPace(lane)
+  /** While runs wait, checks from time to time that the runs before them are still as fast as assumed. */
+  #keepPace(queue: HandlerQueue): void {
+    if (queue.paceTimer !== undefined || queue.backlog.length === 0) return
+    const { ended } = queue
+    queue.paceTimer = this.#options.clock.after(paceMs, () => {
+      queue.paceTimer = undefined
+      if (queue.ended === ended) queue.averageMs = Math.max(queue.averageMs, paceMs)
+      // A small excess is soon worked off.
+      if (queue.backlog.length > 2 * targetOf(queue)) void this.#cut(queue, targetOf(queue))
+      this.#keepPace(queue)
     })
   }
 
-  /** Gives back all that has not started but the first `kept`. */
-  async #cut(lane: Lane, kept: number): Promise<void> {
-    const leases = lane.backlog.cut(kept)
+  /** Releases all runs that have not started, except the first `kept`. */
+  async #cut(queue: HandlerQueue, kept: number): Promise<void> {
+    const leases = queue.backlog.cut(kept)
     await this.#release(leases)
-    for (const lease of leases) this.#free(lane, lease)
+    for (const lease of leases) this.#free(queue, lease)
   }
 
-  /** Gives back what has not started and may not start soon, because its sink is shut: it waits in the store. */
-  #cutToRoom(lane: Lane): Promise<void> {
-    return this.#cut(lane, roomOf(lane, this.#now()))
+  /** Releases runs that can't start soon because the breaker of their sink is open. They wait in the store. */
+  #cutToRoom(queue: HandlerQueue): Promise<void> {
+    return this.#cut(queue, roomOf(queue, this.#now()))
   }
 
-  /** A sink was shut, or may be given more than before. */
-  #gateChanged(lane: Lane): void {
-    lane.gateTimer?.cancel()
-    lane.gateTimer = undefined
+  /** The breaker of a sink opened, closed, or allows a trial. */
+  #breakerChanged(queue: HandlerQueue): void {
+    queue.breakerTimer?.cancel()
+    queue.breakerTimer = undefined
     if (this.#stopping) return
-    const waitMs = lane.gate?.waitMs(this.#now()) ?? 0
-    if (waitMs > 0) lane.gateTimer = this.#options.clock.after(waitMs, () => this.#gateChanged(lane))
-    void this.#cutToRoom(lane)
-    this.#fillSlots(lane)
-    this.#pull(lane)
+    const waitMs = queue.breaker?.waitMs(this.#now()) ?? 0
+    if (waitMs > 0) queue.breakerTimer = this.#options.clock.after(waitMs, () => this.#breakerChanged(queue))
+    void this.#cutToRoom(queue)
+    this.#fillSlots(queue)
+    this.#pull(queue)
   }
 
   #now(): number {
     return this.#options.clock.now()
   }
 
-  /** Gives the backlog as many slots as there are runs for, and as the handler may have. */
-  #fillSlots(lane: Lane): void {
-    if (this.#stopping || roomOf(lane, this.#now()) === 0 || this.#lacksTokens(lane)) return
-    for (let waiting = lane.backlog.length; waiting > 0 && lane.slots < lane.concurrency; waiting--) {
-      lane.slots++
-      void this.#all.add(() => this.#workOff(lane), { priority: lane.priority })
+  /** Opens as many slots as there are runs and as the concurrency allows. */
+  #fillSlots(queue: HandlerQueue): void {
+    if (this.#stopping || roomOf(queue, this.#now()) === 0 || this.#lacksTokens(queue)) return
+    for (let waiting = queue.backlog.length; waiting > 0 && queue.slots < queue.concurrency; waiting--) {
+      queue.slots++
+      void this.#all.add(() => this.#workOff(queue), { priority: queue.priority })
     }
   }
 
-  /** Whether its rate lets no run start now; then one timer waits until it does. */
-  #lacksTokens(lane: Lane): boolean {
-    const waitMs = lane.bucket?.waitMs() ?? 0
-    if (waitMs === 0 || lane.backlog.length === 0) return false
-    lane.tokenTimer ??= this.#options.clock.after(waitMs, () => {
-      lane.tokenTimer = undefined
-      this.#fillSlots(lane)
+  /** True when the rate lets no run start now. One timer then waits for the next token. */
+  #lacksTokens(queue: HandlerQueue): boolean {
+    const waitMs = queue.bucket?.waitMs() ?? 0
+    if (waitMs === 0 || queue.backlog.length === 0) return false
+    queue.tokenTimer ??= this.#options.clock.after(waitMs, () => {
+      queue.tokenTimer = undefined
+      this.#fillSlots(queue)
     })
     return true
   }
 
-  async #workOff(lane: Lane): Promise<void> {
+  async #workOff(queue: HandlerQueue): Promise<void> {
     while (this.#isTurnOver()) await this.#turn()
-    // There may be fewer slots now than when this one was given.
-    while (!this.#stopping && lane.slots <= lane.concurrency) {
-      if (lane.backlog.length > 0 && (roomOf(lane, this.#now()) === 0 || lane.bucket?.take() === false)) break
-      const lease = lane.backlog.shift()
-      const handler = lease && lane.handlers.get(lease.handler)
+    // The concurrency may have been lowered since this slot was opened.
+    while (!this.#stopping && queue.slots <= queue.concurrency) {
+      if (queue.backlog.length > 0 && (roomOf(queue, this.#now()) === 0 || queue.bucket?.take() === false)) break
+      const lease = queue.backlog.shift()
+      const handler = lease && queue.handlers.get(lease.handler)
       if (lease === undefined || handler === undefined) break
-      await this.#run(lane, handler, lease)
+      await this.#run(queue, handler, lease)
       if (this.#isTurnOver()) break
     }
-    lane.slots--
-    this.#fillSlots(lane)
+    queue.slots--
+    this.#fillSlots(queue)
   }
 
   #isTurnOver(): boolean {
     return performance.now() - this.#turnStartedAt > turnMs
   }
 
-  /** Handlers that never wait for anything would otherwise keep this thread from all else until the backlog is done. */
+  /** Handlers that never await anything would otherwise block this thread until the backlog is empty. */
   #turn(): Promise<void> {
     return (this.#nextTurn ??= new Promise((resolve) =>
       setImmediate(() => {
@@ -321,9 +321,9 @@ export class Dispatcher {
   }
 
   /** Resolves when the handler has really ended. */
-  async #run(lane: Lane, handler: ResolvedHandler, lease: Lease): Promise<void> {
+  async #run(queue: HandlerQueue, handler: ResolvedHandler, lease: Lease): Promise<void> {
     const { clock, log, overrunGraceMs, observer, tracer = null } = this.#options
-    lane.gate?.enter(lease.runId)
+    queue.breaker?.enter(lease.runId)
     const state = this.#stateOf(handler.name)
     state.revoke(lease.runId)
     const context = new RunContext({ lease, state, sinks: this.#sinks, clock, log, api: this.#options.api })
@@ -333,53 +333,53 @@ export class Dispatcher {
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
-    const isOver = !attempt.hasOverrun || (await this.#outlast(lane, attempt, { lease, outcome }))
+    const isOver = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
-    lane.ended++
+    queue.ended++
     observer.ended(lease.runId)
-    lane.gate?.leave(lease.runId)
+    queue.breaker?.leave(lease.runId)
     if (!isOver) return
-    // What was looked at only does not count for the rate.
+    // Skipped events don't count against the rate.
     if (outcome !== 'interrupted' && (outcome.kind === 'unmatched' || outcome.kind === 'expired'))
-      lane.bucket?.spend(-1)
-    if (outcome === 'interrupted') void this.#giveBack(lane, lease)
-    else void this.#report(lane, lease, outcome)
+      queue.bucket?.spend(-1)
+    if (outcome === 'interrupted') void this.#giveBack(queue, lease)
+    else void this.#report(queue, lease, outcome)
   }
 
   /**
-   * Waits for a handler that heeds no signal. What became of its run must not be stored while it runs: the next attempt, or
-   * the next run of the key, would begin beside it. False if that is left to whoever ends this thread.
+   * Waits for a handler that ignores its signal. Its outcome must not be stored while it runs: the next attempt, or the
+   * next run of the key, would start in parallel. Returns false if the end of the thread has to settle it.
    */
-  async #outlast(lane: Lane, attempt: Attempt, leftover: Leftover): Promise<boolean> {
-    this.#leftovers.set(attempt, leftover)
-    this.#free(lane, leftover.lease)
-    if (!this.#stopping) this.#options.observer.stuck(leftover.lease.handler)
+  async #outlast(queue: HandlerQueue, attempt: Attempt, unfinished: UnfinishedAttempt): Promise<boolean> {
+    this.#unfinished.set(attempt, unfinished)
+    this.#free(queue, unfinished.lease)
+    if (!this.#stopping) this.#options.observer.stuck(unfinished.lease.handler)
     await attempt.ended
     if (this.#stopping) return false
-    this.#leftovers.delete(attempt)
-    this.#hold(lane, leftover.lease)
+    this.#unfinished.delete(attempt)
+    this.#hold(queue, unfinished.lease)
     return true
   }
 
-  async #giveBack(lane: Lane, lease: Lease): Promise<void> {
+  async #giveBack(queue: HandlerQueue, lease: Lease): Promise<void> {
     await this.#release([lease])
-    this.#free(lane, lease)
+    this.#free(queue, lease)
   }
 
-  async #report(lane: Lane, lease: Lease, outcome: Outcome): Promise<void> {
+  async #report(queue: HandlerQueue, lease: Lease, outcome: Outcome): Promise<void> {
     const durationMs = outcome.endedAt - outcome.startedAt
-    lane.averageMs += (durationMs - lane.averageMs) / 16
+    queue.averageMs += (durationMs - queue.averageMs) / 16
     const result = await this.#settle(lease, outcome)
     if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs, { lease, outcome })
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
       this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
     }
-    this.#free(lane, lease)
-    this.#pull(lane)
+    this.#free(queue, lease)
+    this.#pull(queue)
   }
 
-  /** What a run wrote is shown to the next ones while it is being stored. */
+  /** While the writes of a run are being stored, the next runs already see them. */
   async #settle(lease: Lease, outcome: Outcome): Promise<SettleResult> {
     const effects = outcome.kind === 'done' ? outcome.effects : undefined
     if (effects === undefined) return this.#settler.add(outcome)
@@ -399,23 +399,25 @@ export class Dispatcher {
   }
 
   /**
-   * A verdict that is not stored would let a finished run be repeated, so a refusal is tried again for as long as there is a
-   * store. Meanwhile these runs count as held, so that nothing new is claimed on top of them.
+   * An outcome that is not stored would let a finished run be repeated, so refusals are retried for as long as the
+   * store is open. These runs stay held, so no further runs are claimed in their place.
    */
   async #settleBatch(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
-    const message = 'verdicts could not be stored; trying again'
+    const message = 'settle failed, retrying'
     const results = await this.#insist(() => this.#options.work.settle(outcomes), { runs: outcomes.length, message })
     return results ?? outcomes.map(() => 'stale')
   }
 
-  /** What the store refuses to take back would belong to nobody, so it is tried again; after a stop it goes back with all else of this owner. */
+  /** Retried, because runs that are not released would be stuck. After `stop`, retiring the owner releases them. */
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
-    const failed = { runs: leases.length, message: 'runs could not be given back', isOver: () => this.#stopping }
+    const failed = { runs: leases.length, message: 'release failed', isOver: () => this.#stopping }
     await this.#insist(() => this.#options.work.release(leases), failed)
   }
 
-  /** Asks the store until it does not refuse. Undefined: it closes, or it has refused and `isOver`. */
+  /**
+   * Retries until the store accepts. Returns undefined when it closes, or when it refuses and `isOver` returns true.
+   */
   async #insist<T>(
     work: () => Promise<T>,
     { runs, message, isOver }: { readonly runs: number; readonly message: string; readonly isOver?: () => boolean },
@@ -433,13 +435,13 @@ export class Dispatcher {
     }
   }
 
-  #hold(lane: Lane, lease: Lease): void {
-    lane.held++
+  #hold(queue: HandlerQueue, lease: Lease): void {
+    queue.held++
     this.#heldBytes += bytesOf(lease)
   }
 
-  #free(lane: Lane, lease: Lease): void {
-    lane.held--
+  #free(queue: HandlerQueue, lease: Lease): void {
+    queue.held--
     this.#heldBytes -= bytesOf(lease)
     if (this.#stopping && this.isIdle) this.#idle.resolve()
   }

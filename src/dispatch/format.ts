@@ -15,11 +15,11 @@ export { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAd
 export type { NumberStyle }
 
 export interface FormatOptions {
-  /** Colours for a terminal. Default: none. */
+  /** ANSI colours for a terminal. Default: false. */
   readonly color?: boolean
 }
 
-/** `data` as it may really look: any field missing or of another type than documented. */
+/** `data` as received: any field may be missing or of another type than documented. */
 type Fields = Readonly<Record<string, unknown>>
 type Tone = 'green' | 'red' | 'yellow' | 'cyan'
 
@@ -34,7 +34,7 @@ const summary = (value: unknown): readonly string[] => (isText(value) ? [`“${f
 const tradeWords: Fields = { buy: 'bought', sell: 'sold', swap: 'swapped' }
 const alertWords: Fields = { price_above: 'above', price_below: 'below' }
 
-/** What is said of each documented type (R93–R102). */
+/** Wording of each documented type (R93–R102). */
 const wordings: Readonly<Record<EventType, Wording>> = {
   'token.price_alert': {
     tone: 'yellow',
@@ -125,15 +125,15 @@ const wordings: Readonly<Record<EventType, Wording>> = {
 
 const levelTones: Readonly<Record<string, Tone>> = { critical: 'red', warning: 'yellow' }
 
-/** What is said of the program's own events. */
-const ownWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
+/** Wording of internal events. */
+const internalWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
   (['inbox.warning', 'inbox.resolved'] satisfies OwnEventType[]).map((type) => [
     type,
-    (data) => ownWording(type, data),
+    (data) => internalWording(type, data),
   ]),
 )
 
-function ownWording(type: OwnEventType, { level, title, subject, replica }: Fields): Wording {
+function internalWording(type: OwnEventType, { level, title, subject, replica }: Fields): Wording {
   const isOver = type === 'inbox.resolved'
   const words = `${isOver ? 'over' : formatText(level, 16)}: ${formatText(title, 300)}`
   return {
@@ -150,20 +150,20 @@ const typeWidth = Math.max(...Object.keys(wordings).map((type) => type.length))
 const networkWidth = 'avalanche'.length
 
 /**
- * One line for people on any event, unknown types included (R92–R102, R127): time in UTC, type, network and what
- * happened. All text of the event is made safe for a terminal, a missing or odd field shows as `?`; it never throws.
+ * Formats any event as one line, undocumented types included (R92–R102, R127): time in UTC, type, network and a
+ * summary. Text of the event is made safe for a terminal. Missing or malformed fields show as `?`. Never throws.
  */
 export function formatEvent(event: AnyEvent, options: FormatOptions = {}): string {
   const { type: rawType, created_at: createdAt, data: rawData } = isObject(event) ? event : ({} as Fields)
   const data = isObject(rawData) ? rawData : {}
   const known =
-    ownWordings.get(rawType)?.(data) ??
+    internalWordings.get(rawType)?.(data) ??
     (isText(rawType) && Object.hasOwn(wordings, rawType) ? wordings[rawType as EventType] : undefined)
   const time = `${formatTime(createdAt)} UTC`
   const type = formatText(rawType, 64).padEnd(typeWidth)
-  // The one type without a network field happens on Solana only (R102).
+  // This type has no network field and happens on Solana only (R102).
   const place = data.network ?? (rawType === 'pump.graduation' ? 'solana' : undefined)
-  const network = (ownWordings.has(rawType) ? '' : formatText(place, 24)).padEnd(networkWidth)
+  const network = (internalWordings.has(rawType) ? '' : formatText(place, 24)).padEnd(networkWidth)
   const text = (known ? known.parts(data) : scalarsOf(data)).join(' · ')
   const paint = (format: Tone | 'dim', part: string) =>
     options.color === true ? styleText(format, part, { validateStream: false }) : part
@@ -194,7 +194,7 @@ function listOf(values: unknown): string {
   )
 }
 
-/** Of a type nobody has worded yet: its first fields, read by what their names end with. */
+/** For undocumented types: the first fields, formatted by the suffix of their names. */
 function scalarsOf(data: Fields): readonly string[] {
   return Object.entries(data)
     .filter(([key, value]) => key !== 'network' && ['string', 'number', 'boolean'].includes(typeof value))

@@ -7,14 +7,14 @@ import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import { AtWork, nameFields, watchForBlockage, Pulse } from './blockage.ts'
+import { InFlightRuns, nameFields, watchForBlockage, Pulse } from './blockage.ts'
 import { createFailureLog, type FailureLog } from './run-error.ts'
-import type { Shut } from './gate.ts'
+import type { OpenBreaker } from './circuit-breaker.ts'
 import {
   SettledCounter,
   type FromRunner,
   type HandlerInfo,
-  type Leftovers,
+  type UnfinishedAttempts,
   type OverdueAttempt,
   type RunnerData,
   type RunnerTiming,
@@ -30,32 +30,34 @@ export interface HandlerThreadOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
-  /** Called for each file of the user's before it is read, with how it looked. */
+  /** Called for each user file before it is read. `stamp` identifies its state. */
   readonly onImport: (file: string, stamp: string) => void
-  /** Takes what the handlers print; by default it goes to the standard output of this process. */
+  /** Takes the standard output of the handlers. Default: it goes to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called if the thread is stuck in a native call and does not end. `ended` resolves once it has. */
   readonly onStuck: (ended: Promise<unknown>) => void
 }
 
-/** Why a thread is of no more use. `stuck`: other runs may finish in it. `broken`: nothing in it goes on. */
-export interface Spent {
+/** Why a thread can't be used any more. `stuck`: its other runs may finish. `broken`: nothing in it continues. */
+export interface ThreadExit {
   readonly kind: 'idle' | 'stuck' | 'broken'
   readonly reason: string
-  /** The handlers that may have done it: those that had runs in flight. */
+  /** The handlers that may be responsible: all that had runs in flight. */
   readonly handlers: readonly string[]
 }
 
-/** Memory of one thread: V8's heap, and what lies outside it, such as Buffers. V8 itself limits the heap only. */
+/**
+ * Memory limit of one thread, in MB: V8's heap plus memory outside it, such as Buffers. V8 itself limits only the heap.
+ */
 const memoryLimitMb = 512
 const mebibyte = 1024 * 1024
 
-/** What is kept in memory for a reader that does not read; what comes on top of it is dropped. */
-const longestBacklog = 16 * 1024 * 1024
+/** Output buffered for a slow reader, in bytes. Output above this is dropped. */
+const maxBacklogBytes = 16 * 1024 * 1024
 
-const nothingLeft: Leftovers = { overdue: [], interrupted: [] }
+const nothingUnfinished: UnfinishedAttempts = { overdue: [], interrupted: [] }
 
-/** One thread of handlers, from its start to its end, as the main thread sees it. */
+/** One thread of handlers, as the main thread sees it. */
 export class HandlerThread {
   readonly #options: HandlerThreadOptions
   readonly #worker: Worker
@@ -63,16 +65,16 @@ export class HandlerThread {
   readonly #failureLog: FailureLog
   readonly #pulse = new Pulse()
   readonly #loaded = Promise.withResolvers<readonly HandlerInfo[]>()
-  readonly #spent = Promise.withResolvers<Spent>()
-  readonly #stopped = Promise.withResolvers<Leftovers>()
+  readonly #exit = Promise.withResolvers<ThreadExit>()
+  readonly #stopped = Promise.withResolvers<UnfinishedAttempts>()
   readonly #emptied = Promise.withResolvers<void>()
   readonly #watch: { close(): void }
   readonly #memoryWatch: NodeJS.Timeout
-  #atWork = new AtWork([], 0)
+  #inFlightRuns = new InFlightRuns([], 0)
   #isLoaded = false
   readonly #files = new Set<string>()
-  readonly #shut = new Map<string, Shut>()
-  #isSpent = false
+  readonly #openBreakers = new Map<string, OpenBreaker>()
+  #isUnusable = false
   #isMeasuring = false
   #hasIgnored = false
   #failure: string | undefined
@@ -102,16 +104,16 @@ export class HandlerThread {
     this.#worker.on('error', (error) => {
       this.#failure = messageOf(error)
       const stack = error instanceof Error ? withoutUserinfo(error.stack ?? '') : undefined
-      options.log.error({ error: this.#failure, stack }, 'the thread of the handlers failed')
+      options.log.error({ error: this.#failure, stack }, 'handler thread failed')
     })
     this.#worker.on('exit', (code) => this.#exited(code))
     this.#watch = watchForBlockage({
       pulse: this.#pulse,
-      candidates: () => this.#atWork.candidates(),
+      candidates: () => this.#inFlightRuns.candidates(),
       timing,
       clock,
       log: options.log,
-      onLost: (reason) => this.#spend('broken', reason),
+      onLost: (reason) => this.#markUnusable('broken', reason),
     })
     this.#memoryWatch = setInterval(() => void this.#measure(), timing.watchMs).unref()
     const late = clock.after(timing.startMs, () =>
@@ -128,7 +130,7 @@ export class HandlerThread {
     )
   }
 
-  /** The handlers, once it has loaded them; rejects if they cannot be loaded. */
+  /** Resolves with the handlers once they are loaded; rejects if they can't be loaded. */
   get loaded(): Promise<readonly HandlerInfo[]> {
     return this.#loaded.promise
   }
@@ -137,27 +139,27 @@ export class HandlerThread {
     return this.#options.data.owner
   }
 
-  /** The files of the user's that it has read, or looked for in vain, so far. */
+  /** User files that it has read, or tried to read, so far. */
   get files(): ReadonlySet<string> {
     return this.#files
   }
 
-  /** Which of its sinks are left alone, by name, as last told; none once it is of no more use. */
-  get shut(): ReadonlyMap<string, Shut> {
-    return this.#shut
+  /** Breakers and pauses of its sinks, by sink name, as last reported; empty once the thread is unusable. */
+  get openBreakers(): ReadonlyMap<string, OpenBreaker> {
+    return this.#openBreakers
   }
 
-  /** `start` is for a thread that has loaded its handlers: from then on it runs them. */
-  tell(order: ToRunner): void {
+  /** Send `start` only after the handlers are loaded; then they run. */
+  send(order: ToRunner): void {
     this.#port.postMessage(order)
   }
 
-  /** Resolves when it is of no more use. */
-  get spent(): Promise<Spent> {
-    return this.#spent.promise
+  /** Resolves when the thread becomes unusable. */
+  get exit(): Promise<ThreadExit> {
+    return this.#exit.promise
   }
 
-  /** Resolves when it has ended and no run is its own any more. */
+  /** Resolves when the thread has ended and owns no run any more. */
   get emptied(): Promise<void> {
     return this.#emptied.promise
   }
@@ -166,74 +168,73 @@ export class HandlerThread {
     return this.#pulse.longestTimeoutMs
   }
 
-  /** The handlers that have runs in flight; only the one whose code is on the stack, if that is known. */
+  /** The handlers that have runs in flight; only the one on the stack, if known. */
   get inFlight(): readonly string[] {
-    return this.#atWork.handlers()
+    return this.#inFlightRuns.handlers()
   }
 
   /**
-   * Lets runs finish for `graceMs`, aborts the others, gives back what is left, and ends the thread. Called again with a
-   * shorter time it hastens. Doesn't wait for a thread that is stuck in a native call.
+   * Lets runs finish for `graceMs`, aborts the others, releases the rest, and ends the thread. A second call with a
+   * shorter time shortens the first. Doesn't wait for a thread that is stuck in a native call.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, timing } = this.#options
     const { abortGraceMs } = timing
-    // One that still loads has no runs.
+    // A thread that is still loading has no runs.
     if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
-    this.tell({ kind: 'stop', graceMs, abortGraceMs })
+    this.send({ kind: 'stop', graceMs, abortGraceMs })
     const { beats } = this.#pulse
-    const giveUp = () => this.#stopped.resolve(nothingLeft)
+    const giveUp = () => this.#stopped.resolve(nothingUnfinished)
     const timers = [
-      // Blocked all the time: it will not answer.
+      // Blocked all the time: it won't respond.
       clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
       clock.after(graceMs + 4 * abortGraceMs, giveUp),
     ]
-    const leftovers = await this.#stopped.promise
+    const unfinished = await this.#stopped.promise
     for (const timer of timers) timer.cancel()
-    await (this.#closing ??= this.#close(leftovers))
+    await (this.#closing ??= this.#close(unfinished))
   }
 
   /** Ends the thread now. Its runs in flight count as crashed. Resolves when `stop` would. */
   kill(): Promise<void> {
-    return (this.#closing ??= this.#close(nothingLeft))
+    return (this.#closing ??= this.#close(nothingUnfinished))
   }
 
-  async #close(leftovers: Leftovers): Promise<void> {
+  async #close(unfinished: UnfinishedAttempts): Promise<void> {
     const { inbox, data, clock, timing, log, onStuck } = this.#options
-    this.#spend('idle', 'it is ended')
+    this.#markUnusable('idle', 'the thread was ended')
     const late = Promise.withResolvers<'late'>()
     const timer = clock.after(timing.endMs, () => late.resolve('late'))
     const ended = this.#worker.terminate()
-    // Only then can no handler run any more, so that its runs, and their keys, may start again.
-    const givenBack = ended.then(() => this.#giveBack(() => this.#endRuns(leftovers)))
+    // Only after the end can no handler run any more, so its runs, and their keys, may start again.
+    const givenBack = ended.then(() => this.#giveBack(() => this.#endRuns(unfinished)))
     const isLate = (await Promise.race([ended, late.promise])) === 'late'
     timer.cancel()
     if (!isLate) return givenBack
-    log.error(nameFields(this.inFlight), 'a handler is stuck in a native call: its thread cannot be ended')
+    log.error(nameFields(this.inFlight), 'handler stuck in native call')
     onStuck(ended)
-    await this.#giveBack(() => inbox.retire(data.owner, this.#atWork.runs()))
+    await this.#giveBack(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
   }
 
-  /** Tries once; while the store refuses, goes on in the background, because nobody else gives these runs back. */
+  /** Tries once. If the store refuses, retries in the background, because nothing else releases these runs. */
   async #giveBack(work: () => Promise<void>): Promise<void> {
     const { clock, timing, log } = this.#options
     try {
       await work()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
-      log.warn({ error: messageOf(error) }, 'the runs of an ended thread could not be given back; trying again')
-      clock.after(timing.longestRestartDelayMs, () => void this.#giveBack(work))
+      log.warn({ error: messageOf(error) }, 'release failed, retrying')
+      clock.after(timing.maxRestartDelayMs, () => void this.#giveBack(work))
     }
   }
 
-  async #endRuns({ overdue, interrupted }: Leftovers): Promise<void> {
+  async #endRuns({ overdue, interrupted }: UnfinishedAttempts): Promise<void> {
     const { inbox, data, log } = this.#options
     if (overdue.length > 0) await this.#settle(overdue)
     if (interrupted.length > 0) await inbox.release(interrupted)
     const { runs, dead } = await inbox.reap(data.owner)
     const left = runs - dead.length
-    if (left > 0)
-      log.warn({ runs: left }, 'runs were in flight when their thread ended; they are tried again one by one')
+    if (left > 0) log.warn({ runs: left }, 'handler thread left suspects')
     for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
     this.#emptied.resolve()
   }
@@ -259,10 +260,10 @@ export class HandlerThread {
         break
       case 'loaded':
         this.#isLoaded = true
-        this.#atWork = new AtWork(
+        this.#inFlightRuns = new InFlightRuns(
           message.handlers.map(({ name }) => name),
           this.#options.data.concurrency,
-          message.atWork,
+          message.inFlightRuns,
         )
         this.#loaded.resolve(message.handlers)
         break
@@ -272,77 +273,75 @@ export class HandlerThread {
       case 'settled':
         this.#options.onSettled(message.counts)
         break
-      case 'gate':
-        if (message.shut === null || this.#isSpent) this.#shut.delete(message.handler)
-        else this.#shut.set(message.handler, message.shut)
+      case 'breaker':
+        if (message.open === null || this.#isUnusable) this.#openBreakers.delete(message.handler)
+        else this.#openBreakers.set(message.handler, message.open)
         break
       case 'stuck':
-        this.#spend('stuck', `handler ${message.handler} goes on long after its timeout`, [message.handler])
+        this.#markUnusable('stuck', `handler ${message.handler} ran on long after its timeout`, [message.handler])
         break
       case 'idle':
-        this.#spend('idle', 'it has nothing to do')
+        this.#markUnusable('idle', 'no suspects are left')
         break
       case 'stopped':
-        this.#stopped.resolve(message.leftovers)
+        this.#stopped.resolve(message.unfinished)
         break
     }
   }
 
-  /** Handler code has posted something to `parentPort`. */
+  /** Handler code posted a message to `parentPort`. */
   #ignore(): void {
     if (this.#hasIgnored) return
     this.#hasIgnored = true
-    const fields = nameFields(this.#atWork.candidates())
-    this.#options.log.warn(fields, 'handler code posted a message to the main thread; these are ignored')
+    const fields = nameFields(this.#inFlightRuns.candidates())
+    this.#options.log.warn(fields, 'handler message ignored')
   }
 
   async #measure(): Promise<void> {
-    // The answer of a thread in a native call does not come before that is over.
+    // A thread in a native call answers only when that call returns.
     if (this.#isMeasuring) return
     this.#isMeasuring = true
     try {
       const { used_heap_size: heap, external_memory: external } = await this.#worker.getHeapStatistics()
       const usedMb = Math.round((heap + external) / mebibyte)
-      if (usedMb > memoryLimitMb) this.#spend('broken', `it used ${usedMb} MB of memory, more than ${memoryLimitMb} MB`)
+      if (usedMb > memoryLimitMb)
+        this.#markUnusable('broken', `the thread used ${usedMb} MB of memory, more than ${memoryLimitMb} MB`)
     } catch {
-      // It has ended.
+      // The thread has ended.
     }
     this.#isMeasuring = false
   }
 
   #refuse(error: Error): void {
     this.#loaded.reject(error)
-    this.#spend('broken', error.message)
+    this.#markUnusable('broken', error.message)
   }
 
-  /** Where to look for what keeps it from loading. */
+  /** Hint for the error if loading fails. */
   #lastRead(): string {
     const file = [...this.#files].at(-1)
-    return file === undefined ? '' : `; the last file that it read is ${file}`
+    return file === undefined ? '' : `; last file read: ${file}`
   }
 
   #exited(code: number): void {
     // Its last messages may not have been delivered yet.
     for (let last; (last = receiveMessageOnPort(this.#port)) !== undefined;) this.#receive(last.message as FromRunner)
     this.#port.close()
-    const reason = this.#failure ?? `it ended with code ${code}`
-    this.#stopped.resolve(nothingLeft)
-    if (this.#isLoaded) this.#spend('broken', reason)
+    const reason = this.#failure ?? `the thread ended with exit code ${code}`
+    this.#stopped.resolve(nothingUnfinished)
+    if (this.#isLoaded) this.#markUnusable('broken', reason)
     else
       this.#refuse(
-        new InboxError(
-          'handler_invalid',
-          `the thread of the handlers ended while it loaded them: ${reason}${this.#lastRead()}`,
-        ),
+        new InboxError('handler_invalid', `the handler thread ended while loading: ${reason}${this.#lastRead()}`),
       )
   }
 
-  #spend(kind: Spent['kind'], reason: string, handlers = this.inFlight): void {
+  #markUnusable(kind: ThreadExit['kind'], reason: string, handlers = this.inFlight): void {
     this.#watch.close()
     clearInterval(this.#memoryWatch)
-    this.#isSpent = true
-    this.#shut.clear()
-    this.#spent.resolve({ kind, reason, handlers })
+    this.#isUnusable = true
+    this.#openBreakers.clear()
+    this.#exit.resolve({ kind, reason, handlers })
   }
 }
 
@@ -350,9 +349,9 @@ function nameOf(selection: Selection): string {
   return 'only' in selection ? `runner ${parse(selection.only).name}` : 'runner'
 }
 
-/** Not a pipe, which would keep in memory all that is printed after a failed write, or for a reader that does not read. */
+/** Not a pipe: a pipe would buffer all output after a failed write, or for a slow reader. */
 function passOn(from: Readable, to: NodeJS.WriteStream): void {
   from.on('data', (chunk: Buffer) => {
-    if (to.writableLength < longestBacklog) to.write(chunk)
+    if (to.writableLength < maxBacklogBytes) to.write(chunk)
   })
 }

@@ -5,34 +5,35 @@ import type { Logger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
 import { closeSinks, toRoute, type ResolvedHandler } from './resolved-handler.ts'
-import { Dispatcher, type DispatcherObserver, type Leftover } from './dispatcher.ts'
+import { Dispatcher, type DispatcherObserver, type UnfinishedAttempt } from './dispatcher.ts'
 import { runnerTiming } from './runner-protocol.ts'
 
 export interface InProcessOptions {
   readonly work: Omit<DispatchStore, 'reap'>
   readonly handlers: readonly ResolvedHandler[]
-  /** Runs at once, all handlers. */
+  /** Maximum number of concurrent runs, over all handlers. */
   readonly concurrency: number
   readonly clock: Clock
   readonly log: Logger
   readonly observer: Pick<DispatcherObserver, 'settled' | 'stuck'>
-  /** What runs have as `ctx.api`. Default: nothing. */
+  /** Source of `ctx.api`. Default: none. */
   readonly api?: ApiSource | undefined
 }
 
 export interface InProcessRunner {
-  /** How many handlers run now. */
+  /** Number of attempts in flight. */
   readonly running: number
   /**
-   * Takes no more runs, lets those in flight finish for `graceMs` milliseconds, aborts them and gives them back. Rejects with
-   * `handler_stuck` if handlers ignore that: only the end of the process ends them. A second call with a shorter time hastens the first.
+   * Stops claiming, lets runs in flight finish for `graceMs` milliseconds, aborts them and releases them. Rejects with
+   * `handler_stuck` if handlers ignore the abort: only the end of the process ends them. A second call with a shorter
+   * time shortens the first.
    */
   stop(graceMs: number): Promise<void>
 }
 
 /**
- * Runs handlers on the event loop of the caller: no thread is between them and everything else in the process. What a process
- * that died had in flight is tried one run at a time, beside all other work.
+ * Runs handlers on the caller's event loop, without a separate thread. Runs that were in flight when an earlier process
+ * died are suspects: they run one at a time, in parallel to all other runs.
  */
 export async function startInProcess(options: InProcessOptions): Promise<InProcessRunner> {
   const { work, handlers, concurrency, clock, log } = options
@@ -52,26 +53,26 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
 
   let stopping: Promise<void> | undefined
 
-  async function settleLeftovers(leftovers: readonly Leftover[]): Promise<void> {
-    for (const { lease, outcome } of leftovers) {
+  async function settleUnfinished(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
+    for (const { lease, outcome } of unfinished) {
       const { handler, event, attempt } = lease
-      log.warn({ handler, eventId: event.id, attempt }, 'a handler heeds no signal and goes on after the stop')
+      log.warn({ handler, eventId: event.id, attempt }, 'handler ignores ctx.signal')
       try {
         await (outcome === 'interrupted' ? work.release([lease]) : work.settle([outcome]))
       } catch (error) {
-        log.warn({ error: messageOf(error) }, 'a run could not be given back')
+        log.warn({ error: messageOf(error) }, 'release failed')
       }
     }
   }
 
-  async function end(leftovers: readonly Leftover[]): Promise<void> {
-    await settleLeftovers(leftovers)
+  async function end(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
+    await settleUnfinished(unfinished)
     await closeSinks(handlers, { clock, log, limitMs: abortGraceMs })
-    if (leftovers.length === 0) return
-    const stuck = [...new Set(leftovers.map(({ lease }) => lease.handler))]
+    if (unfinished.length === 0) return
+    const stuck = [...new Set(unfinished.map(({ lease }) => lease.handler))]
     throw new InboxError(
       'handler_stuck',
-      `still running after the stop, because they ignore ctx.signal: ${stuck.join(', ')}`,
+      `still running after the stop because they ignore ctx.signal: ${stuck.join(', ')}`,
       {
         details: { handlers: stuck },
       },

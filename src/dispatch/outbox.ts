@@ -1,10 +1,10 @@
 import { TerminalError, messageOf } from '../base/errors.ts'
 import type { Lease, NewItem } from '../inbox/port.ts'
 
-/** The sinks there are, by name. */
+/** Known sinks by name. */
 export type KnownSinks = ReadonlyMap<string, Pick<SinkInfo, 'order'>>
 
-/** What runs need to know of a sink in order to leave something for it. */
+/** The properties of a sink that runs need to enqueue items. */
 export interface SinkInfo {
   readonly name: string
   readonly order: 'key' | 'none'
@@ -20,24 +20,24 @@ export function toKnownSinks(sinks: readonly SinkInfo[]): KnownSinks {
 }
 
 export interface EnqueueOptions {
-  /** What order is kept by at the sink; null: none. Default: that of the run. */
+  /** Ordering key at the sink; null: none. Default: the key of the run. */
   readonly key?: string | null
 }
 
-const mostItems = 1_000
-const longestPayload = 1024 * 1024
-const longestKey = 512
-/** All that one run enqueues, in characters. */
-const mostEnqueued = 8 * 1024 * 1024
+const maxItems = 1_000
+const maxPayloadLength = 1024 * 1024
+const maxKeyLength = 512
+/** Limit of everything a run enqueues, in characters. */
+const maxEnqueued = 8 * 1024 * 1024
 
-/** What its outbox needs to know of a run. */
+/** The properties of a run that its outbox needs. */
 interface Run {
   readonly lease: Pick<Lease, 'key'>
   readonly idempotencyKey: string
   readonly isOver: boolean
 }
 
-/** What one run leaves for sinks: told to nobody before the run ends. */
+/** Items that a run leaves for sinks. They are stored only when the run ends. */
 export class RunOutbox {
   readonly #sinks: KnownSinks
   readonly #run: Run
@@ -53,17 +53,17 @@ export class RunOutbox {
     return this.#items
   }
 
-  /** Throws TerminalError where it can never be passed on. */
+  /** Throws TerminalError if the item can never be delivered. */
   enqueue(sink: string, payload: unknown, options: EnqueueOptions = {}): void {
     if (this.#run.isOver)
       throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
     const known = this.#sinks.get(sink)
-    if (known === undefined) throw new TerminalError(`there is no sink called ${String(sink)}; ${this.#saySinks()}`)
-    if (this.#items.length >= mostItems) throw new TerminalError(`one run can enqueue ${mostItems} items at most`)
-    const text = toJson(payload, `the payload for the sink ${sink}`, longestPayload)
+    if (known === undefined) throw new TerminalError(`unknown sink ${String(sink)}; ${this.#listSinks()}`)
+    if (this.#items.length >= maxItems) throw new TerminalError(`a run can enqueue at most ${maxItems} items`)
+    const text = toJson(payload, `the payload for the sink ${sink}`, maxPayloadLength)
     this.#enqueued += text.length
-    if (this.#enqueued > mostEnqueued)
-      throw new TerminalError(`one run can enqueue ${mostEnqueued} characters of JSON, and this is more`)
+    if (this.#enqueued > maxEnqueued)
+      throw new TerminalError(`a run can enqueue at most ${maxEnqueued} characters of JSON`)
     const key = known.order === 'none' ? null : this.#keyOf(options)
     const idempotencyKey = `${this.#run.idempotencyKey}:${this.#items.length}`
     this.#items.push({ sink, key, payload: text, idempotencyKey })
@@ -71,30 +71,30 @@ export class RunOutbox {
 
   #keyOf({ key }: EnqueueOptions): string | null {
     if (key === undefined) return this.#run.lease.key
-    if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && key.isWellFormed()))
+    if (key === null || (typeof key === 'string' && key !== '' && key.length <= maxKeyLength && key.isWellFormed()))
       return key
-    throw new TerminalError(`the key of an item has to be well-formed text of 1 to ${longestKey} characters, or null`)
+    throw new TerminalError(`the key of an item must be well-formed text of 1 to ${maxKeyLength} characters, or null`)
   }
 
-  #saySinks(): string {
+  #listSinks(): string {
     const names = [...this.#sinks.keys()].join(', ')
-    return names === '' ? 'no sink is set up' : `there are: ${names}`
+    return names === '' ? 'no sink is configured' : `known sinks: ${names}`
   }
 }
 
-/** A value as JSON text of limited length; `what` names it where it is none. Throws TerminalError. */
-export function toJson(value: unknown, what: string, longest: number): string {
+/** Serializes a value to JSON of limited length. Error messages call it `what`. Throws TerminalError. */
+export function toJson(value: unknown, what: string, maxLength: number): string {
   const text = stringify(value, what)
   if (text === undefined)
     throw new TerminalError(`${what} cannot be written as JSON: expected data, received ${typeof value}`)
-  if (text.length > longest)
-    throw new TerminalError(`${what} is ${text.length} characters of JSON long, and can be ${longest} at most`)
+  if (text.length > maxLength)
+    throw new TerminalError(`${what} must be at most ${maxLength} characters of JSON (got ${text.length})`)
   return text
 }
 
 function stringify(value: unknown, what: string): string | undefined {
   try {
-    // `undefined` where there is no JSON for it, a function for instance.
+    // `undefined` for values without JSON, such as functions.
     return JSON.stringify(value) as string | undefined
   } catch (error) {
     throw new TerminalError(`${what} cannot be written as JSON: ${messageOf(error)}`, { cause: error })

@@ -2,18 +2,18 @@ import type { Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
 import type { SettledCount } from './runner-protocol.ts'
 
-/** How attempts of a handler went lately, in this process. */
+/** Recent attempts of a handler, in this process. */
 export interface HandlerPace {
-  /** Attempts that ended, over the last minute. */
+  /** Attempts that ended per second, over the last minute. */
   readonly perSecond: number
   readonly failuresPerSecond: number
-  /** Of the attempts of the last five minutes; null: there were none. */
+  /** Percentiles over the last five minutes; null: no attempts. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
   readonly p99Ms: number | null
 }
 
-/** Takes the reports of runners, and gives the pace of each handler that had an attempt in the last five minutes. */
+/** Collects the counts of runners, and computes the pace of each handler with attempts in the last five minutes. */
 export interface Paces {
   add(counts: readonly SettledCount[]): void
   current(): ReadonlyMap<string, HandlerPace>
@@ -30,7 +30,7 @@ interface Slot {
   readonly durations: Histogram
 }
 
-/** What was not run at all is no attempt. */
+/** Skipped runs are not attempts. */
 const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched'])
 const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
 
@@ -43,7 +43,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
   function slotOf(handler: string): Slot {
     const at = slotAt(now())
     const own = slots.get(handler) ?? []
-    // A clock that was set back begins anew: else what came before it would count for long.
+    // If the clock was set back, start afresh: old slots would count for too long.
     const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
     const last = kept.at(-1)
     const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram() }
@@ -75,7 +75,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
 
   function paceOf(recent: readonly Slot[], at: number): HandlerPace {
     const minute = recent.filter((slot) => slot.at > at - rateSlots)
-    // The slot that is under way is not over: its part of a slot counts as such.
+    // The current slot is not over, so it counts for its elapsed part only.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
     const durations = new Histogram()
     for (const slot of recent) durations.add(slot.durations)

@@ -9,13 +9,13 @@ import {
   type HandlerContext,
 } from './define.ts'
 import type { SinkDefinition, SinkContext } from './define-sink.ts'
-import { breakerDefaults, Gate } from './gate.ts'
-import { Sending } from './sink-run.ts'
+import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
+import { SinkBatchRunner } from './sink-run.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
-const milliseconds = z.int().min(1).max(longestTimerMs)
+const milliseconds = z.int().min(1).max(maxTimerMs)
 
 const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
 const isPattern = (text: string): boolean => text === '*' || !text.replace(/(?<=[^.])\.\*$/, '').includes('*')
@@ -55,7 +55,7 @@ const common = {
     .string()
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
-      'expected 1 to 100 letters, digits, dots, dashes or underscores (where no name is given, the file name is it)',
+      'expected 1 to 100 letters, digits, dots, dashes or underscores (default: the file name)',
     ),
   order: z.enum(['key', 'none']).default(handlerDefaults.order),
   concurrency: count.default(handlerDefaults.concurrency),
@@ -78,7 +78,7 @@ const handlerSchema = z.strictObject({
   ...common,
 })
 
-const breaker = z
+const breakerSchema = z
   .strictObject({
     failures: count.max(1_000).default(breakerDefaults.failures),
     cooldownMs: milliseconds.default(breakerDefaults.cooldownMs),
@@ -91,14 +91,14 @@ const sinkSchema = z.strictObject({
   match: aFunction<NonNullable<SinkDefinition['match']>>().optional(),
   send: aFunction<SinkDefinition['send']>(),
   batch: count.max(10_000).default(1),
-  breaker: breaker.optional(),
+  breaker: breakerSchema.optional(),
   close: aFunction<NonNullable<SinkDefinition['close']>>().optional(),
   ...common,
 })
 
 /**
- * Checks the default export of a file, a handler or a sink, and fills in the defaults. Throws InboxError `handler_invalid` that
- * lists every problem. `where` names the file, `fallbackName` the handler if it has no name of its own.
+ * Checks the default export of a handler or sink file and fills in the defaults. Throws InboxError `handler_invalid`
+ * with every problem. `where` names the file; `fallbackName` is used if the definition has no name.
  */
 export function parseDefinition(value: unknown, where: string, fallbackName: string): ResolvedHandler {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -133,7 +133,7 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
 
 type Named = Readonly<Record<string, unknown>>
 
-/** `retry` can be a function in place of options. */
+/** Splits off `retry` if it is a function. */
 function takePolicy(named: Named): { readonly policy: RetryPolicy | undefined; readonly rest: Named } {
   const { retry, ...others } = named
   return typeof retry === 'function'
@@ -141,7 +141,7 @@ function takePolicy(named: Named): { readonly policy: RetryPolicy | undefined; r
     : { policy: undefined, rest: named }
 }
 
-/** Options of which one takes the sense from the other. */
+/** Options that only make sense with order 'key'. */
 function contradictions(options: z.output<typeof handlerSchema>): string[] {
   if (options.order === 'key') return []
   const needKey = [
@@ -149,7 +149,7 @@ function contradictions(options: z.output<typeof handlerSchema>): string[] {
     options.latestOnly && 'latestOnly',
     options.onDead === 'hold' && "onDead: 'hold'",
   ]
-  return needKey.filter((name) => name !== false).map((name) => `${name}: expected order: 'key' with it`)
+  return needKey.filter((name) => name !== false).map((name) => `${name}: requires order: 'key'`)
 }
 
 function parseSink(value: object, named: Named, where: string): ResolvedHandler {
@@ -157,8 +157,8 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
   const result = sinkSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
   const { type = [], match, send, close, breaker: breakerOptions, ...options } = result.data
-  const gate = new Gate(breakerOptions)
-  const sending = new Sending(send.bind(value), { ...options, gate })
+  const breaker = new CircuitBreaker(breakerOptions)
+  const batchRunner = new SinkBatchRunner(send.bind(value), { ...options, breaker })
   return Object.freeze({
     ...options,
     kind: 'sink',
@@ -166,10 +166,10 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
     retry: policy ?? options.retry,
     latestOnly: false,
     match: match?.bind(value),
-    run: (ctx: RunContext) => sending.run(ctx),
-    gate,
+    run: (ctx: RunContext) => batchRunner.run(ctx),
+    breaker,
     close: close?.bind(value),
-    onConcurrency: (concurrency: number) => sending.setConcurrency(concurrency),
+    onConcurrency: (concurrency: number) => batchRunner.setConcurrency(concurrency),
     file: where,
   })
 }
@@ -192,14 +192,17 @@ function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object
   const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
   const place = option === '' ? '' : `${option}: `
   if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
-  const known = Object.keys((option === 'retry' ? retryOptions : option === 'breaker' ? breaker : schema).shape)
-  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}, known are ${known.join(', ')}`
+  const known = Object.keys((option === 'retry' ? retryOptions : option === 'breaker' ? breakerSchema : schema).shape)
+  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
 }
 
-/** What `defineHandler` or `defineSink` gives, for whatever events. It needs a `name`: there is no file that could lend it one. */
+/**
+ * A handler or sink for any events, as returned by `defineHandler` or `defineSink`. `name` is required: there is no
+ * file name to use.
+ */
 export type Definition = AnyHandler | AnySink
 
-// `never` lets functions in that take events of certain types only.
+// `never` accepts functions that take events of certain types only.
 type AnyHandler = Omit<HandlerDefinition<EventSelector>, 'run' | 'match'> & {
   run(event: never, ctx: HandlerContext): void | Promise<void>
   match?(event: never): boolean
@@ -210,14 +213,14 @@ type AnySink = Omit<SinkDefinition<EventSelector>, 'send'> & {
 
 export interface Definitions {
   readonly handlers: readonly ResolvedHandler[]
-  /** One line for each that cannot be used; then `handlers` lacks it. */
+  /** One line per invalid definition, which is then missing from `handlers`. */
   readonly problems: readonly string[]
 }
 
-/** Checks handlers and sinks that are given in code. */
+/** Checks handlers and sinks defined in code. */
 export function parseDefinitions(definitions: unknown): Definitions {
   if (!Array.isArray(definitions)) {
-    return { handlers: [], problems: ['handlers: expected a list of what defineHandler and defineSink give'] }
+    return { handlers: [], problems: ['handlers: expected a list of results of defineHandler and defineSink'] }
   }
   const handlers: ResolvedHandler[] = []
   const problems: string[] = []
@@ -238,9 +241,9 @@ export function parseDefinitions(definitions: unknown): Definitions {
 }
 
 function nameProblem(definition: unknown, before: readonly ResolvedHandler[]): string | undefined {
-  if (typeof definition !== 'object' || definition === null) return 'expected what defineHandler or defineSink gives'
+  if (typeof definition !== 'object' || definition === null) return 'expected a result of defineHandler or defineSink'
   const name = 'name' in definition ? definition.name : undefined
-  if (name === undefined) return 'expected a `name`: the runs of a handler belong to it'
+  if (name === undefined) return 'expected a `name`, because runs belong to it'
   const same = before.find((handler) => handler.name === name)
-  return same && `${same.file} is called ${same.name} as well; give one of them another \`name\``
+  return same && `${same.file} has the same name ${same.name}; give one of them another \`name\``
 }

@@ -6,10 +6,9 @@ import { parseDefinition } from './parse-definition.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
 /**
- * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, other than `_*`, `*.test.*` and `*.d.ts`.
- * Each is imported as it is, without a build. Throws `handler_invalid` for files that cannot be used, with the path and the
- * reason of each, and `handler_duplicate` if two have the same name. They come behind `bundled`.
- * Files that are not `isSelected` are left out.
+ * Loads every handler of a folder: files directly in it that end in .ts, .js or .mjs, except `_*`, `*.test.*` and
+ * `*.d.ts`. Each is imported without a build. Returns `bundled` first. Skips files that are not `isSelected`. Throws
+ * `handler_invalid` with path and reason of every unusable file, and `handler_duplicate` if two share a name.
  */
 export async function loadHandlers(
   dir: string,
@@ -43,11 +42,11 @@ export function refuseSameName(handlers: readonly Named[], { name, file }: Named
   if (same === undefined) return
   throw new InboxError(
     'handler_duplicate',
-    `two handlers are called ${name}: ${same.file} and ${file}; give one of them another \`name\``,
+    `two handlers have the name ${name}: ${same.file} and ${file}; give one of them another \`name\``,
   )
 }
 
-/** The files of a folder that hold handlers. Throws `handler_invalid` if it cannot be read. */
+/** Returns the handler files of a folder. Throws `handler_invalid` if the folder can't be read. */
 export async function findHandlerFiles(dir: string): Promise<string[]> {
   try {
     const entries = await readdir(dir, { withFileTypes: true })
@@ -58,7 +57,7 @@ export async function findHandlerFiles(dir: string): Promise<string[]> {
   } catch (error) {
     throw new InboxError(
       'handler_invalid',
-      `the handlers folder ${dir} cannot be read (${messageOf(error)}); make it, or name another one in INBOX_HANDLERS`,
+      `the handlers folder ${dir} cannot be read (${messageOf(error)}); create it, or set INBOX_HANDLERS to another folder`,
       { cause: error },
     )
   }
@@ -82,23 +81,23 @@ function explainImport(error: unknown): string {
   const message = messageOf(error)
   switch (code) {
     case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
-      return `it uses TypeScript that cannot simply be erased (enum, namespace, parameter property, import =), and handlers run without a build; write it in plain JavaScript terms, or compile it first${lineOf(error)}: ${message}`
+      return `handlers run without a build, so TypeScript that needs one is not supported (enum, namespace, parameter property, import =); rewrite or compile it${lineOf(error)}: ${message}`
     case 'ERR_INVALID_TYPESCRIPT_SYNTAX':
-      return `it is not valid TypeScript${lineOf(error)}: ${message}`
+      return `invalid TypeScript${lineOf(error)}: ${message}`
     case 'ERR_MODULE_NOT_FOUND':
-      return `${message} (packages are looked for from the handler's own folder; relative imports need their extension)`
+      return `${message} (packages resolve from the handler's folder; relative imports need a file extension)`
     default:
       return error instanceof Error && error.stack !== undefined ? withoutNode(error.stack) : message
   }
 }
 
-/** Where TypeScript cannot be read: Node begins the stack with file and line. */
+/** Line of a TypeScript syntax error: Node starts the stack with file and line. */
 function lineOf(error: unknown): string {
   const [, line] = (error instanceof Error && /^.*:(\d+)\n/.exec(error.stack ?? '')) || []
   return line === undefined ? '' : ` (line ${line})`
 }
 
-/** A stack without Node's own frames: what is left points into files of the user. */
+/** Removes Node's internal frames from a stack. */
 function withoutNode(stack: string): string {
   const lines = stack.split('\n')
   return lines.filter((line) => !/^\s+at .*\bnode:/.test(line)).join('\n')

@@ -4,7 +4,7 @@ import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../base/sibling-module.ts'
 
-/** The package's public names, and the modules of this very program behind them. */
+/** Public names of the package, and the modules of this program that implement them. */
 const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox': siblingModule(import.meta.url, '../index'),
   'onchain-inbox/schema': siblingModule(import.meta.url, '../../schema/index'),
@@ -13,17 +13,17 @@ const publicModules: Readonly<Record<string, URL>> = {
   'onchain-inbox/client': siblingModule(import.meta.url, '../client/index'),
 }
 
-/** What a thread tells of the user's files when it imports them. */
+/** Called with each user file that is imported. */
 export type OnImport = (file: string) => void
 
 /**
- * Lets the files of a folder import `onchain-inbox` from wherever they are, with no package.json or node_modules near, and
- * makes Node read them as ES modules whatever package.json is near. Other packages resolve from the file's own folder. `onImport` is told, before it
- * is read, of each file that they import, and of what is not there; not of packages.
+ * Lets the files of a folder import `onchain-inbox` without a package.json or node_modules nearby. Makes Node read them
+ * as ES modules, even against package.json. Other packages resolve from the file's folder. `onImport` is called with
+ * each imported file before it is read, missing files included, packages excluded.
  */
 export function installResolveHook(handlersDir: string | null, onImport: OnImport = () => {}): void {
   const folders = handlersDir === null ? [] : [handlersDir, realPath(handlersDir)]
-  /** URLs of the folder's files and of what they import. */
+  /** URLs of the folder's files and their imports. */
   const users = new Set<string>()
   const note = (url: string) => {
     if (!url.startsWith('file:') || url.includes('/node_modules/') || users.has(url)) return
@@ -38,7 +38,7 @@ export function installResolveHook(handlersDir: string | null, onImport: OnImpor
       const isImported = context.parentURL !== undefined && users.has(context.parentURL)
       if (isImported && isRelative(specifier)) note(new URL(specifier, context.parentURL).href)
       const resolved = nextResolve(specifier, context)
-      // Node resolves links, so a file that is linked into the folder is known by what it was asked for as.
+      // Node resolves symbolic links, so a file linked into the folder is recognized by its specifier.
       const isHandler = folders.some((folder) => isIn(folder, resolved.url) || isIn(folder, specifier))
       if (isHandler || isImported) note(resolved.url)
       const format = isHandler ? formatOf(resolved.url) : undefined
@@ -51,7 +51,7 @@ function isRelative(specifier: string): boolean {
   return specifier.startsWith('./') || specifier.startsWith('../')
 }
 
-/** A folder that is not there is reported where it is read. */
+/** A missing folder is reported when it is read. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)

@@ -1,12 +1,12 @@
 import type { HandlerRoute } from '../inbox/port.ts'
 import type { RunContext } from './context.ts'
 import type { HandlerEvent, RetryOptions, RetryPolicy } from './define.ts'
-import type { Gate } from './gate.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
-/** A valid handler with its defaults, or a sink in the form of one. */
+/** A valid handler with its defaults, or a sink in the same form. */
 export interface ResolvedHandler {
   readonly kind: 'handler' | 'sink'
   readonly name: string
@@ -14,7 +14,7 @@ export interface ResolvedHandler {
   readonly order: 'key' | 'none'
   readonly keyPaths?: readonly string[] | undefined
   readonly concurrency: number
-  /** How many runs go together: the items of one `send`. */
+  /** Maximum number of items per `send`; 1 for a handler. */
   readonly batch: number
   readonly rate?: number | undefined
   readonly priority: number
@@ -22,7 +22,7 @@ export interface ResolvedHandler {
   readonly retry: Readonly<Required<RetryOptions>> | RetryPolicy
   readonly onDead: 'skip' | 'hold'
   readonly latestOnly: boolean
-  /** Milliseconds since 1970 where it is a time. */
+  /** A number is milliseconds since 1970. */
   readonly from: 'now' | 'beginning' | number
   readonly maxAgeMs?: number | undefined
   readonly isolate: boolean
@@ -31,10 +31,10 @@ export interface ResolvedHandler {
   /** Called when an operator changes the concurrency. */
   readonly onConcurrency?: ((concurrency: number) => void) | undefined
   /** Of a sink: decides whether items may be sent now. */
-  readonly gate?: Gate | undefined
-  /** Of a sink: called when nothing more is sent. */
+  readonly breaker?: CircuitBreaker | undefined
+  /** Of a sink: called after the last send. */
   readonly close?: (() => void | Promise<void>) | undefined
-  /** Where it was defined. */
+  /** File of the definition, or a description of its place. */
   readonly file: string
 }
 
@@ -44,7 +44,7 @@ export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): Han
   return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
 }
 
-/** Lets sinks close what they hold open, for `limitMs` at most. Never throws: what cannot be closed ends with the process. */
+/** Closes sinks, for `limitMs` at most. Never throws: connections that stay open end with the process. */
 export async function closeSinks(
   handlers: readonly Pick<ResolvedHandler, 'name' | 'close'>[],
   { clock, log, limitMs }: { readonly clock: Clock; readonly log: Logger; readonly limitMs: number },
@@ -55,7 +55,7 @@ export async function closeSinks(
     try {
       await close?.()
     } catch (error) {
-      log.warn({ handler: name, error: messageOf(error) }, 'a sink could not be closed')
+      log.warn({ handler: name, error: messageOf(error) }, 'closing a sink failed')
     }
   })
   await Promise.race([Promise.all(closed), late.promise])

@@ -1,23 +1,23 @@
 import { inspect } from 'node:util'
 import type { RetryFailure, RetryOptions, RetryPolicy } from './define.ts'
 
-/** A run after an attempt that failed. */
+/** A run after a failed attempt. */
 export interface FailedAttempt {
-  /** How many of its attempts have failed, this one included. What a crash ended does not count. */
+  /** Number of failed attempts, this one included. Attempts ended by a crash don't count. */
   readonly failures: number
-  /** What the handler asked for, in milliseconds. */
+  /** Delay that the handler asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined
   /** A number in [0, 1). */
   readonly random: number
 }
 
-/** A handler cannot put its run off for longer than a year. */
-export const longestRetryAfterMs = 365 * 24 * 3_600_000
+/** Maximum delay that a handler can ask for: one year. */
+export const maxRetryAfterMs = 365 * 24 * 3_600_000
 
 /**
- * How long to wait before the next attempt, in whole milliseconds, or null to give up. Pure. The wait doubles from `baseMs` up
- * to `capMs`, with half jitter (0.5 to 1 of it), so that runs that failed together do not come back together. A longer wait
- * that the handler asked for is kept to.
+ * Returns the delay before the next attempt in whole milliseconds; null makes the run a dead letter. Pure. The delay
+ * doubles from `baseMs` up to `capMs`. Half jitter (0.5 to 1 times the delay) spreads runs that failed together. A
+ * longer delay that the handler asked for wins.
  */
 export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: FailedAttempt): number | null {
   if (failed.failures >= options.attempts) return null
@@ -27,19 +27,19 @@ export function retryDelayMs(options: Readonly<Required<RetryOptions>>, failed: 
 }
 
 /**
- * The same by a function of the handler's: what it gives is kept to, without jitter. Throws what it throws, and TypeError where it gives
- * neither a number of milliseconds from 0 nor null.
+ * Like `retryDelayMs`, with a retry function of the handler and no jitter. Throws what the function throws, and
+ * TypeError unless it returns milliseconds ≥ 0 or null.
  */
 export function askRetryPolicy(policy: RetryPolicy, failure: RetryFailure): number | null {
   const answer: unknown = policy(failure)
   if (answer === null) return null
-  if (typeof answer === 'number' && answer >= 0) return Math.min(Math.ceil(answer), longestRetryAfterMs)
+  if (typeof answer === 'number' && answer >= 0) return Math.min(Math.ceil(answer), maxRetryAfterMs)
   throw new TypeError(
     `expected milliseconds or null from \`retry\`, received ${inspect(answer, { depth: 0 }).slice(0, 100)}`,
   )
 }
 
-/** User code may have computed it, from a header for instance: NaN, a fraction or no number at all must not spoil the verdict. */
+/** User code may compute it, for example from a header. NaN, fractions and other types must not break the outcome. */
 function toWaitMs(asked: unknown): number {
-  return typeof asked === 'number' && asked > 0 ? Math.min(Math.ceil(asked), longestRetryAfterMs) : 0
+  return typeof asked === 'number' && asked > 0 ? Math.min(Math.ceil(asked), maxRetryAfterMs) : 0
 }

@@ -3,12 +3,12 @@ import { foldAddress } from '../inbox/route-key.ts'
 import { createMatcher } from '../inbox/routes.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 
-/** The types of events that any of the routes may take. */
+/** Event types that any of the routes may take. */
 export function typesOf(routes: readonly RouteFilter[]): string[] {
   return [...new Set(routes.flatMap(({ types }) => types))]
 }
 
-/** Whether any of the routes takes an event; undefined where its type alone decides. Pure. */
+/** Returns a function that checks whether any route takes an event; undefined if the type alone decides. Pure. */
 export function toMatch(routes: readonly RouteFilter[]): ((event: AnyEvent) => boolean) | undefined {
   const isByType = routes.every(({ networks, where }) => networks === undefined && where.length === 0)
   if (isByType) return undefined
@@ -24,7 +24,7 @@ function takes({ isOfType, networks, where }: Matching, event: AnyEvent): boolea
   return where.every((condition) => holds(condition, event))
 }
 
-/** A launch platform that names no network is on Solana; '' where there is none. */
+/** `pump.graduation` names no network and happens on Solana. Returns '' if there is no network. */
 function networkOf({ type, data }: AnyEvent): string {
   const network = 'network' in data ? data.network : undefined
   return type === 'pump.graduation' ? 'solana' : typeof network === 'string' ? network : ''
@@ -56,21 +56,21 @@ function passes(name: keyof Tests, tests: Tests, value: unknown): boolean {
   }
 }
 
-/** EVM addresses are the same in upper and lower case. */
+/** EVM addresses are compared case-insensitively. */
 function isSame(value: unknown, operand: Operand | undefined): boolean {
   if (value === operand) return true
   if (typeof value !== 'string' || typeof operand !== 'string') return false
   return foldAddress(value) === foldAddress(operand)
 }
 
-/** Numbers with numbers, texts with texts; all else cannot be compared, and is neither more nor less. */
+/** Compares two numbers or two strings. NaN for other types: neither more nor less. */
 function compare(value: unknown, bound: number | string | undefined): number {
   if (typeof value === 'number' && typeof bound === 'number') return value - bound
   if (typeof value === 'string' && typeof bound === 'string') return value < bound ? -1 : value > bound ? 1 : 0
   return NaN
 }
 
-/** What a path leads to: own members only. */
+/** Value at a path; own members only. */
 function valueAt(event: AnyEvent, path: string): unknown {
   let value: unknown = event
   for (const name of path.split('.')) {

@@ -7,11 +7,11 @@ import { safeText, type Logger } from '../base/log.ts'
 const maxName = 200
 const maxMessage = 2_000
 const maxStack = 8_000
-const mostCauses = 3
+const maxCauses = 3
 
 /**
- * What a handler threw, as text of limited length. Never throws: user code can throw anything, also an error whose name is a
- * symbol or whose message is a getter, and a verdict that cannot be stored would be tried for ever.
+ * Converts a thrown value to text of limited length. Never throws: user code can throw anything, even an error with a
+ * symbol as name or a getter as message. An error that can't be stored would be retried without end.
  */
 export function toRunError(thrown: unknown): RunError {
   try {
@@ -21,27 +21,27 @@ export function toRunError(thrown: unknown): RunError {
     const stack = text(typeof thrown.stack === 'string' ? withoutUserinfo(thrown.stack) : undefined, maxStack)
     return stack === undefined ? { name, message } : { name, message, stack }
   } catch {
-    return { name: 'handler_failed', message: 'something was thrown that cannot be read' }
+    return { name: 'handler_failed', message: 'the thrown value cannot be read' }
   }
 }
 
-/** `fetch failed` says nothing without what it was caused by. */
+/** Appends causes: `fetch failed` alone says nothing. */
 function withCauses(thrown: unknown): string {
-  const said = [messageOf(thrown)]
+  const messages = [messageOf(thrown)]
   let cause = causeOf(thrown)
-  for (let depth = 0; depth < mostCauses && cause !== undefined; depth++, cause = causeOf(cause)) {
-    const words = wordsOf(cause)
-    if (words !== '' && !said.some((before) => before.includes(words))) said.push(words)
+  for (let depth = 0; depth < maxCauses && cause !== undefined; depth++, cause = causeOf(cause)) {
+    const message = messageOfCause(cause)
+    if (message !== '' && !messages.some((before) => before.includes(message))) messages.push(message)
   }
-  return said.join(': ')
+  return messages.join(': ')
 }
 
 function causeOf(thrown: unknown): unknown {
   return thrown instanceof Error ? (thrown.cause ?? undefined) : undefined
 }
 
-function wordsOf(cause: unknown): string {
-  // An address that was tried by several ways says it by its code only.
+function messageOfCause(cause: unknown): string {
+  // If several addresses were tried, the message is empty and only `code` tells why.
   if (cause instanceof Error && cause.message === '' && 'code' in cause) return String(cause.code)
   return messageOf(cause)
 }
@@ -51,14 +51,14 @@ function text(value: unknown, maxLength: number): string | undefined {
   return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxLength).toWellFormed()
 }
 
-/** An attempt, as log lines name it. */
+/** Log fields of an attempt. */
 export interface AttemptName {
   readonly handler: string
   readonly attempt: number
   readonly eventId: string
 }
 
-/** Logs what became of an attempt that was not done, once that is stored; a flood of failures is a few lines. */
+/** Logs an attempt that failed, after its outcome was stored. Rate limited. */
 export type FailureLog = (attempt: AttemptName, outcome: Outcome | Death) => void
 
 interface Death {
@@ -74,10 +74,10 @@ export function createFailureLog({ log, clock }: { readonly log: Logger; readonl
     if (line === null) return
     const { name, message } = outcome.error
     const fields = { handler, eventId: safeText(eventId), attempt, error: safeText(`${name}: ${message}`) }
-    if (outcome.kind === 'dead') log.error({ ...fields, ...line }, 'a run is a dead letter')
+    if (outcome.kind === 'dead') log.error({ ...fields, ...line }, 'run became a dead letter')
     else {
       const nextAt = new Date(outcome.at).toISOString()
-      log.warn({ ...fields, nextAt, ...line }, 'an attempt failed; it will be tried again')
+      log.warn({ ...fields, nextAt, ...line }, 'attempt failed, retry scheduled')
     }
   }
 }

@@ -5,48 +5,48 @@ import { parseJson, toJson } from './outbox.ts'
 import type { StateCache } from './state-cache.ts'
 
 export interface SetStateOptions {
-  /** After so many milliseconds it is as if the value were not there. Default: never. */
+  /** The value expires after this many milliseconds. Default: never. */
   readonly ttlMs?: number
 }
 
 export interface ListStateOptions {
-  /** Go on behind this key. */
+  /** Continue after this key. */
   readonly after?: string
-  /** At most so many, from 1 to 1,000. Default 100. */
+  /** Maximum number of entries, from 1 to 1,000. Default 100. */
   readonly limit?: number
 }
 
 /**
- * Values that one handler keeps, by key: JSON, each up to 256 KiB; keys up to 512 characters. A run sees what it wrote itself. What it
- * wrote is stored together with its end, or not at all. Where another run changed what this one read, it is run again, so
- * that reading, changing and writing a value loses nothing however many runs do it.
+ * Key-value state of one handler: JSON values up to 256 KiB, keys up to 512 characters. A run sees its own writes.
+ * Writes are stored together with the run's outcome, or not at all. If another run changed state that this run read,
+ * this run is repeated, so read-modify-write is safe with any number of concurrent runs.
  *
- * What cannot be kept throws TerminalError; so does any use once the run is over.
+ * Throws TerminalError for values that can't be stored, and for any use after the run has ended.
  */
 export interface HandlerState {
-  /** The value, or undefined. A copy: changing it changes nothing here. */
+  /** Returns a copy of the value, or undefined. */
   get<T = unknown>(key: string): Promise<T | undefined>
   set(key: string, value: unknown, options?: SetStateOptions): void
   delete(key: string): void
-  /** Keys that begin with `prefix` with their values, in order of the keys. */
+  /** Entries whose key starts with `prefix`, ordered by key. */
   list<T = unknown>(prefix: string, options?: ListStateOptions): Promise<[key: string, value: T][]>
 }
 
-/** One run can read and write no more than this. */
-const mostOperations = 1_000
-const longestValue = 256 * 1024
-const mostListed = 1_000
-/** All that one run writes, in characters. */
-const mostWritten = 8 * 1024 * 1024
-const longestTtlMs = 100 * 365 * 24 * 3_600_000
+/** Maximum number of reads, and of written keys, per run. */
+const maxOperations = 1_000
+const maxValueLength = 256 * 1024
+const maxListed = 1_000
+/** Limit of everything a run writes, in characters. */
+const maxWritten = 8 * 1024 * 1024
+const maxTtlMs = 100 * 365 * 24 * 3_600_000
 
-/** What its state needs to know of a run. */
+/** The properties of a run that its state needs. */
 interface Run {
   readonly isOver: boolean
   now(): number
 }
 
-/** The state as one run sees it: what it read stays as it was, what it wrote is told to nobody yet. */
+/** State as one run sees it: reads are repeatable, writes are invisible to other runs until the run ends. */
 export class RunState implements HandlerState {
   readonly #cache: StateCache
   readonly #run: Run
@@ -77,7 +77,7 @@ export class RunState implements HandlerState {
 
   set(key: string, value: unknown, options: SetStateOptions = {}): void {
     this.#check(key)
-    const text = toJson(value, `the value of the state ${JSON.stringify(key)}`, longestValue)
+    const text = toJson(value, `the state value ${JSON.stringify(key)}`, maxValueLength)
     this.#write({ key, value: text, expiresAt: this.#expiryOf(options) })
   }
 
@@ -90,7 +90,7 @@ export class RunState implements HandlerState {
     const { after = null, limit = 100 } = options
     this.#checkList(prefix, after, limit)
     const written = [...this.#writes.values()].filter(({ key }) => isListed(key, prefix, after))
-    // Of what is stored as many more, because some of it may have been deleted here.
+    // Read more entries than asked for, because this run may have deleted some of them.
     const query = { prefix, after, limit: limit + written.length }
     const found = await this.#cache.list(query)
     this.#note({ query, found: found.map(({ key, version }) => ({ key, version })) })
@@ -104,7 +104,7 @@ export class RunState implements HandlerState {
       .map(([key, { value }]) => [key, parseJson<T>(value)])
   }
 
-  /** What was there when this run first looked. */
+  /** The entry when this run first read it. */
   #see(key: string): StateEntry | null | Promise<StateEntry | null> {
     const seen = this.#seen.get(key)
     if (seen !== undefined) return seen
@@ -122,17 +122,17 @@ export class RunState implements HandlerState {
   }
 
   #note(read: StateRead): void {
-    if (this.#reads.length >= mostOperations)
-      throw new TerminalError(`one run can read state ${mostOperations} times, and this is once more`)
+    if (this.#reads.length >= maxOperations)
+      throw new TerminalError(`a run can read state at most ${maxOperations} times`)
     this.#reads.push(read)
   }
 
   #write(write: StateWrite): void {
-    if (this.#writes.size >= mostOperations && !this.#writes.has(write.key))
-      throw new TerminalError(`one run can write ${mostOperations} keys of its state, and this is one more`)
+    if (this.#writes.size >= maxOperations && !this.#writes.has(write.key))
+      throw new TerminalError(`a run can write at most ${maxOperations} state keys`)
     this.#written += write.value?.length ?? 0
-    if (this.#written > mostWritten)
-      throw new TerminalError(`one run can write ${mostWritten} characters of JSON to its state, and this is more`)
+    if (this.#written > maxWritten)
+      throw new TerminalError(`a run can write at most ${maxWritten} characters of JSON to its state`)
     this.#writes.set(write.key, write)
   }
 
@@ -142,24 +142,24 @@ export class RunState implements HandlerState {
 
   #expiryOf({ ttlMs }: SetStateOptions): number | null {
     if (ttlMs === undefined) return null
-    if (typeof ttlMs === 'number' && ttlMs >= 1 && ttlMs <= longestTtlMs) return Math.ceil(this.#run.now() + ttlMs)
-    throw new TerminalError(`ttlMs of a state has to be a number of milliseconds from 1 to ${longestTtlMs}`)
+    if (typeof ttlMs === 'number' && ttlMs >= 1 && ttlMs <= maxTtlMs) return Math.ceil(this.#run.now() + ttlMs)
+    throw new TerminalError(`ctx.state: ttlMs must be 1–${maxTtlMs} milliseconds`)
   }
 
   #check(key: string): void {
     this.#checkOpen()
     if (!isStateKey(key))
       throw new TerminalError(
-        `a key of the state has to be text of 1 to ${maxStateKeyLength} characters, well-formed, without U+0000 and U+10FFFF`,
+        `ctx.state: a key must be well-formed text of 1 to ${maxStateKeyLength} characters, without U+0000 and U+10FFFF`,
       )
   }
 
   #checkList(prefix: string, after: string | null, limit: number): void {
     this.#checkOpen()
     if (!isStatePrefix(prefix) || (after !== null && !isStatePrefix(after)))
-      throw new TerminalError(`the prefix of a list of the state, and \`after\`, have to be text that can begin a key`)
-    if (!Number.isInteger(limit) || limit < 1 || limit > mostListed)
-      throw new TerminalError(`the limit of a list of the state has to be a whole number from 1 to ${mostListed}`)
+      throw new TerminalError(`ctx.state.list: prefix and after must be text that can start a key`)
+    if (!Number.isInteger(limit) || limit < 1 || limit > maxListed)
+      throw new TerminalError(`ctx.state.list: limit must be a whole number from 1 to ${maxListed}`)
   }
 
   #checkOpen(): void {

@@ -6,46 +6,46 @@ import type { ApiAccess } from './api.ts'
 import type { RetryOptions } from './define.ts'
 import type { AttemptResult } from './dispatcher.ts'
 import type { AttemptName } from './run-error.ts'
-import type { Shut } from './gate.ts'
+import type { OpenBreaker } from './circuit-breaker.ts'
 import type { SinkInfo } from './outbox.ts'
 import type { HandlerSources, Selection } from './sources.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
-/** How long things may take, in milliseconds. */
+/** Time limits and intervals of threads, in milliseconds. */
 export const runnerTiming = Object.freeze({
-  /** For the handlers of a folder to be loaded. */
+  /** Loading the handlers of a folder. */
   startMs: 30_000,
-  /** For a handler to end after its timeout, before its thread is replaced. */
+  /** From a handler's timeout until its thread is replaced. */
   overrunGraceMs: 5_000,
   /** A thread blocked for this much longer than its handlers may run is replaced. */
   blockedGraceMs: 5_000,
-  /** A thread blocked for so long is worth a warning that names the handler. */
+  /** A thread blocked for this long causes a warning that names the handler. */
   blockedWarnMs: 1_000,
   /** A thread that takes longer than this to end is stuck in a native call. */
   endMs: 1_000,
-  /** How often it is looked at whether files have changed, with `watch`. */
+  /** Interval of checks for changed files, with `watch`. */
   lookMs: 250,
-  /** How often threads are checked for a blockage, and for the memory they use. */
+  /** Interval of checks for blocked threads and memory use. */
   watchMs: 500,
-  /** For handlers to end after a stop aborted them. */
+  /** From the abort at a stop until handlers must have ended. */
   abortGraceMs: 500,
-  /** From the end of a thread to the start of the next; doubled up to the longest while none can be started. */
+  /** From the end of a thread to the start of the next. Doubles up to the maximum while starting fails. */
   restartDelayMs: 250,
-  longestRestartDelayMs: 5_000,
-  /** A thread for suspects ends when there were none for so long. */
+  maxRestartDelayMs: 5_000,
+  /** A thread for suspects ends after this long without any. */
   suspectIdleMs: 5_000,
 })
 
 export type RunnerTiming = { readonly [Name in keyof typeof runnerTiming]: number }
 
-/** What a runner thread is started with. */
+/** Start data of a runner thread. */
 export interface RunnerData {
   readonly sources: HandlerSources
-  /** What of them it loads. */
+  /** The handlers that this thread loads. */
   readonly selection: Selection
-  /** What bundled sinks sign with, where there are such. */
+  /** Webhook secrets that bundled sinks sign with. */
   readonly secrets: readonly Secret[]
-  /** Where there is access to the REST service. */
+  /** Undefined: no access to the upstream REST API. */
   readonly api?: ApiAccess | undefined
   readonly concurrency: number
   readonly owner: string
@@ -54,30 +54,38 @@ export interface RunnerData {
   readonly suspectIdleMs: number
   readonly logLevel: string
   readonly prettyLog: boolean
-  /** Whether log lines go where goes what handlers print, because somebody takes that. */
+  /** True: log lines go to the thread's standard output, because the caller captures that. */
   readonly logsToOutput: boolean
-  /** Port to the main thread. Handler code could post to `parentPort`, so that is not used. */
+  /** Port to the main thread. Not `parentPort`: handler code could post to that. */
   readonly mainPort: MessagePort
   readonly dispatchPort: MessagePort
   /** Shared with the thread that watches this one: see `Pulse`. */
   readonly pulse: SharedArrayBuffer
 }
 
-/** A handler as told to the main thread: everything but its code. */
+/** A handler without its code, for the main thread. */
 export interface HandlerInfo extends Omit<
   ResolvedHandler,
-  'run' | 'match' | 'retry' | 'onConcurrency' | 'gate' | 'close'
+  'run' | 'match' | 'retry' | 'onConcurrency' | 'breaker' | 'close'
 > {
-  /** Null: a function decides. */
+  /** Null: a retry function decides. */
   readonly retry: Readonly<Required<RetryOptions>> | null
 }
 
 export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
-  const { run: _run, match: _match, onConcurrency: _told, gate: _gate, close: _close, retry, ...info } = handler
+  const {
+    run: _run,
+    match: _match,
+    onConcurrency: _onConcurrency,
+    breaker: _breaker,
+    close: _close,
+    retry,
+    ...info
+  } = handler
   return { ...info, retry: typeof retry === 'function' ? null : retry }
 }
 
-/** How often a handler's attempts ended how, since the last report. */
+/** Number of attempts of a handler that ended with one result since the last report. */
 export interface SettledCount {
   readonly handler: string
   readonly kind: AttemptResult
@@ -85,7 +93,7 @@ export interface SettledCount {
   readonly durations: HistogramData
 }
 
-/** Counts attempts that ended, to be reported together. */
+/** Counts ended attempts until the next report. */
 export class SettledCounter {
   #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram }>()
 
@@ -97,7 +105,7 @@ export class SettledCounter {
     this.#counts.set(name, entry)
   }
 
-  /** Everything counted since the last call. */
+  /** Returns everything counted since the last call. */
   take(): SettledCount[] {
     const taken = [...this.#counts.values()]
     this.#counts = new Map()
@@ -106,39 +114,39 @@ export class SettledCounter {
 }
 
 export type FromRunner =
-  /** All is loaded; it waits for `start`. */
-  | { readonly kind: 'loaded'; readonly handlers: readonly HandlerInfo[]; readonly atWork: SharedArrayBuffer }
-  /** A file of the user's is about to be read, or was looked for in vain. */
+  /** Everything is loaded; the thread waits for `start`. */
+  | { readonly kind: 'loaded'; readonly handlers: readonly HandlerInfo[]; readonly inFlightRuns: SharedArrayBuffer }
+  /** A user file is about to be read, or is missing. */
   | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
-  /** A sink is left alone, for another time or reason than before; null: it is not any more. */
-  | { readonly kind: 'gate'; readonly handler: string; readonly shut: Shut | null }
-  /** A handler ignores its timeout: only the end of this thread can end it. */
+  /** A breaker opened, closed or changed; null: items flow again. */
+  | { readonly kind: 'breaker'; readonly handler: string; readonly open: OpenBreaker | null }
+  /** A handler ignores its timeout. Only the end of this thread can end it. */
   | { readonly kind: 'stuck'; readonly handler: string }
-  /** A dispatcher for suspects found none for a while. */
+  /** A thread for suspects had none for a while. */
   | { readonly kind: 'idle' }
-  /** Nothing goes on but handlers that heed no signal: what became of their runs is to be stored when this thread has ended. */
-  | { readonly kind: 'stopped'; readonly leftovers: Leftovers }
+  /** Only handlers that ignore their signal still run. Store their outcomes when this thread has ended. */
+  | { readonly kind: 'stopped'; readonly unfinished: UnfinishedAttempts }
 
 export interface OverdueAttempt extends AttemptName {
   readonly outcome: Outcome
 }
 
-export interface Leftovers {
-  /** To be settled. */
+export interface UnfinishedAttempts {
+  /** Settle these. */
   readonly overdue: readonly OverdueAttempt[]
-  /** To be released. */
+  /** Release these. */
   readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
 }
 
-/** What a thread needs to know beside its own handlers. */
+/** Start data beyond the thread's own handlers. */
 export interface StartOrders {
-  /** How many runs of a handler may run at once, where somebody set that. */
+  /** Concurrency by handler, where an operator set one. */
   readonly concurrencies: Readonly<Record<string, number>>
-  /** How many processes share what handlers may do per second. */
+  /** Number of processes that share the rates of handlers. */
   readonly processes: number
-  /** All there are, whichever thread they are in. */
+  /** The sinks of all threads. */
   readonly sinks: readonly SinkInfo[]
 }
 
@@ -147,15 +155,15 @@ export type ToRunner =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | RunnerOrder
 
-/** A change for threads that run. */
+/** A change for running threads. */
 export type RunnerOrder =
-  /** Its runs can leave something for these. */
+  /** Runs can enqueue to these sinks. */
   | { readonly kind: 'sinks'; readonly sinks: readonly SinkInfo[] }
-  /** Bundled sinks sign with these. */
+  /** Bundled sinks sign with these secrets. */
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
-  /** The limit of runs in flight of a handler; null: its own. */
+  /** Concurrency of a handler; null: its own. */
   | { readonly kind: 'concurrency'; readonly handler: string; readonly concurrency: number | null }
-  /** So many processes share what handlers may do per second. */
+  /** Number of processes that share the rates of handlers. */
   | { readonly kind: 'share'; readonly processes: number }
-  /** Gives back what has not started, of one handler or, with null, of all. */
+  /** Release runs that have not started, of one handler or (null) of all. */
   | { readonly kind: 'recall'; readonly handler: string | null }

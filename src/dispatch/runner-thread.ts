@@ -7,16 +7,16 @@ import { toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createApiSource } from './api.ts'
-import { AtWork, Pulse } from './blockage.ts'
+import { InFlightRuns, Pulse } from './blockage.ts'
 import { closeSinks, type ResolvedHandler } from './resolved-handler.ts'
-import { Dispatcher, type Leftover } from './dispatcher.ts'
-import type { Shut } from './gate.ts'
+import { Dispatcher, type UnfinishedAttempt } from './dispatcher.ts'
+import type { OpenBreaker } from './circuit-breaker.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import {
   SettledCounter,
   toHandlerInfo,
   type FromRunner,
-  type Leftovers,
+  type UnfinishedAttempts,
   type OverdueAttempt,
   type RunnerData,
   type ToRunner,
@@ -25,28 +25,28 @@ import { loadSources } from './sources.ts'
 import { stampOfSync } from './watch.ts'
 
 /**
- * The thread that runs all user code: the dispatcher, its queues, every handler. Whatever a handler does to this thread, the
- * receiver's goes on.
+ * The thread that runs all user code: the dispatcher, its queues, and every handler. Nothing that a handler does to
+ * this thread stops the receiver's thread.
  */
 const beatMs = 100
 const reportMs = 250
 
 async function start(data: RunnerData): Promise<void> {
   const main = data.mainPort
-  const tell = (message: FromRunner) => main.postMessage(message)
+  const post = (message: FromRunner) => main.postMessage(message)
   const output = data.logsToOutput ? { output: process.stdout } : {}
   const log = createLogger({ level: data.logLevel, pretty: data.prettyLog, ...output })
 
   let { secrets } = data
-  installResolveHook(data.sources.handlersDir, (file) => tell({ kind: 'importing', file, stamp: stampOfSync(file) }))
+  installResolveHook(data.sources.handlersDir, (file) => post({ kind: 'importing', file, stamp: stampOfSync(file) }))
   const handlers = await loadSources(data.sources, () => secrets, data.selection)
   const work = connectDispatchStore(data.dispatchPort)
 
-  // A thread for suspects tries each once, whatever became of the others.
-  if (!data.suspects) for (const handler of handlers) tellOfGate(handler, tell)
+  // A thread for suspects tries each run once, so breakers don't matter.
+  if (!data.suspects) for (const handler of handlers) reportBreaker(handler, post)
   const pulse = new Pulse(data.pulse)
   const names = handlers.map(({ name }) => name)
-  const atWork = new AtWork(names, data.concurrency)
+  const inFlightRuns = new InFlightRuns(names, data.concurrency)
   const settled = new SettledCounter()
   let lastSettledAt = performance.now()
   const dispatcher = new Dispatcher({
@@ -63,24 +63,24 @@ async function start(data: RunnerData): Promise<void> {
     observer: {
       starting(runId, { name, timeoutMs }) {
         pulse.starting(timeoutMs, dispatcher.running === 0)
-        atWork.starting(runId, name)
+        inFlightRuns.starting(runId, name)
       },
-      yielded: () => atWork.yielded(),
-      ended: (runId) => atWork.ended(runId),
+      yielded: () => inFlightRuns.yielded(),
+      ended: (runId) => inFlightRuns.ended(runId),
       settled(handler, kind, durationMs) {
         lastSettledAt = performance.now()
         settled.add(handler, kind, durationMs)
       },
-      stuck: (handler) => tell({ kind: 'stuck', handler }),
+      stuck: (handler) => post({ kind: 'stuck', handler }),
     },
   })
 
   const beat = setInterval(() => pulse.beat(dispatcher.longestTimeoutMs), beatMs)
   const report = setInterval(() => {
     const counts = settled.take()
-    if (counts.length > 0) tell({ kind: 'settled', counts })
+    if (counts.length > 0) post({ kind: 'settled', counts })
     const idleMs = performance.now() - lastSettledAt
-    if (data.suspects && dispatcher.isIdle && idleMs > data.suspectIdleMs) tell({ kind: 'idle' })
+    if (data.suspects && dispatcher.isIdle && idleMs > data.suspectIdleMs) post({ kind: 'idle' })
   }, reportMs)
 
   main.on('message', (message: ToRunner) => {
@@ -113,35 +113,35 @@ async function start(data: RunnerData): Promise<void> {
   })
 
   async function stop(graceMs: number, abortGraceMs: number): Promise<void> {
-    const leftovers = await dispatcher.stop(graceMs, abortGraceMs)
+    const unfinished = await dispatcher.stop(graceMs, abortGraceMs)
     await closeSinks(handlers, { clock: systemClock, log, limitMs: abortGraceMs })
     clearInterval(beat)
     clearInterval(report)
     const counts = settled.take()
-    if (counts.length > 0) tell({ kind: 'settled', counts })
-    tell({ kind: 'stopped', leftovers: sortLeftovers(leftovers) })
+    if (counts.length > 0) post({ kind: 'settled', counts })
+    post({ kind: 'stopped', unfinished: sortUnfinished(unfinished) })
   }
 
   pulse.beat(dispatcher.longestTimeoutMs)
-  tell({ kind: 'loaded', handlers: handlers.map(toHandlerInfo), atWork: atWork.shared })
+  post({ kind: 'loaded', handlers: handlers.map(toHandlerInfo), inFlightRuns: inFlightRuns.shared })
 }
 
-/** Tells whenever a sink is left alone, or is not any more. */
-function tellOfGate({ name, gate }: ResolvedHandler, tell: (message: FromRunner) => void): void {
-  if (gate === undefined) return
-  let told: Shut | null = null
-  gate.onChange(() => {
-    const shut = gate.shut(systemClock.now())
-    if (isDeepStrictEqual(shut, told)) return
-    told = shut
-    tell({ kind: 'gate', handler: name, shut })
+/** Reports every change of a sink's breaker or pause. */
+function reportBreaker({ name, breaker }: ResolvedHandler, post: (message: FromRunner) => void): void {
+  if (breaker === undefined) return
+  let reported: OpenBreaker | null = null
+  breaker.onChange(() => {
+    const open = breaker.openState(systemClock.now())
+    if (isDeepStrictEqual(open, reported)) return
+    reported = open
+    post({ kind: 'breaker', handler: name, open })
   })
 }
 
-function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
+function sortUnfinished(unfinished: readonly UnfinishedAttempt[]): UnfinishedAttempts {
   const overdue: OverdueAttempt[] = []
   const interrupted: Pick<Lease, 'runId' | 'token'>[] = []
-  for (const { lease, outcome } of leftovers) {
+  for (const { lease, outcome } of unfinished) {
     const { runId, token, handler, attempt, event } = lease
     if (outcome === 'interrupted') interrupted.push({ runId, token })
     else overdue.push({ handler, attempt, eventId: event.id, outcome })
@@ -151,7 +151,7 @@ function sortLeftovers(leftovers: readonly Leftover[]): Leftovers {
 
 if (parentPort) {
   const data = { ...(workerData as RunnerData) }
-  // Handler code can read `workerData`. It must not get at the ports.
+  // Handler code can read `workerData`; it must not reach the ports.
   for (const name of Object.keys(data)) Reflect.deleteProperty(workerData as object, name)
   start(data).catch((error: unknown) => {
     data.mainPort.postMessage({ kind: 'refused', error: toWireError(error) } satisfies FromRunner)

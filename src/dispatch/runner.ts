@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
-import type { Shut } from './gate.ts'
+import type { OpenBreaker } from './circuit-breaker.ts'
 import { sinksOf } from './outbox.ts'
 import { refuseSameName } from './registry.ts'
 import {
@@ -18,50 +18,53 @@ import { toRoute } from './resolved-handler.ts'
 
 export interface RunnerOptions extends ThreadOptions {
   readonly inbox: ThreadOptions['inbox'] & Pick<Inbox, 'register'>
-  /** Whether edited handlers take the place of the old ones. */
+  /** True: reload handlers when their files change. */
   readonly watch?: boolean
-  /** Called when more than `maxStuck` threads are stuck in native calls: only a new process helps. */
+  /** Called when more than `maxStuck` threads are stuck in native calls. Only a new process helps. */
   readonly onFailure: (error: InboxError) => void
-  /** Called each time they have, with the files, from the folder, that had changed. */
+  /** Called after each reload with the changed files, relative to the folder. */
   readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
   /** Default: `runnerTiming`. */
   readonly timing?: Partial<RunnerTiming>
 }
 
-/** Threads that may be stuck in native calls at once. Nothing but the end of the process frees them. */
+/** Maximum number of threads stuck in native calls. Only the end of the process frees them. */
 const maxStuck = 4
 
 export interface Runner {
   readonly handlers: readonly HandlerInfo[]
   /** The handlers that have runs in flight. */
   readonly inFlight: readonly string[]
-  /** Which of them are sinks that are left alone at the moment, by name. */
-  readonly shut: ReadonlyMap<string, Shut>
-  /** Tells all threads. `secrets`: they have changed. `recall`: a handler was paused, or a replay cancelled. */
-  tell(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
-  /** To be called when there may be runs that were in flight when another process died. */
+  /** Sinks that send nothing for now, by name. */
+  readonly openBreakers: ReadonlyMap<string, OpenBreaker>
+  /** Sends an order to all threads: `secrets` after a change, `recall` after a pause or a cancelled replay. */
+  send(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
+  /** Call this when another process may have died with runs in flight. */
   lookForSuspects(): void
-  /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, gives back the rest, ends the threads. Idempotent. */
+  /**
+   * Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads.
+   * Idempotent.
+   */
   stop(graceMs: number): Promise<void>
 }
 
 /**
- * Starts the threads that run the handlers and keeps them running: one for all, and one for each that is to be isolated. With
- * `watch`, or when it turns out that others are to be isolated than before, all are loaded anew, and the new threads take over
- * once they have loaded everything; the old ones finish what runs in them.
+ * Starts the handler threads and keeps them running: one for all handlers, plus one per isolated handler. After a
+ * change of files (with `watch`), or when other handlers are isolated than before, everything is loaded anew. The new
+ * threads take over once they have loaded; the old ones finish their runs.
  */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
   const { inbox, sources, clock, log } = options
   const timing = { ...runnerTiming, ...options.timing }
-  /** All that have threads: the current ones, those that are being loaded, those that finish their runs. */
+  /** All groups with threads: current, loading and draining ones. */
   const groups = new Set<ThreadGroup>()
   let current: readonly ThreadGroup[] = []
-  /** What has been replaced and finishes its runs, oldest first. */
+  /** Replaced groups that finish their runs, oldest first. */
   const draining: (readonly ThreadGroup[])[] = []
   let started = 0
   let stuck = 0
   let processes = 1
-  /** Files that have changed since the handlers were last loaded; undefined: no reload is wanted. */
+  /** Files changed since the last load; undefined: no reload is wanted. */
   let wanted: readonly string[] | undefined
   let reloading: Promise<void> | undefined
   let loading: AbortController | undefined
@@ -94,7 +97,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     stuck++
     void ended.then(() => stuck--)
     if (stuck <= maxStuck || stopping !== undefined) return
-    options.onFailure(new InboxError('handler_stuck', `${stuck} threads of the handlers are stuck in native calls`))
+    options.onFailure(new InboxError('handler_stuck', `${stuck} handler threads are stuck in native calls`))
   }
 
   async function abandon(some: readonly ThreadGroup[]): Promise<void> {
@@ -103,8 +106,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   }
 
   /**
-   * Loads all handlers. Only then is it known which are to be isolated: where some are, each is loaded once more by a thread of
-   * its own, and the others by one without them.
+   * Loads all handlers. Only then is it known which are isolated: each of those is loaded again in a separate thread,
+   * and the others in one without them.
    */
   async function loadAll(signal: AbortSignal): Promise<readonly ThreadGroup[]> {
     const [whole] = await loadGroups([everything], signal)
@@ -117,8 +120,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
 
   async function loadGroups(selections: readonly Selection[], signal: AbortSignal): Promise<readonly ThreadGroup[]> {
     const loaded = selections.map(createGroup)
-    const giveUp = () => void abandon(loaded)
-    signal.addEventListener('abort', giveUp)
+    const abandonLoaded = () => void abandon(loaded)
+    signal.addEventListener('abort', abandonLoaded)
     try {
       signal.throwIfAborted()
       await Promise.all(loaded.map((group) => group.load()))
@@ -128,11 +131,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       await abandon(loaded)
       throw error
     } finally {
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', abandonLoaded)
     }
   }
 
-  /** One at a time, because the routes are registered as a whole. */
+  /** One at a time, because routes are registered as a whole. */
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     const result = lastTurn.then(task)
     lastTurn = result.catch(() => {})
@@ -145,24 +148,25 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     return { concurrencies, processes, sinks: sinksOf(handlers) }
   }
 
-  /** A thread that was lost has been loaded anew, maybe from files that are not what they were. */
+  /** Called when a lost thread has loaded its handlers again: its files may have changed. */
   async function admit(asking: ThreadGroup, handlers: readonly HandlerInfo[]): Promise<StartOrders> {
-    if (stopping !== undefined || !current.includes(asking)) throw new InboxError('shutting_down', 'it was replaced')
+    if (stopping !== undefined || !current.includes(asking))
+      throw new InboxError('shutting_down', 'the thread group was replaced')
     if (!fits(asking.selection, handlers)) {
       if (reloading === undefined) reload([])
-      throw new InboxError('handler_invalid', 'other handlers are to be isolated than before; all are loaded anew')
+      throw new InboxError('handler_invalid', 'the set of isolated handlers changed; reloading all handlers')
     }
     const orders = await register(current.flatMap((group) => (group === asking ? handlers : group.handlers)))
-    for (const group of current) if (group !== asking) group.tell({ kind: 'sinks', sinks: orders.sinks })
+    for (const group of current) if (group !== asking) group.send({ kind: 'sinks', sinks: orders.sinks })
     return orders
   }
 
-  /** Puts loaded groups in the place of the current ones. */
+  /** Replaces the current groups by loaded ones. */
   async function takeOver(loaded: readonly ThreadGroup[]): Promise<void> {
     const orders = await register(handlersOf(loaded))
     const old = current
     current = loaded
-    // Before the new ones begin: what comes from now on is theirs.
+    // Before the new ones start: runs claimed from now on are theirs.
     await Promise.all(old.map((group) => group.retire())).catch(() => {})
     void drain(old)
     if (stopping !== undefined) return
@@ -183,7 +187,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     for (const group of current) void group.workOffSuspects()
   }
 
-  /** What is being loaded at the moment is out of date then. */
+  /** Aborts a load in progress, which is now outdated. */
   function reload(changed: readonly string[]): void {
     wanted = [...new Set([...(wanted ?? []), ...changed])]
     loading?.abort()
@@ -215,9 +219,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       options.onReloaded?.(handlers, files)
     } catch (error) {
       if (signal.aborted || stopping !== undefined) return
-      log.error({ error: messageOf(error), changed: files }, 'handlers could not be reloaded; the old ones go on')
+      log.error({ error: messageOf(error), changed: files }, 'reload failed, old handlers continue')
       if (error instanceof InboxError && !error.code.startsWith('handler_')) {
-        clock.after(timing.longestRestartDelayMs, () => reload(changed))
+        clock.after(timing.maxRestartDelayMs, () => reload(changed))
       }
     }
   }
@@ -246,22 +250,22 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     get inFlight() {
       return [...groups].flatMap((group) => group.inFlight)
     },
-    get shut() {
+    get openBreakers() {
       const now = clock.now()
-      // The end of a pause is not told.
-      const isOver = ({ reason, until }: Shut) => reason === 'pause' && until <= now
-      return new Map(current.flatMap((group) => group.shut).filter(([, shut]) => !isOver(shut)))
+      // Threads don't report the end of a pause.
+      const isOver = ({ reason, until }: OpenBreaker) => reason === 'pause' && until <= now
+      return new Map(current.flatMap((group) => group.openBreakers).filter(([, open]) => !isOver(open)))
     },
-    tell(order) {
+    send(order) {
       if (order.kind === 'share') ({ processes } = order)
-      for (const group of groups) group.tell(order)
+      for (const group of groups) group.send(order)
     },
     lookForSuspects,
     stop: (graceMs) => (stopping ??= stop(graceMs)),
   }
 }
 
-/** Whether these handlers are what such a thread is to run. */
+/** True when these handlers still match the selection of their thread group. */
 function fits(selection: Selection, handlers: readonly HandlerInfo[]): boolean {
   if ('only' in selection) return handlers.length === 1 && handlers[0]?.isolate === true
   return handlers.every(({ isolate }) => !isolate)

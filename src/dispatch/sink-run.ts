@@ -1,15 +1,15 @@
 import { TerminalError } from '../base/errors.ts'
 import type { RunContext } from './context.ts'
 import type { SinkContext, SinkDefinition, SinkItem } from './define-sink.ts'
-import { Gate } from './gate.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import { parseJson } from './outbox.ts'
 
-export interface SendingOptions {
+export interface SinkBatchOptions {
   readonly batch: number
-  /** How many `send`s at once. */
+  /** Maximum number of concurrent `send`s. */
   readonly concurrency: number
-  /** Default: one that only `ctx.pause` shuts. */
-  readonly gate?: Gate
+  /** Default: no breaker; only `ctx.pause` stops batchRunner. */
+  readonly breaker?: CircuitBreaker
 }
 
 interface Waiting {
@@ -18,26 +18,29 @@ interface Waiting {
 }
 
 /**
- * A sink as a handler: each item is a run of its own, with its own retries and its own place in line. What is there when a
- * `send` may begin goes into it together, up to `batch`; nothing waits for more to come.
+ * Runs a sink as a handler: each item is a run with its own retries and its own place in the order of its key. Items
+ * that are there when a `send` can start go into it together, up to `batch`. No send waits for more items.
  */
-export class Sending {
+export class SinkBatchRunner {
   readonly #send: SinkDefinition['send']
   readonly #batch: number
-  readonly #gate: Gate
+  readonly #breaker: CircuitBreaker
   readonly #waiting: Waiting[] = []
   #concurrency: number
   #sends = 0
 
-  constructor(send: SinkDefinition['send'], { batch, concurrency, gate = new Gate(undefined) }: SendingOptions) {
+  constructor(
+    send: SinkDefinition['send'],
+    { batch, concurrency, breaker = new CircuitBreaker(undefined) }: SinkBatchOptions,
+  ) {
     this.#send = send
     this.#batch = batch
     this.#concurrency = concurrency
-    this.#gate = gate
-    gate.onChange(() => this.#next())
+    this.#breaker = breaker
+    breaker.onChange(() => this.#next())
   }
 
-  /** From now on so many `send`s at once. */
+  /** Sets the maximum number of concurrent `send`s. */
   setConcurrency(concurrency: number): void {
     this.#concurrency = concurrency
     this.#next()
@@ -47,7 +50,7 @@ export class Sending {
   run(ctx: RunContext): Promise<void> {
     const sent = Promise.withResolvers<void>()
     this.#waiting.push({ ctx, sent })
-    // At the end of this turn, when all that was claimed together is here.
+    // At the end of this turn, when all runs of the same claim are here.
     if (this.#batch === 1) this.#next()
     else setImmediate(() => this.#next())
     return sent.promise
@@ -61,10 +64,13 @@ export class Sending {
     }
   }
 
-  /** While the sink is shut, what waits for its send is given back. What a crash left is few, and gets its verdict now. */
+  /**
+   * Interrupts waiting items while the sink is paused or its breaker is open. Suspects stay: they are few and get an
+   * outcome now.
+   */
   #putBack(): void {
     const [first] = this.#waiting
-    if (first === undefined || this.#gate.waitMs(first.ctx.now()) === 0) return
+    if (first === undefined || this.#breaker.waitMs(first.ctx.now()) === 0) return
     for (const waiting of this.#waiting.splice(0)) {
       if (waiting.ctx.lease.crashed > 0) this.#waiting.push(waiting)
       else {
@@ -75,7 +81,7 @@ export class Sending {
   }
 
   async #sendTogether(batch: readonly Waiting[]): Promise<void> {
-    // One that was given up while it waited is not sent for nothing.
+    // Don't send items whose run was aborted while it waited.
     const wanted = batch.map(({ ctx }) => ctx).filter((ctx) => !ctx.isAborted)
     for (const ctx of wanted) ctx.restartTimeout()
     try {
@@ -89,23 +95,23 @@ export class Sending {
     this.#next()
   }
 
-  /** Tells the gate what became of it. */
+  /** Sends, and reports the result to the breaker. */
   async #sendWatched(wanted: readonly RunContext[], first: RunContext): Promise<void> {
-    const gate = this.#gate
+    const breaker = this.#breaker
     let hasPaused = false
     const pause = (ms: number) => {
       if (typeof ms !== 'number' || !(ms >= 0))
-        throw new TerminalError(`ctx.pause expects a number of milliseconds from 0, received ${String(ms)}`)
+        throw new TerminalError(`ctx.pause: ms must be a number ≥ 0, received ${String(ms)}`)
       hasPaused = true
-      gate.pause(ms, first.now())
+      breaker.pause(ms, first.now())
     }
     try {
       await this.#send(wanted.map(toItem), contextOf(wanted, first, pause))
-      gate.succeeded(first.now(), first.log)
+      breaker.succeeded(first.now(), first.log)
     } catch (error) {
       const hasFailed = !hasPaused && !(error instanceof TerminalError)
       if (hasFailed)
-        gate.failed(
+        breaker.failed(
           wanted.map(({ lease }) => lease.runId),
           first.now(),
           first.log,
@@ -132,7 +138,7 @@ function toItem(ctx: RunContext): SinkItem {
   }
 }
 
-/** Its parts are made when they are first asked for: most sinks look at neither. */
+/** Parts are created on first use, because most sinks need neither. */
 function contextOf(wanted: readonly RunContext[], first: RunContext, pause: SinkContext['pause']): SinkContext {
   let ofAll: AbortSignal | undefined
   return {

@@ -13,22 +13,22 @@ import { sign } from '../signature/sign.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { toMatch, typesOf } from './route-match.ts'
 
-/** Where handlers and sinks come from. */
+/** Origins of handlers and sinks. */
 export interface HandlerSources {
-  /** The folder of the user's own; null: there is none. */
+  /** The user's handlers folder; null: none. */
   readonly handlersDir: string | null
-  /** Sinks of this program that the settings ask for. */
+  /** Bundled sinks that the settings configure. */
   readonly sinks?: BundledSinks
-  /** URLs of modules of this program, each with a handler. */
+  /** URLs of modules of this program, each with one handler. */
   readonly bundled?: readonly string[]
 }
 
-/** What of them one thread loads: all but some files of the folder, or one of these files alone. */
+/** Files that a thread loads: all except some, or a single one. */
 export type Selection = { readonly except: readonly string[] } | { readonly only: string }
 
 export const everything: Selection = { except: [] }
 
-/** What the settings say of it. */
+/** Sources according to the settings. */
 export function sourcesOf(
   config: Pick<Config, 'handlersDir' | 'sinks' | 'signatureHeader' | 'baseDir'>,
 ): HandlerSources {
@@ -36,12 +36,12 @@ export function sourcesOf(
   return { handlersDir, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
 }
 
-/** The same, for threads that are started again: what sinks need on this machine is not looked for. */
+/** The same without environment checks of sinks, for threads that are started again. */
 export function withoutChecks(sources: HandlerSources): HandlerSources {
   return sources.sinks === undefined ? sources : { ...sources, sinks: { ...sources.sinks, isChecked: true } }
 }
 
-/** Loads all there is, or what is selected of it: see `loadHandlers` for what it throws. `secrets` is asked whenever something is to be signed. */
+/** Loads all handlers, or the selected ones. Throws as `loadHandlers`. `secrets` is called for each signature. */
 export async function loadSources(
   { handlersDir, sinks, bundled: modules = [] }: HandlerSources,
   secrets: () => readonly Secret[],
@@ -56,7 +56,7 @@ export async function loadSources(
   return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled, isSelected)
 }
 
-/** Throws one InboxError about all that cannot be used. */
+/** Throws one InboxError about all unusable sinks. */
 async function loadSinks(
   sinks: BundledSinks | undefined,
   secrets: () => readonly Secret[],
@@ -78,17 +78,17 @@ async function loadBundled(url: string): Promise<ResolvedHandler> {
   return parseDefinition(module.default, file, parse(file).name)
 }
 
-/** The sinks of the settings, and what they are lent. Plain data: it goes from thread to thread. */
+/** Configured sinks and their context. Plain data, because it is sent between threads. */
 export interface BundledSinks extends Pick<SinkTools, 'signatureHeader' | 'baseDir'> {
   readonly configured: readonly ConfiguredSink[]
-  /** What they need on this machine was found already. */
+  /** True: skip the environment checks. */
   readonly isChecked?: boolean
 }
 
 /**
- * Loads the module of one sink and makes it as the settings say. `secrets` is asked whenever something is to be signed. Throws
- * InboxError `handler_invalid` where the settings ask for what its kind cannot do, or where something that it needs is missing on
- * this machine.
+ * Loads the module of one sink and creates it from the settings. `secrets` is called for each signature. Throws
+ * InboxError `handler_invalid` if its kind doesn't support a setting, or if something that it needs is missing on this
+ * machine.
  */
 async function loadBundledSink(
   sink: ConfiguredSink,
@@ -106,22 +106,22 @@ async function loadBundledSink(
   const signWith = (raw: Uint8Array, label: string) => {
     const all = secrets()
     const secret = all.find((known) => known.label === label) ?? all[0]
-    if (secret === undefined) throw new Error('there is no webhook secret to sign with')
+    if (secret === undefined) throw new Error('no webhook secret to sign with')
     return sign(raw, secret)
   }
   const definition = own.create({ name, options }, { sign: signWith, signatureHeader, baseDir })
   return parseDefinition(underSettings(definition, sink), `the settings (sinks.${name})`, name)
 }
 
-/** What a kind says of itself, with what the settings say laid over it. */
+/** Applies the settings on top of the kind's own definition. */
 function underSettings(definition: Readonly<SinkDefinition>, { name, kind, common, routes }: ConfiguredSink): object {
   const { retry, breaker, ...others } = common
   if (definition.batch === undefined && others.batch !== undefined && others.batch > 1) {
-    const message = `sinks.${name}.batch: a sink of the kind ${kind} sends one item at a time; leave \`batch\` out`
+    const message = `sinks.${name}.batch: a ${kind} sink sends one item at a time; remove \`batch\``
     throw new InboxError('handler_invalid', message)
   }
   if (others.onDead === 'hold' && (others.order ?? definition.order) === 'none') {
-    const message = `sinks.${name}.onDead: 'hold' stops the items of a key, and there is no key with order 'none'; say order: 'key' too`
+    const message = `sinks.${name}.onDead: 'hold' requires order: 'key'`
     throw new InboxError('handler_invalid', message)
   }
   const own = definition.match?.bind(definition)

@@ -4,7 +4,7 @@ import { versionOf, type Effects, type Lease, type StateEntry, type StateQuery, 
 export type ReadState = (query: StateQuery) => Promise<readonly StateEntry[]>
 
 interface Known {
-  /** Null: there is nothing under this key. */
+  /** Null: the key is absent. */
   readonly entry: StateEntry | null
   readonly size: number
 }
@@ -13,33 +13,34 @@ interface Pending {
   readonly version: number
   readonly read: readonly string[]
   readonly written: readonly string[]
-  /** Only where somebody waits for it. */
+  /** Set only if a caller waits for the outcome. */
   over?: PromiseWithResolvers<void>
 }
 
-/** How much of a handler's state is kept at hand, in characters. */
-const mostCharacters = 4_000_000
-/** What an entry takes beside its text. */
+/** Cache size per handler, in characters. */
+const maxCharacters = 4_000_000
+/** Assumed size of an entry beyond its text, in characters. */
 const overhead = 100
 
 /**
- * What this thread knows of the state of one handler. A run that ended here shows the next ones what it wrote before that is
- * stored, so that they need not wait for the disk. What is known may be wrong, because another thread wrote or because an outcome was
- * not stored: then the store finds the run that built on it to be in conflict, and it is run again on what is true.
+ * Cache of one handler's state in this thread. Writes of an ended run are visible to the next runs before they are
+ * stored, so that runs need not wait for the disk. The cache may be wrong, because another thread wrote or an outcome
+ * was not stored. Then the store detects a conflict in the run that built on it, and the run is repeated with the
+ * stored state.
  */
 export class StateCache {
   readonly #read: ReadState
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #known = new Map<string, Known>()
   #characters = 0
-  /** By run, of those that ended: what they read and write, until it is known whether that was stored. */
+  /** Reads and writes of ended runs, by run id, until it is known whether they were stored. */
   readonly #pending = new Map<number, Pending>()
 
   constructor(read: ReadState) {
     this.#read = read
   }
 
-  /** The entry under a key, as far as is known here; undefined: nothing is. */
+  /** The cached entry; null: the key is absent; undefined: not cached. */
   peek(key: string): StateEntry | null | undefined {
     const known = this.#known.get(key)
     if (known === undefined) return undefined
@@ -48,17 +49,17 @@ export class StateCache {
     return known.entry
   }
 
-  /** Reads from the store what is not known here. */
+  /** Reads an uncached entry from the store. */
   async get(key: string): Promise<StateEntry | null> {
     const [entry = null] = await this.#read({ key })
-    // While it was read, a run may have ended that wrote it.
+    // A run that ended during the read may have written the key.
     const meanwhile = this.#known.get(key)
     if (meanwhile !== undefined) return meanwhile.entry
     this.#learn(key, entry)
     return entry
   }
 
-  /** What is stored under a prefix, once what ended here under it is stored. */
+  /** Reads entries under a prefix, after pending writes under it are stored. */
   async list(query: Extract<StateQuery, { prefix: string }>): Promise<readonly StateEntry[]> {
     for (const pending of this.#pending.values().toArray()) {
       if (!pending.written.some((key) => key.startsWith(query.prefix))) continue
@@ -68,8 +69,8 @@ export class StateCache {
   }
 
   /**
-   * A run ended under a lease, and what it did is going to be stored. If what it had read is not what is known any more, it is
-   * going to be refused instead: then the next runs are not shown it, because they would be refused in turn, and so on without end.
+   * A run ended, and its writes are about to be stored. If it read outdated entries, it will be refused: then its
+   * writes stay invisible. Otherwise the next runs would be refused in turn, without end.
    */
   anticipate(lease: Pick<Lease, 'runId' | 'token'>, { reads, writes }: Pick<Effects, 'reads' | 'writes'>): void {
     const version = versionOf(lease)
@@ -82,7 +83,7 @@ export class StateCache {
     }
   }
 
-  /** It is known whether what a run did under a lease was stored. */
+  /** Called when it is known whether the writes of a run were stored. */
   settled(lease: Pick<Lease, 'runId' | 'token'>, isStored: boolean): void {
     const pending = this.#pending.get(lease.runId)
     if (pending?.version !== versionOf(lease)) return
@@ -92,8 +93,8 @@ export class StateCache {
   }
 
   /**
-   * What a run did was not stored, or it would not begin again: what it wrote is forgotten, and what made it fail, which is
-   * something that it had read. A run begins again before its refusal is heard of.
+   * The writes of a run were not stored, or it would not start again. Forgets its writes, and its reads, one of which
+   * caused the refusal. A run may start again before its refusal is reported.
    */
   revoke(runId: number): void {
     const pending = this.#pending.get(runId)
@@ -103,7 +104,7 @@ export class StateCache {
     pending.over?.resolve()
   }
 
-  /** What is known of these may have led a run astray: the next one reads them from the store. */
+  /** Forgets entries that may have misled a run: the next run reads them from the store. */
   forget(keys: readonly string[]): void {
     for (const key of keys) this.#forget(key)
   }
@@ -112,7 +113,7 @@ export class StateCache {
     if (!('key' in query)) return true
     const known = this.#known.get(query.key)
     if (known === undefined) return false
-    // One whose time is over was read as if it were not there.
+    // An expired entry was read as absent.
     if (found === undefined) return known.entry === null || known.entry.expiresAt !== null
     return known.entry?.version === found.version
   }
@@ -123,7 +124,7 @@ export class StateCache {
     this.#known.set(key, { entry, size })
     this.#characters += size
     for (const oldest of this.#known.keys()) {
-      if (this.#characters <= mostCharacters) return
+      if (this.#characters <= maxCharacters) return
       this.#forget(oldest)
     }
   }

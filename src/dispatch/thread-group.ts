@@ -6,9 +6,9 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
-import type { Shut } from './gate.ts'
+import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
-import { HandlerThread, type Spent } from './handler-thread.ts'
+import { HandlerThread, type ThreadExit } from './handler-thread.ts'
 import type { HandlerInfo, RunnerOrder, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
 
@@ -16,18 +16,18 @@ export interface ThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
   readonly openDispatchChannel: () => Promise<MessagePort>
   readonly sources: HandlerSources
-  /** What bundled sinks sign with, at present. Without it they have nothing to sign with. */
+  /** Current webhook secrets, for sinks that sign. Default: none. */
   readonly secrets?: () => readonly Secret[]
-  /** Access to the REST service, if there is. */
+  /** Undefined: no access to the upstream REST API. */
   readonly api?: ApiAccess | undefined
-  /** Runs at once, in each thread. */
+  /** Maximum number of concurrent runs per thread. */
   readonly concurrency: number
   readonly logLevel: string
   readonly prettyLog: boolean
   readonly clock: Clock
   readonly log: Logger
   readonly onSettled: (counts: readonly SettledCount[]) => void
-  /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
+  /** Takes the output and log lines of handlers. Default: they go to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called once for each thread that was lost. */
   readonly onReplaced: (reason: string) => void
@@ -36,26 +36,26 @@ export interface ThreadOptions {
 export interface ThreadGroupOptions extends ThreadOptions {
   readonly selection: Selection
   readonly timing: RunnerTiming
-  /** A name for the leases of a thread, given to no other. */
+  /** Returns a unique owner for the leases of a thread. */
   readonly nextOwner: (role: Role) => string
   readonly onImport: (file: string, stamp: string) => void
   /** Called for each thread that is stuck in a native call. `ended` resolves once it has ended. */
   readonly onStuck: (ended: Promise<unknown>) => void
-  /** Called when the runs of a lost thread have been given back: they may be suspects. */
+  /** Called when the runs of a lost thread were released: some may be suspects. */
   readonly onLeft: () => void
-  /** Asked when a lost thread was loaded anew, maybe with other handlers than before; throws if it must not start. */
+  /** Called after a lost thread was loaded again, maybe with other handlers. Throws if it must not start. */
   readonly admit: (group: ThreadGroup, handlers: readonly HandlerInfo[]) => Promise<StartOrders>
 }
 
 type Role = 'all' | 'suspects'
 
-/** Threads that finish their runs beside the one that took over. Each may run as much at once as that one. */
+/** Maximum number of replaced threads that finish their runs. Each has the full concurrency. */
 export const maxDraining = 2
 
 /**
- * Keeps a thread running for some of the handlers: replaced when it exits, dies, or blocks for longer than its handlers may
- * take. What was in flight then comes back as suspects, which a second thread tries one at a time, so that only the guilty run
- * is charged again while all other work goes on.
+ * Keeps a thread running for some of the handlers. Replaces it when it exits, crashes, or blocks for longer than its
+ * handlers may run. Runs that were in flight become suspects. A second thread runs these one at a time, so that only
+ * the responsible run is charged again while all others continue.
  */
 export class ThreadGroup {
   readonly #options: ThreadGroupOptions
@@ -68,7 +68,7 @@ export class ThreadGroup {
   #isStopping = false
   #suspectsWanted = false
   #atSuspects = false
-  /** Whether what sinks need was found on this machine once. */
+  /** True once the environment checks of the sinks have passed. */
   #isChecked = false
 
   constructor(options: ThreadGroupOptions) {
@@ -83,14 +83,14 @@ export class ThreadGroup {
     return this.#handlers
   }
 
-  /** The files of the user's that its threads have read so far. */
+  /** User files that its threads have read so far. */
   get files(): readonly string[] {
     return [...this.#threads].flatMap((thread) => [...thread.files])
   }
 
-  /** Which of its sinks are left alone, by name. */
-  get shut(): readonly (readonly [string, Shut])[] {
-    return [...this.#threads].flatMap((thread) => [...thread.shut])
+  /** Sinks that send nothing for now, by name. */
+  get openBreakers(): readonly (readonly [string, OpenBreaker])[] {
+    return [...this.#threads].flatMap((thread) => [...thread.openBreakers])
   }
 
   /** The handlers that have runs in flight. */
@@ -98,7 +98,7 @@ export class ThreadGroup {
     return [...this.#threads].flatMap((thread) => [...thread.inFlight])
   }
 
-  /** Loads the handlers in a first thread. Throws what is wrong with them, with nothing left open. */
+  /** Loads the handlers in a first thread. On failure, ends the thread and throws. */
   async load(): Promise<readonly HandlerInfo[]> {
     this.#first = await this.#open('all')
     this.#handlers = await this.#first.loaded
@@ -106,27 +106,27 @@ export class ThreadGroup {
     return this.#handlers
   }
 
-  /** Once they are loaded: from now on they run. */
+  /** Starts the loaded handlers. */
   start(orders: StartOrders): void {
-    if (this.#first === undefined) throw new Error('nothing is loaded')
+    if (this.#first === undefined) throw new Error('handlers are not loaded')
     this.#sinks = orders.sinks
-    this.#first.tell({ kind: 'start', ...orders })
+    this.#first.send({ kind: 'start', ...orders })
     void this.#keepRunning(this.#first)
     void this.workOffSuspects()
   }
 
-  /** From now on its threads take no more runs, and are not replaced. */
+  /** Its threads claim no more runs and are not replaced. */
   async retire(): Promise<void> {
     this.#isStopping = true
     await Promise.all([...this.#threads].map((thread) => this.#options.inbox.retire(thread.owner)))
   }
 
-  /** Lets runs finish for as long as they may take, gives back what has not begun, and ends the threads. */
+  /** Lets runs finish within their timeouts, releases runs that have not started, and ends the threads. */
   async drain(): Promise<void> {
     for (const thread of this.#threads) {
-      void thread.spent.then((spent) => {
-        if (spent.kind !== 'broken') return
-        this.#tellReplaced(spent)
+      void thread.exit.then((exit) => {
+        if (exit.kind !== 'broken') return
+        this.#reportReplaced(exit)
         void thread.kill()
       })
     }
@@ -134,32 +134,32 @@ export class ThreadGroup {
   }
 
   /**
-   * Lets runs finish for `graceMs`, aborts the others, gives back the rest, and ends the threads. Called again with a shorter time
-   * it hastens.
+   * Lets runs finish for `graceMs`, aborts the others, releases the rest, and ends the threads. A second call with a
+   * shorter time shortens the first.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
     await Promise.all([...this.#threads].map((thread) => thread.stop(graceMs)))
   }
 
-  /** Ends threads that run nothing yet. */
+  /** Ends threads that have not started runs yet. */
   async abandon(): Promise<void> {
     this.#isStopping = true
     await Promise.all([...this.#threads].map((thread) => thread.kill()))
   }
 
-  /** Resolves when no run of threads that have been stopped is their own any more. */
+  /** Resolves when stopped threads own no run any more. */
   async emptied(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.emptied))
   }
 
-  /** Tells all its threads. */
-  tell(order: RunnerOrder): void {
+  /** Sends an order to all its threads. */
+  send(order: RunnerOrder): void {
     if (order.kind === 'sinks') this.#sinks = order.sinks
-    for (const thread of this.#threads) thread.tell(order)
+    for (const thread of this.#threads) thread.send(order)
   }
 
-  /** Keeps a thread for suspects as long as there are any. One call is at work, the others only make it look again. */
+  /** Keeps a thread for suspects while there are any. Concurrent calls only make the first one check again. */
   async workOffSuspects(): Promise<void> {
     this.#suspectsWanted = true
     if (this.#atSuspects) return
@@ -174,7 +174,7 @@ export class ThreadGroup {
     this.#atSuspects = false
   }
 
-  /** A thread that has loaded its handlers and waits to be started. */
+  /** Starts a thread. Resolves when it has loaded its handlers. */
   async #open(role: Role): Promise<HandlerThread> {
     const dispatchPort = await this.#options.openDispatchChannel()
     if (this.#isStopping) {
@@ -182,7 +182,7 @@ export class ThreadGroup {
       throw stopping()
     }
     const { inbox, selection, api, concurrency, logLevel, prettyLog } = this.#options
-    // What goes away while all runs (a folder, say) is the trouble of its sink alone.
+    // If a resource of a sink (a folder, say) disappears later, only that sink fails.
     const sources = this.#isChecked ? withoutChecks(this.#options.sources) : this.#options.sources
     const { timing, clock, log, onSettled, onOutput, onImport, onStuck } = this.#options
     const owner = this.#options.nextOwner(role)
@@ -218,14 +218,14 @@ export class ThreadGroup {
 
   async #keepRunning(first: HandlerThread): Promise<void> {
     for (let thread: HandlerThread | undefined = first; thread !== undefined; thread = await this.#startAgain()) {
-      const spent = await thread.spent
+      const exit = await thread.exit
       if (this.#isStopping) return
-      this.#tellReplaced(spent)
-      void this.#leave(thread, spent.kind === 'stuck' ? this.#drain(thread) : thread.kill())
+      this.#reportReplaced(exit)
+      void this.#leave(thread, exit.kind === 'stuck' ? this.#drain(thread) : thread.kill())
     }
   }
 
-  /** Lets the other runs of a stuck thread finish, but for no more such threads at once than a few. */
+  /** Lets the other runs of a stuck thread finish. Only `maxDraining` such threads are kept. */
   async #drain(thread: HandlerThread): Promise<void> {
     this.#draining.push(thread)
     if (this.#draining.length > maxDraining) void this.#draining[0]?.stop(0)
@@ -243,8 +243,8 @@ export class ThreadGroup {
         return await this.#replace()
       } catch (error) {
         if (this.#isStopping) return undefined
-        delayMs = Math.min(2 * delayMs, timing.longestRestartDelayMs)
-        log.error({ error: messageOf(error) }, 'the thread of the handlers cannot be started; trying again')
+        delayMs = Math.min(2 * delayMs, timing.maxRestartDelayMs)
+        log.error({ error: messageOf(error) }, 'handler thread start failed, retrying')
       }
     }
   }
@@ -257,7 +257,7 @@ export class ThreadGroup {
       if (this.#isStopping) throw stopping()
       this.#handlers = handlers
       this.#sinks = orders.sinks
-      thread.tell({ kind: 'start', ...orders })
+      thread.send({ kind: 'start', ...orders })
       return thread
     } catch (error) {
       await this.#discard(thread)
@@ -275,20 +275,20 @@ export class ThreadGroup {
     const { timing, log } = this.#options
     try {
       const thread = await this.#open('suspects')
-      thread.tell({ kind: 'start', concurrencies: {}, processes: 1, sinks: this.#sinks })
-      const spent = await thread.spent
+      thread.send({ kind: 'start', concurrencies: {}, processes: 1, sinks: this.#sinks })
+      const exit = await thread.exit
       if (this.#isStopping) return
-      if (spent.kind !== 'idle') this.#tellReplaced(spent)
-      await this.#leave(thread, spent.kind === 'broken' ? thread.kill() : thread.stop(0))
+      if (exit.kind !== 'idle') this.#reportReplaced(exit)
+      await this.#leave(thread, exit.kind === 'broken' ? thread.kill() : thread.stop(0))
     } catch (error) {
       if (this.#isStopping) return
-      log.error({ error: messageOf(error) }, 'the thread for suspects cannot be started; trying again')
-      await this.#wait(timing.longestRestartDelayMs)
+      log.error({ error: messageOf(error) }, 'suspects thread start failed, retrying')
+      await this.#wait(timing.maxRestartDelayMs)
     }
   }
 
-  #tellReplaced({ reason, handlers }: Spent): void {
-    this.#options.log.error({ reason, ...nameFields(handlers) }, 'the thread of the handlers is replaced')
+  #reportReplaced({ reason, handlers }: ThreadExit): void {
+    this.#options.log.error({ reason, ...nameFields(handlers) }, 'handler thread replaced')
     this.#options.onReplaced(reason)
   }
 
@@ -298,5 +298,5 @@ export class ThreadGroup {
 }
 
 function stopping(): InboxError {
-  return new InboxError('shutting_down', 'these threads are stopping')
+  return new InboxError('shutting_down', 'the handler threads are stopping')
 }

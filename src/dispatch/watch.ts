@@ -5,25 +5,25 @@ import { stat } from 'node:fs/promises'
 
 export interface SourceWatchOptions {
   readonly handlersDir: string
-  /** How often it looks. */
+  /** Interval of the checks, in milliseconds. */
   readonly lookMs: number
   readonly clock: Clock
-  /** Called when files have changed and then stayed as they are for one look. */
+  /** Called when files changed and then stayed the same for one interval. */
   readonly onChange: (changed: readonly string[]) => void
 }
 
-/** Files and how they looked. */
+/** Stamps of files, by path. */
 type Look = ReadonlyMap<string, string>
 
 /**
- * Looks whether the handler files of a folder, or files that they import, have changed. It asks for the state of each by and by,
- * because events of the file system do not come from mounted volumes, nor for what a link is turned to.
+ * Watches the handler files of a folder, and the files they import, for changes. It polls, because file system events
+ * are missing on mounted volumes and for changed targets of symbolic links.
  */
 export class SourceWatch {
   readonly #options: SourceWatchOptions
   readonly #seen = new Map<string, string>()
   #inFolder: readonly string[] = []
-  /** A change that may not be over yet. */
+  /** A change that may still be in progress. */
   #pending: Look | undefined
   #timer: Timer | undefined
   #isClosed = false
@@ -32,18 +32,18 @@ export class SourceWatch {
     this.#options = options
   }
 
-  /** To be awaited before the files are loaded: what changes from then on counts. */
+  /** Await this before loading the files: later changes count. */
   async start(): Promise<void> {
     this.#see(await this.#look())
     this.#lookLater()
   }
 
-  /** A file that was imported, as it looked before; from now on it is watched as well. */
+  /** Adds an imported file with the stamp it had before the import. */
   note(file: string, stamp: string): void {
     if (!this.#seen.has(file)) this.#seen.set(file, stamp)
   }
 
-  /** Forgets all but these, and what is in the folder. */
+  /** Stops watching all files except these and the folder's own files. */
   keep(files: ReadonlySet<string>): void {
     const kept = new Set([...files, ...this.#inFolder])
     for (const file of this.#seen.keys()) if (!kept.has(file)) this.#seen.delete(file)
@@ -71,7 +71,7 @@ export class SourceWatch {
     this.#options.onChange(changed)
   }
 
-  /** What was noted while it looked stays. */
+  /** Keeps files that were added during the check. */
   #see(look: Look): void {
     for (const [file, stamp] of look) this.#seen.set(file, stamp)
   }
@@ -87,7 +87,7 @@ function differences(before: Look, after: Look): string[] {
   return [...after.keys()].filter((file) => after.get(file) !== before.get(file))
 }
 
-/** What tells one state of a file from another. A file that is not there has one, too. */
+/** A stamp that differs between two states of a file. A missing file has one, too. */
 export function stampOfSync(file: string): string {
   try {
     return toStamp(statSync(file, { bigint: true }))
@@ -106,7 +106,7 @@ async function stampOf(file: string): Promise<string> {
 
 const absent = 'absent'
 
-/** The inode too: an editor that puts another file in its place may keep time and size. */
+/** Includes the inode: an editor that replaces a file may keep its time and size. */
 function toStamp(stats: BigIntStats): string {
   const { ino, size, mtimeNs } = stats
   return stats.isDirectory() ? absent : `${ino} ${size} ${mtimeNs}`

@@ -161,7 +161,7 @@ function reportDead(dead: readonly CrashedRun[], clock: Clock, log: Logger): voi
   for (const { handler, eventId, attempt, error } of dead) {
     const line = limit()
     const fields = { handler, eventId: safeText(eventId), attempt, error: safeText(`${error.name}: ${error.message}`) }
-    if (line !== null) log.error({ ...fields, ...line }, 'a run is a dead letter')
+    if (line !== null) log.error({ ...fields, ...line }, 'run became a dead letter')
   }
 }
 

@@ -130,7 +130,7 @@ describe.each([
     const handlers = { 'stuck.mjs': stuckHandler() }
     const sidecar = await Sidecar.start({ command, handlers, env: { INBOX_SHUTDOWN_MS: String(shutdownMs) } })
     await makeStuck(sidecar)
-    expect(await sidecar.log('a handler blocks its thread')).toMatchObject({ handler: 'stuck' })
+    expect(await sidecar.log('handler blocks its thread')).toMatchObject({ handler: 'stuck' })
     const children = `/proc/${sidecar.pid}/task/${sidecar.pid}/children`
     return { sidecar, pid: isFirst ? Number(readFileSync(children, 'utf8')) : sidecar.pid }
   }
@@ -140,7 +140,7 @@ describe.each([
     await using _ended = sidecar
     process.kill(pid, 'SIGTERM')
     expect(await sidecar.exited()).toEqual({ code: 0, signal: null })
-    expect(sidecar.output.text).toMatch(/"handler":"stuck","msg":"a handler is stuck in a native call/)
+    expect(sidecar.output.text).toMatch(/"handler":"stuck","msg":"handler stuck in native call/)
     const { work } = await readLedger(sidecar.databaseFile)
     expect(work).toMatchObject([{ handler: 'stuck', state: 'suspect', attempt: 1, crashed: 1 }])
   })
@@ -162,7 +162,7 @@ test('five handler threads stuck in native calls at once end it with 75', async 
   await using sidecar = await Sidecar.start({ handlers })
   await makeStuck(sidecar)
   expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
-  expect(sidecar.output.text).toMatch(/"level":"fatal".*"5 threads of the handlers are stuck in native calls"/)
+  expect(sidecar.output.text).toMatch(/"level":"fatal".*"5 handler threads are stuck in native calls"/)
 })
 
 test('SIGTERM while it starts ends it with 0', async () => {
@@ -192,7 +192,7 @@ test('SIGSTOP for longer than clients and the watch over the handlers wait, then
   await sidecar.drained()
   expect(sidecar.lives).toHaveLength(1)
   expect(sidecar.output.lines.filter(({ level }) => level === 'error')).toEqual([])
-  expect(sidecar.output.lines.filter(({ msg }) => msg.startsWith('a handler block'))).toEqual([])
+  expect(sidecar.output.lines.filter(({ msg }) => msg.startsWith('handler block'))).toEqual([])
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
 })

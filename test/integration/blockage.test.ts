@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { shortTiming, stageRunner, type RunnerStage } from './runner-stage.ts'
 
-const told = (stage: RunnerStage) => stage.lines.filter(({ msg }) => msg.startsWith('a handler block'))
+const told = (stage: RunnerStage) => stage.lines.filter(({ msg }) => msg.startsWith('handler block'))
 const wasTold = (stage: RunnerStage, count: number) =>
   until(() => told(stage).length >= count, `${count} lines about a blockage`)
 
@@ -13,8 +13,8 @@ it('names the handler that blocks its thread while it does, and says how long it
   expect(await stage.run('evt_1', 'blocking')).toMatchObject({ state: 'running' })
   await wasTold(stage, 2)
   expect(told(stage)).toEqual([
-    { msg: 'a handler blocks its thread', handler: 'blocking', silentMs: 500 },
-    { msg: 'a handler blocked its thread', handler: 'blocking', blockedMs: expect.any(Number) },
+    { msg: 'handler blocks its thread', handler: 'blocking', silentMs: 500 },
+    { msg: 'handler blocked its thread', handler: 'blocking', blockedMs: expect.any(Number) },
   ])
   const { blockedMs } = told(stage)[1] as unknown as { blockedMs: number }
   expect(blockedMs).toBeGreaterThanOrEqual(1_500)
@@ -31,8 +31,8 @@ it('names all that had runs in flight where the blockage came after an await', a
   await stage.accept({ id: 'evt_1', data: { waitMs: 200, blockMs: 1_500 } })
   await wasTold(stage, 2)
   expect(told(stage)).toEqual([
-    { msg: 'a handler blocks its thread', oneOf: ['blocking', 'patient'], silentMs: 500 },
-    { msg: 'a handler blocked its thread', oneOf: ['blocking', 'patient'], blockedMs: expect.any(Number) },
+    { msg: 'handler blocks its thread', oneOf: ['blocking', 'patient'], silentMs: 500 },
+    { msg: 'handler blocked its thread', oneOf: ['blocking', 'patient'], blockedMs: expect.any(Number) },
   ])
 })
 
@@ -40,7 +40,7 @@ it('says which handler it was when a blocked thread is given up', async () => {
   await using stage = await stageRunner(['poison', 'steady'])
   await stage.accept({ id: 'evt_1', data: { deed: 'spin' } })
   await until(() => stage.replaced.length > 0, 'the replacement')
-  expect(stage.replaced[0]).toMatch(/^handler poison blocked it for \d+ ms$/)
+  expect(stage.replaced[0]).toMatch(/^handler poison blocked the thread for \d+ ms$/)
 })
 
 it('names nobody where handlers take their time without blocking', async () => {

@@ -83,9 +83,7 @@ test('with --json each line is an object, those of handlers and of the log as we
   expect(objects[0]).toMatchObject({ msg: 'listening', dashboard: { user: 'demo' } })
   expect(objects.at(-1)?.msg).toBe('stopped')
   const failed = objects.filter(({ handler }) => handler === 'unlucky').map(({ msg }) => msg)
-  expect(failed).toEqual(
-    expect.arrayContaining(['an attempt failed; it will be tried again', 'a run is a dead letter']),
-  )
+  expect(failed).toEqual(expect.arrayContaining(['attempt failed, retry scheduled', 'run became a dead letter']))
 })
 
 test('a demo that is started again the next day says nothing of events that were not received in between', async () => {

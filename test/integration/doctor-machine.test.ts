@@ -120,7 +120,7 @@ test('handlers are loaded: a broken file fails with its reason, and a folder wit
   writeFileSync(join(dir.path, 'handlers/broken.ts'), 'export default {')
   expect((await look(dir.path))('handlers')).toMatchObject({
     result: 'fail',
-    found: expect.stringContaining('broken.ts cannot be loaded: it is not valid TypeScript'),
+    found: expect.stringContaining('broken.ts cannot be loaded: invalid TypeScript'),
   })
 })
 

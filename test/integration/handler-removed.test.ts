@@ -11,7 +11,7 @@ test('a start says which handlers have open runs and are not loaded any more', a
   await using sidecar = await Sidecar.start({ handlers: { 'trades.mjs': failing } })
   using client = new RecordingClient({ url: () => sidecar.url })
   await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))
-  await sidecar.log('an attempt failed; it will be tried again')
+  await sidecar.log('attempt failed, retry scheduled')
   await sidecar.stop()
 
   const empty = join(sidecar.dir, 'empty')

@@ -96,7 +96,7 @@ it('an isolated handler is paused, and its concurrency changed, as others are', 
   await stage.inbox.setPaused('blocking', false)
   await stage.drained()
 
-  stage.runner.tell({ kind: 'concurrency', handler: 'blocking', concurrency: 1 })
+  stage.runner.send({ kind: 'concurrency', handler: 'blocking', concurrency: 1 })
   await stage.accept(...Array.from({ length: 6 }, (_, n) => ({ id: `one_${n}`, data: { waitMs: 30 } })))
   await stage.drained()
   const attempts = await Promise.all(

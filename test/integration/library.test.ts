@@ -156,9 +156,9 @@ describe('options', () => {
       /^database must be sqlite:<path of a file>, postgres:.* or memory: \(/,
       /^concurrency must be a whole number from 1 to 10000 \(got 0\)$/,
       /^bodyLimit must be a size .* \(got "1tb"\)$/,
-      /^handlers\[1\]: handlers\[0\] is called h as well; give one of them another `name`$/,
+      /^handlers\[1\]: handlers\[0\] has the same name h; give one of them another `name`$/,
       /^handlers\[2\]: expected a `name`/,
-      /^handlers\[3\]: expected what defineHandler or defineSink gives$/,
+      /^handlers\[3\]: expected a result of defineHandler or defineSink$/,
       /^handlers\[4\] is not a usable handler: run: expected a function$/,
       /^colour: unknown option, known are secrets,/,
     ]
@@ -206,7 +206,7 @@ describe('runs', () => {
     await embedded.receive({ headers, body })
     await started.promise
     await expect(embedded.stop()).rejects.toMatchObject({ code: 'handler_stuck', details: { handlers: ['h'] } })
-    expect(lines).toMatchObject([{ level: 'warn', message: 'a handler heeds no signal and goes on after the stop' }])
+    expect(lines).toMatchObject([{ level: 'warn', message: 'handler ignores ctx.signal' }])
     const inbox = await createSqliteInbox({ file })
     expect((await inbox.event('a'))?.runs).toMatchObject([{ state: 'ready', crashed: 0, attempts: [] }])
     await inbox.close()

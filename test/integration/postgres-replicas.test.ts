@@ -133,7 +133,7 @@ test('a run that crashes once too often is said to be a dead letter', async () =
   await giveRun(1, 'dead 1')
   await ask(url, `UPDATE inbox.run SET crashed = 2`)
   await until(() => one.warnings.length === 2, 'it is said')
-  expect(one.warnings[1]).toMatch(/^a run is a dead letter: h of event 1: .*\(crash 3 of 3\)$/)
+  expect(one.warnings[1]).toMatch(/^run became a dead letter: h of event 1: .*\(crash 3 of 3\)$/)
 })
 
 test('after an outage everybody may beat before anybody is taken for dead', async () => {

@@ -35,7 +35,7 @@ function traceOf(stage: RunnerStage): string[] {
 const edit = (stage: RunnerStage, file: string, source: string) => writeFile(join(stage.handlersDir, file), source)
 const linesOf = (stage: RunnerStage, msg: string) => stage.lines.filter((line) => line.msg === msg)
 const reloads = (stage: RunnerStage) => linesOf(stage, 'handlers reloaded')
-const failures = (stage: RunnerStage) => linesOf(stage, 'handlers could not be reloaded; the old ones go on')
+const failures = (stage: RunnerStage) => linesOf(stage, 'reload failed, old handlers continue')
 const reloaded = (stage: RunnerStage, count = 1) =>
   until(() => reloads(stage).length >= count, `${count} reloads; ${JSON.stringify(stage.lines)}`)
 const failed = (stage: RunnerStage, count = 1) =>
@@ -108,8 +108,8 @@ it('a broken edit keeps the old handlers and says why; a good one goes through',
   await using stage = await stageTracing()
   const broken = [
     ['tracing.ts', 'export default {', 'tracing.ts cannot be loaded'],
-    ['other.ts', `export default { name: 'tracing', type: 'none', run() {} }`, 'two handlers are called tracing'],
-    ['other.ts', 'process.exit(5)', 'ended while it loaded them: it ended with code 5'],
+    ['other.ts', `export default { name: 'tracing', type: 'none', run() {} }`, 'two handlers have the name tracing'],
+    ['other.ts', 'process.exit(5)', 'ended while loading: the thread ended with exit code 5'],
   ] as const
   for (const [index, [file, source, reason]] of broken.entries()) {
     await edit(stage, file, source)
@@ -227,7 +227,10 @@ it('what a thread leaves behind that is lost while it finishes its runs is tried
   await stage.drained()
   expect(traceOf(stage).at(-1)).toBe('end exit v3')
   expect(await outcomes('exit')).toEqual(['crashed', 'done'])
-  expect(stage.replaced).toEqual([expect.stringContaining('blocked it for'), 'it ended with code 3'])
+  expect(stage.replaced).toEqual([
+    expect.stringContaining('blocked the thread for'),
+    'the thread ended with exit code 3',
+  ])
 })
 
 it('P6: many edits lead to few reloads, and no more than two old threads finish their runs', async () => {

@@ -21,7 +21,7 @@ export const shortTiming: Partial<RunnerTiming> = {
   endMs: 500,
   watchMs: 50,
   restartDelayMs: 20,
-  longestRestartDelayMs: 100,
+  maxRestartDelayMs: 100,
   suspectIdleMs: 300,
   lookMs: 20,
 }

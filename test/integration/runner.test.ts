@@ -67,14 +67,15 @@ it('gives back the runs of an ended thread once the store takes it; names the ha
   expect(refusals).toBeLessThan(0)
   expect(await stage.run('evt_1', 'poison')).toMatchObject({ state: 'dead', attempt: maxCrashes })
   const said = (message: string) => stage.lines.filter(({ msg }) => msg === message)
-  await until(() => said('a run is a dead letter').length > 0, 'the line')
-  expect(said('a run is a dead letter')).toMatchObject([
+  await until(() => said('run became a dead letter').length > 0, 'the line')
+  expect(said('run became a dead letter')).toMatchObject([
     { handler: 'poison', eventId: 'evt_1', attempt: maxCrashes, error: expect.stringMatching(/^handler_crashed: /) },
   ])
-  const replaced = said('the thread of the handlers is replaced')
+  const replaced = said('handler thread replaced')
   expect(replaced).toHaveLength(maxCrashes)
-  for (const line of replaced) expect(line).toMatchObject({ reason: 'it ended with code 3', handler: 'poison' })
-  const tried = said('runs were in flight when their thread ended; they are tried again one by one')
+  for (const line of replaced)
+    expect(line).toMatchObject({ reason: 'the thread ended with exit code 3', handler: 'poison' })
+  const tried = said('handler thread left suspects')
   expect(tried.map(({ runs }) => runs)).toEqual([1, 1])
 })
 
@@ -84,7 +85,7 @@ it('P4: begins neither the next attempt nor the next run of the key before a han
   await stage.drained()
   const lines = startedRuns(stage)
   expect(lines.filter((line, index) => line !== lines[index - 1])).toEqual(['evt_1 1', 'evt_1 2', 'evt_2 1'])
-  expect(stage.replaced).toEqual(['handler lingering goes on long after its timeout'])
+  expect(stage.replaced).toEqual(['handler lingering ran on long after its timeout'])
   await until(() => stage.settled.has('lingering retry'), 'the report of the timeout')
   const { state, attempts } = await stage.run('evt_1', 'lingering')
   expect([state, attempts.map(({ outcome, error }) => error?.name ?? outcome)]).toEqual([
@@ -118,7 +119,7 @@ describe('a handler that is stuck in a native call', () => {
       expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'running', attempt: 1 })
       expect(await stage.run('evt_2', 'native')).toMatchObject({ state: 'waiting' })
       for (const run of await others()) expect(run).toMatchObject({ attempt: 1, crashed: 0 })
-      expect(stage.lines).toContainEqual({ msg: expect.stringMatching(/^a handler is stuck/), handler: 'native' })
+      expect(stage.lines).toContainEqual({ msg: expect.stringMatching(/^handler stuck in native/), handler: 'native' })
     }
     await stage.drained()
     expect(await stage.run('evt_1', 'native')).toMatchObject({ state: 'done', attempt: 2 })
@@ -141,10 +142,10 @@ describe('a handler that is stuck in a native call', () => {
     for (const [index, event] of events(5).entries()) {
       expect(stage.failures).toEqual([])
       await stage.accept({ ...event, data: stuckIn })
-      const stuck = () => stage.lines.filter(({ msg }) => msg.startsWith('a handler is stuck')).length
+      const stuck = () => stage.lines.filter(({ msg }) => msg.startsWith('handler stuck')).length
       await until(() => stuck() > index, `thread ${index + 1}`)
     }
-    expect(stage.failures).toEqual(['5 threads of the handlers are stuck in native calls'])
+    expect(stage.failures).toEqual(['5 handler threads are stuck in native calls'])
   })
 })
 
@@ -153,9 +154,7 @@ it('ignores what handler code posts to the main thread or to its ports, and logs
   const data = { deed: 'post messages' }
   await stage.accept({ id: 'evt_1', data }, { id: 'evt_2', data }, { id: 'evt_3', data })
   await stage.drained()
-  expect(stage.lines).toEqual([
-    { msg: 'handler code posted a message to the main thread; these are ignored', handler: 'poison' },
-  ])
+  expect(stage.lines).toEqual([{ msg: 'handler message ignored', handler: 'poison' }])
   expect(stage.replaced).toEqual([])
 })
 
@@ -183,12 +182,8 @@ it('does not start where a file cannot be loaded, and leaves no thread behind', 
   const broken = join(stage.handlersDir, 'broken.mjs')
   for (const [source, startMs, expected] of [
     ['export default {', 30_000, 'broken.mjs cannot be loaded'],
-    [
-      'process.exit(5)',
-      30_000,
-      `ended while it loaded them: it ended with code 5; the last file that it read is ${broken}`,
-    ],
-    ['for (;;);', 3_000, `did not load within 3000 ms; the last file that it read is ${broken}`],
+    ['process.exit(5)', 30_000, `ended while loading: the thread ended with exit code 5; last file read: ${broken}`],
+    ['for (;;);', 3_000, `did not load within 3000 ms; last file read: ${broken}`],
   ] as const) {
     await writeFile(broken, source)
     await expect(stage.startAnother({ ...shortTiming, startMs })).rejects.toMatchObject({

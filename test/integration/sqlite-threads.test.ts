@@ -58,7 +58,7 @@ describe('the inbox in its threads', () => {
       expect(lines).toEqual([])
     }
     await (await open()).close()
-    const name = { handler: 'ordered', eventId: 'a', attempt: maxCrashes, message: 'a run is a dead letter' }
+    const name = { handler: 'ordered', eventId: 'a', attempt: maxCrashes, message: 'run became a dead letter' }
     expect(lines).toMatchObject([{ ...name, error: expect.stringMatching(/^handler_crashed: /) }])
     await (await open()).close()
     expect(lines).toHaveLength(1)

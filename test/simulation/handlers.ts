@@ -1,6 +1,6 @@
 import { handlerDefaults } from '../../src/dispatch/define.ts'
 import type { RunContext } from '../../src/dispatch/context.ts'
-import { Sending } from '../../src/dispatch/sink-run.ts'
+import { SinkBatchRunner } from '../../src/dispatch/sink-run.ts'
 import { RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Chronicle, Visit } from './chronicle.ts'
 import type { Faults } from './faults.ts'
@@ -130,7 +130,7 @@ export function loadHandlers(
     }
   }
 
-  const sending = new Sending(async (items) => {
+  const batchRunner = new SinkBatchRunner(async (items) => {
     await sleep(random.integer(0, 5))
     if (!faults.isHealed && random.chance(0.05)) throw new Error('the sink is down')
     for (const { id, idempotencyKey } of items) chronicle.delivered(Number(id), idempotencyKey)
@@ -151,8 +151,8 @@ export function loadHandlers(
       kind: 'sink',
       name: sinkName,
       types: [],
-      run: (ctx) => watched(() => sending.run(ctx))(ctx),
-      onConcurrency: (concurrency) => sending.setConcurrency(concurrency),
+      run: (ctx) => watched(() => batchRunner.run(ctx))(ctx),
+      onConcurrency: (concurrency) => batchRunner.setConcurrency(concurrency),
     },
   ]
 }

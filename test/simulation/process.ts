@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { Dispatcher, type Leftover } from '../../src/dispatch/dispatcher.ts'
+import { Dispatcher, type UnfinishedAttempt } from '../../src/dispatch/dispatcher.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import type { OpenStore } from '../../src/inbox/sqlite/open.ts'
@@ -231,7 +231,7 @@ export class Process {
   }
 }
 
-const nothingLeft: readonly Leftover[] = []
+const nothingLeft: readonly UnfinishedAttempt[] = []
 
 /** A thread of handlers, and what its process does about it. */
 class Thread {
@@ -243,7 +243,7 @@ class Thread {
   readonly #dispatcher: Dispatcher
   readonly #spent = Promise.withResolvers<void>()
   readonly #emptied = Promise.withResolvers<void>()
-  #leftovers = nothingLeft
+  #unfinished = nothingLeft
 
   constructor(
     world: ProcessWorld,
@@ -308,14 +308,14 @@ class Thread {
 
   async stop(graceMs: number): Promise<void> {
     if (!this.life.hasEnded) {
-      const leftovers = await Promise.race([this.#dispatcher.stop(graceMs, overrunGraceMs), this.#late(graceMs)])
-      this.#leftovers = leftovers
+      const unfinished = await Promise.race([this.#dispatcher.stop(graceMs, overrunGraceMs), this.#late(graceMs)])
+      this.#unfinished = unfinished
       this.life.end()
     }
     await this.emptied
   }
 
-  async #late(graceMs: number): Promise<readonly Leftover[]> {
+  async #late(graceMs: number): Promise<readonly UnfinishedAttempt[]> {
     await this.#world.time.sleep(this.#process.life, graceMs + 6 * overrunGraceMs)
     return nothingLeft
   }
@@ -335,9 +335,9 @@ class Thread {
     const { inbox, life } = this.#process
     // It takes a moment until it is noticed.
     await time.sleep(life, this.#world.random.integer(0, 20))
-    const leftovers = this.#leftovers
-    const overdue = leftovers.flatMap(({ outcome }) => (outcome === 'interrupted' ? [] : [outcome]))
-    const interrupted = leftovers.filter(({ outcome }) => outcome === 'interrupted').map(({ lease }) => lease)
+    const unfinished = this.#unfinished
+    const overdue = unfinished.flatMap(({ outcome }) => (outcome === 'interrupted' ? [] : [outcome]))
+    const interrupted = unfinished.filter(({ outcome }) => outcome === 'interrupted').map(({ lease }) => lease)
     for (;;) {
       try {
         if (overdue.length > 0) {

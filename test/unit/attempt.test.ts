@@ -177,14 +177,14 @@ describe('an attempt that is stopped', () => {
   it('is given up when its handler goes on, and then what ended it first counts', async () => {
     const stopped = attemptOf(forever)
     stopped.attempt.stop('shutdown')
-    stopped.attempt.giveUp()
+    stopped.attempt.abandon()
     expect(await stopped.attempt.outcome).toBe('interrupted')
     expect(stopped.attempt.hasOverrun).toBe(true)
 
     const late = attemptOf(forever)
     await late.clock.advance(timeoutMs)
     late.attempt.stop('shutdown')
-    late.attempt.giveUp()
+    late.attempt.abandon()
     expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
   })
 })

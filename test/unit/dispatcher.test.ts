@@ -288,9 +288,9 @@ describe('the dispatcher', () => {
         eventId: 'evt_1',
         error: 'Error: the desk answered 500',
         nextAt: expect.stringMatching(/^2026-01-01T00:00:0[01]\.\d{3}Z$/),
-        message: 'an attempt failed; it will be tried again',
+        message: 'attempt failed, retry scheduled',
       },
-      { ...failed, eventId: 'evt_2', error: 'handler_terminal: no such pair', message: 'a run is a dead letter' },
+      { ...failed, eventId: 'evt_2', error: 'handler_terminal: no such pair', message: 'run became a dead letter' },
     ])
     await stage.accept(...numbered(100).slice(2))
     await stage.until(() => stage.settled.length === 100)

@@ -14,22 +14,22 @@ const quiet: ClusterState = {
 /** A process with the handlers `mine` and `other` in a cluster; what it is told to do, in words. */
 function stage() {
   const done: string[] = []
-  let tell: Parameters<Parameters<typeof followCluster>[0]['onState']>[0] = () => {}
+  let changeState: Parameters<Parameters<typeof followCluster>[0]['onState']>[0] = () => {}
   const handlers = ['mine', 'other'].map((name) => ({ name })) as unknown as Parameters<
     typeof followCluster
   >[1]['handlers']
   followCluster(
-    { alive: () => 1, onState: (listener) => void (tell = listener) },
+    { alive: () => 1, onState: (listener) => void (changeState = listener) },
     {
       handlers,
-      tell: (order) => done.push(Object.values(order).join(' ')),
+      send: (order) => done.push(Object.values(order).join(' ')),
       lookForSuspects: () => done.push('look'),
     },
   )
   let before: ClusterState | null = null
   return (changes: Partial<ClusterState>): string[] => {
     const now = { ...quiet, ...changes }
-    tell(now, before)
+    changeState(now, before)
     before = now
     return done.splice(0)
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { handlerDefaults } from '../../src/dispatch/define.ts'
-import { longestRetryAfterMs, retryDelayMs, type FailedAttempt } from '../../src/dispatch/retry-policy.ts'
+import { maxRetryAfterMs, retryDelayMs, type FailedAttempt } from '../../src/dispatch/retry-policy.ts'
 
 const defaults = handlerDefaults.retry
 
@@ -61,7 +61,7 @@ describe('the retry policy', () => {
 
   it('never comes back before the time that the handler asked for', () => {
     fc.assert(
-      fc.property(options, failures, random, fc.nat({ max: longestRetryAfterMs }), (policy, failures, random, ms) => {
+      fc.property(options, failures, random, fc.nat({ max: maxRetryAfterMs }), (policy, failures, random, ms) => {
         const asked = retryDelayMs(policy, { failures, retryAfterMs: ms, random })
         const unasked = retryDelayMs(policy, { failures, retryAfterMs: undefined, random })
         if (asked === null || unasked === null) return
@@ -72,7 +72,7 @@ describe('the retry policy', () => {
 
   it.each([
     ['a fraction', 2_500.25, 2_501],
-    ['Infinity', Infinity, longestRetryAfterMs],
+    ['Infinity', Infinity, maxRetryAfterMs],
     ['NaN', NaN, 500],
     ['a negative number', -1, 500],
     ['a text', '9000', 500],

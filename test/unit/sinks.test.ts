@@ -270,14 +270,14 @@ describe('sinks of the settings', () => {
   it('cannot hold the items of a key where there is none', async () => {
     const url = 'https://hooks.slack.example/services/T0/B0/secret'
     const desk = { kind: 'slack', url, types: '*', onDead: 'hold' }
-    await expect(loadHandlers({ desk })).rejects.toThrow("sinks.desk.onDead: 'hold' stops the items of a key")
+    await expect(loadHandlers({ desk })).rejects.toThrow("sinks.desk.onDead: 'hold' requires order: 'key'")
     await expect(loadHandlers({ desk: { ...desk, order: 'key' } })).resolves.toHaveLength(1)
   })
 
   it('cannot send batches where their kind sends one item at a time', async () => {
     const app = { kind: 'forward', url: 'http://127.0.0.1/', batch: 2 }
     await expect(loadHandlers({ app })).rejects.toThrow(
-      'sinks.app.batch: a sink of the kind forward sends one item at a time; leave `batch` out',
+      'sinks.app.batch: a forward sink sends one item at a time; remove `batch`',
     )
   })
 })

@@ -109,7 +109,7 @@ describe('ctx.state', () => {
     ['a value that is no JSON', (state) => state.set('k', () => 1), /received function/],
     ['no value', (state) => state.set('k', undefined), /received undefined/],
     ['a BigInt', (state) => state.set('k', 1n), /BigInt/],
-    ['a value that is too long', (state) => state.set('k', 'x'.repeat(300_000)), /262144 at most/],
+    ['a value that is too long', (state) => state.set('k', 'x'.repeat(300_000)), /at most 262144/],
     ['a time to live that is none', (state) => state.set('k', 1, { ttlMs: Number.NaN }), /ttlMs/],
     ['a limit that is none', (state) => state.list('', { limit: 0 }), /from 1 to 1000/],
     [
@@ -117,7 +117,7 @@ describe('ctx.state', () => {
       (state) => {
         for (let n = 0; n <= 1_000; n++) state.set(`k${n}`, n)
       },
-      /1000 keys/,
+      /1000 state keys/,
     ],
   ]
 
@@ -318,7 +318,7 @@ describe('ctx.enqueue', () => {
   })
 
   test.each([
-    ['a sink that is not there', 'nobody', 1, {}, 'there is no sink called nobody; there are: mail, bulk'],
+    ['a sink that is not there', 'nobody', 1, {}, 'unknown sink nobody; known sinks: mail, bulk'],
     ['a payload that is no JSON', 'mail', undefined, {}, /payload for the sink mail cannot be written as JSON/],
     ['a payload that is too long', 'mail', 'x'.repeat(1024 * 1024), {}, /at most/],
     ['an empty key', 'mail', 1, { key: '' }, /key of an item/],

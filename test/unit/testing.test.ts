@@ -206,7 +206,7 @@ describe('createTestInbox', () => {
     })
     await expect(createTestInbox({} as TestInboxOptions)).rejects.toMatchObject({
       code: 'handler_invalid',
-      message: 'handlers: expected a list of what defineHandler and defineSink give',
+      message: 'handlers: expected a list of results of defineHandler and defineSink',
     })
   })
 })

@@ -246,7 +246,7 @@ function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Rea
     )
     for (const run of runs) {
       if (run.error_message === null) continue
-      onWarning(`a run is a dead letter: ${safeText(run.handler)} of ${safeText(run.event_id)}: ${run.error_message}`)
+      onWarning(`run became a dead letter: ${safeText(run.handler)} of ${safeText(run.event_id)}: ${run.error_message}`)
     }
   }
 

@@ -1,54 +1,54 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
-import type { Gate } from './gate.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 import type { Lease } from '../inbox/port.ts'
 
-/** One handler, or in a dispatcher for suspects all of them. */
-export interface Lane {
+/** Claimed runs of one handler; in a dispatcher for suspects, of all handlers. */
+export interface HandlerQueue {
   readonly handlers: ReadonlyMap<string, ResolvedHandler>
-  /** One run at a time, whatever its handler says. */
+  /** True: one run at a time, and the handler's concurrency is ignored. */
   readonly suspects: boolean
   concurrency: number
   readonly priority: number
-  /** Absent: as fast as it goes. */
+  /** Undefined: no rate limit. */
   readonly bucket: TokenBucket | undefined
   rate: number
-  /** Whether many of its runs may need no token, because they are looked at only. */
+  /** True when `match` or `maxAgeMs` may skip many runs, which then need no token. */
   readonly isSelective: boolean
-  /** Armed while runs wait for nothing but a token. */
+  /** Set while runs wait only for a token. */
   tokenTimer: Timer | undefined
-  /** Of a sink: whether it may be given items now. What a crash left is few, and each is tried once: that is not held back. */
-  readonly gate: Gate | undefined
-  /** Armed while the gate is shut. */
-  gateTimer: Timer | undefined
+  /** Of a sink: its breaker. Undefined for suspects: they are few, and each is tried once. */
+  readonly breaker: CircuitBreaker | undefined
+  /** Set while the breaker is open. */
+  breakerTimer: Timer | undefined
   readonly claims: Set<Promise<void>>
-  /** How many runs those claims may bring. */
+  /** Number of runs that open claims may return. */
   requested: number
-  /** Claimed, and not yet settled or released. */
+  /** Number of runs claimed, and not yet settled or released. */
   held: number
-  /** Claimed, and not yet started. */
+  /** Runs claimed, and not yet started. */
   readonly backlog: Backlog
-  /** Slots that work on the backlog, or wait for their turn to. */
+  /** Slots that work on the backlog, or wait for their turn. */
   slots: number
   averageMs: number
-  /** How many runs have ended. */
+  /** Number of runs that have ended. */
   ended: number
-  /** Armed while runs wait for others to end. */
+  /** Set while runs wait for others to end. */
   paceTimer: Timer | undefined
 }
 
 /**
- * What is claimed ahead is at least one batch of running slots, and more where attempts are short: about this many
- * milliseconds of work. Where they are long, little is held that a crash would turn into suspects.
+ * Prefetching claims at least two runs per slot. With short attempts it claims about this many milliseconds of work.
+ * With long attempts it claims little, so that a crash turns few runs into suspects.
  */
 const prefetchMs = 50
 const maxPrefetch = 512
 
-export function createLane(
+export function createHandlerQueue(
   handlers: readonly ResolvedHandler[],
   { suspects, clock }: { readonly suspects: boolean; readonly clock: Clock },
-): Lane {
+): HandlerQueue {
   const [first] = suspects ? [] : handlers
   return {
     handlers: new Map(handlers.map((handler) => [handler.name, handler])),
@@ -59,8 +59,8 @@ export function createLane(
     rate: first?.rate ?? Infinity,
     isSelective: first?.match !== undefined || first?.maxAgeMs !== undefined,
     tokenTimer: undefined,
-    gate: first?.gate,
-    gateTimer: undefined,
+    breaker: first?.breaker,
+    breakerTimer: undefined,
     claims: new Set(),
     requested: 0,
     held: 0,
@@ -72,8 +72,8 @@ export function createLane(
   }
 }
 
-/** How many runs it is to hold, those that run included. */
-export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }: Lane): number {
+/** How many runs the queue should hold, runs in flight included. */
+export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }: HandlerQueue): number {
   if (suspects) return 1
   const inTime = Math.round((concurrency * prefetchMs) / Math.max(averageMs, 0.05))
   const ahead = Math.max(2 * concurrency, Math.min(maxPrefetch, inTime))
@@ -81,12 +81,12 @@ export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }
   return Math.min(ahead, Math.max(least, Math.ceil(rate)))
 }
 
-/** How many runs its gate lets it have that have not started. */
-export function roomOf({ gate }: Lane, now: number): number {
-  return gate?.room(now) ?? Infinity
+/** How many more runs its breaker allows to start. */
+export function roomOf({ breaker }: HandlerQueue, now: number): number {
+  return breaker?.room(now) ?? Infinity
 }
 
-/** Runs that were claimed and not yet started, in the order in which they are to start: those of replays behind all others. */
+/** Claimed runs that have not started, in starting order: replays after live runs. */
 export class Backlog {
   readonly #live: Lease[] = []
   readonly #replayed: Lease[] = []
@@ -104,7 +104,7 @@ export class Backlog {
     return this.#live.shift() ?? this.#replayed.shift()
   }
 
-  /** Takes out all but the first `kept`. */
+  /** Removes and returns all but the first `kept`. */
   cut(kept: number): Lease[] {
     const replayed = this.#replayed.splice(Math.max(0, kept - this.#live.length))
     return [...this.#live.splice(kept), ...replayed]
