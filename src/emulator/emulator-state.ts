@@ -24,80 +24,86 @@ import { createWorld } from './world/world.ts'
 
 export interface EmulatorStateOptions {
   readonly seed: Seed
-  /** What drives the clock of the world, unless that is manual. */
+  /** Drives the world clock unless its mode is manual. */
   readonly base: Clock
   readonly wall: Clock
   readonly randomBytes: RandomBytes
-  /** The file to keep everything in. Default: nothing outlives the process. */
+  /** Data file. Default: none; the state ends with the process. */
   readonly dataFile?: string
-  /** Awaited before a clock that is advanced moves on. */
+  /** Awaited between two steps of an advancing clock. */
   readonly settle: () => Promise<void> | undefined
-  /** Called after a webhook or an alert has gone. */
+  /** Called after a webhook or an alert is deleted. */
   readonly onEndpointGone: () => void
-  /** Called when the accounts are there, before the state is kept that a reset leads back to. */
+  /** Called once the accounts exist, before the state that a reset restores is saved. */
   readonly prepare: (isNew: boolean) => void
-  /** Called after everything was put back to a saved state. */
+  /** Called after a saved state is restored. */
   readonly onRestore: () => void
   readonly log: Logger
 }
 
 export interface Begun {
-  /** Whether the world was made now, or is one that was left behind. */
+  /** True if the world is new; false if it was loaded from the data file. */
   readonly isNew: boolean
-  /** What was drawn for it; it is not shown again. */
+  /** Generated secrets. They can't be shown again. */
   readonly drawn: readonly DrawnSecret[]
-  /** The world may have been seen as of this moment by a process before, but of none later until `takenUpAt`. */
+  /**
+   * World time that clients of the previous process may have seen. Nothing between `reachedAt` and `takenUpAt` was
+   * seen.
+   */
   readonly reachedAt: number
   readonly takenUpAt: number
 }
 
-/** The world, its clock and the accounts, kept over restarts if there is a file. */
+/** The world, its clock and the accounts; kept across restarts if there is a data file. */
 export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
   readonly accounts: AccountStore
-  /** A world of its own in the same state: what happens in it is told to nobody. */
+  /** Returns an independent copy of the world. Its events have no listeners. */
   copyWorld(): World
   readonly cursorSecret: string
-  /** Where deliveries are kept: in the file, or for as long as the process lives. */
+  /** Delivery store: in the data file, or temporary. */
   readonly deliveryStore: DeliveryStore
-  /** Counts how often everything was put back: what was told before is of a epoch of time that is no more. */
+  /** Number of restores so far. Cursors and deliveries of an earlier epoch are void. */
   epoch(): number
   /**
-   * Makes the world, or takes up what was left behind, and brings it to the present. Once, before anything else. Events of that
-   * are history: what arose before, or while no process was there, is sent to nobody.
+   * Creates the world or loads the previous one, and brings it to the present. Call it once, before anything else.
+   * Events that arise in it are history and are sent to no endpoint.
    */
   begin(onProgress?: OnProgress): Promise<Begun>
-  /** From now on the world goes with its clock. */
+  /** Starts running world tasks as the clock reaches them. */
   run(): void
-  /** Moves a manual clock on by `ms`. Throws `bad_request` in another mode, and if clock or world are put elsewhere meanwhile. */
+  /**
+   * Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored
+   * during the call.
+   */
   advance(ms: number): Promise<void>
-  /** Keeps the state as of now under a name; gives the moment. Throws `bad_request` where too many are kept. */
+  /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
   save(name: string): number
-  /** Forgets what is saved under a name. False if there is nothing. */
+  /** Deletes a saved state. False if there is none of this name. */
   forget(name: string): boolean
-  /** All that is saved, oldest first. */
+  /** Saved states, oldest first. */
   saved(): ReturnType<SavedStates['list']>
-  /** Puts world, accounts and clock back to a saved state. False if there is none of this name. */
+  /** Restores world, accounts and clock. False if there is no saved state of this name. */
   restore(name: string): boolean
-  /** Writes the present state to the file, and closes it. Idempotent. */
+  /** Writes a checkpoint and closes the file. Idempotent. */
   close(): void
 }
 
-/** The state with which the world began is saved under this name. */
+/** Name of the saved state that a reset restores: the world as it began. */
 export const originName = 'origin'
 
-/** Where a manual clock begins that nobody set, so that the same seed gives the same bytes. */
+/** Start of a manual clock without `startAt`. It is fixed, so that the same seed gives the same bytes. */
 const manualStartAt = Date.UTC(2026, 0, 1)
 const checkpointMs = 5 * 60_000
-/** A process that is killed is taken up again at most this much later than it was, in time of the wall clock. */
+/** How far the noted moment runs ahead of the world, in wall-clock time. After a kill the world skips at most this much. */
 const leadMs = 5_000
-/** The same in world time: while a clock is advanced, and however fast it goes. */
+/** The same in world time: while a manual clock advances, and the limit for a scaled clock. */
 const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]
-/** Beside the one with which the world began. */
+/** Not counting the origin state. */
 const maxSavedStates = 100
 
-/** What may be made up for at the start, at about a second a day. */
+/** Longest gap that a start simulates, at about a second per day. */
 const maxLeapMs = 62 * 86_400_000
 
 function refuseLeap(file: string, from: number, to: number): void {
@@ -105,12 +111,12 @@ function refuseLeap(file: string, from: number, to: number): void {
   const [left, now] = [from, to].map((at) => new Date(at).toISOString())
   throw new InboxError(
     'config_invalid',
-    `${file} holds a world that was left at ${left}, and its clock would be at ${now}: more than ${formatDuration(maxLeapMs)} would ` +
-      'have to happen first. Start it with --manual-clock or --speed, which go on from there, or give another file',
+    `${file}: its world stopped at ${left}; catching up to ${now} would simulate more than ${formatDuration(maxLeapMs)}. ` +
+      'Start with --manual-clock or --speed to continue from there, or choose another file',
   )
 }
 
-/** What a data file is compared by with the seed that it is opened for. It has a digest of the credentials only (R68). */
+/** Identity of the seed's world, to compare with the data file's. Credentials enter it as a digest only (R68). */
 function identityOf({ world, accounts, tracked, thresholds, networks, stories }: Seed): WorldIdentity {
   const { seed, history, ...others } = world
   const settings = { history: formatDuration(history), ...others }
@@ -118,7 +124,7 @@ function identityOf({ world, accounts, tracked, thresholds, networks, stories }:
   return { seed, settings, contents: hash('sha256', contents) }
 }
 
-/** Opens the file and sets up everything. Throws an InboxError if the file cannot be used. */
+/** Opens the data file, if any, and creates world, clock and accounts. Throws InboxError if the file can't be used. */
 export function createEmulatorState(options: EmulatorStateOptions): EmulatorState {
   const { seed, base, wall, randomBytes, settle, onEndpointGone, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
@@ -141,8 +147,8 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     ...seed.clock,
     startAt,
     settle,
-    standAt,
-    onError: (error) => log.error({ error: messageOf(error) }, 'what was due in the world failed'),
+    stopAt,
+    onError: (error) => log.error({ error: messageOf(error) }, 'world task failed'),
   })
   const world = createLoggedWorld({
     world: inner,
@@ -164,7 +170,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   const isPinned = pinnedAt !== null
   let checkpointTimer: Timer | undefined
   let isBegun = false
-  /** How many are under way. */
+  /** Advances in progress. */
   let advances = 0
   let epoch = data?.epoch() ?? 0
   let savedSeq = -1
@@ -197,16 +203,16 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     return takenUpAt
   }
 
-  /** A world that could not keep up with its clock is where it is: the clock stands there, so that answers and dates agree. */
-  function standAt(at: number): number {
+  /** The world may lag behind its clock. Stops the clock where the world is, so that answers and dates agree. */
+  function stopAt(at: number): number {
     world.advanceTo(at)
-    const standsAt = Math.min(at, world.now())
-    noteStanding(standsAt)
-    return standsAt
+    const stoppedAt = Math.min(at, world.now())
+    noteReached(stoppedAt)
+    return stoppedAt
   }
 
-  /** Without the time by which the moment that is noted runs ahead. */
-  function noteStanding(at: number): void {
+  /** Notes the exact moment, without the lead. */
+  function noteReached(at: number): void {
     if (isBegun && !isClosed) data?.stand(at)
   }
 
@@ -218,7 +224,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       await driver.catchUp()
     } finally {
       advances--
-      if (advances === 0) noteStanding(clock.now())
+      if (advances === 0) noteReached(clock.now())
     }
     if (clock.epoch() !== epoch) throw advanceEnded()
   }
@@ -228,7 +234,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     if (others.length >= maxSavedStates) {
       throw new InboxError(
         'bad_request',
-        `${maxSavedStates} states are saved, no more can be; delete one, or save over one`,
+        `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`,
       )
     }
     const state = present()
@@ -237,7 +243,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   }
 
   function checkpoint(): void {
-    // A world that was not completed is made anew the next time.
+    // An incomplete world is created again at the next start.
     if (data === null || !isBegun || savedSeq === world.seq()) return
     data.checkpoint(present())
     savedSeq = world.seq()
@@ -248,7 +254,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       try {
         checkpoint()
       } catch (error) {
-        log.error({ error: messageOf(error) }, 'the world could not be saved')
+        log.error({ error: messageOf(error) }, 'checkpoint failed')
       }
       checkpointLater()
     })
@@ -259,12 +265,12 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     driver.stop()
     checkpointTimer?.cancel()
     const nextAt = world.nextAt()
-    const standsAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
-    // Whoever is advancing it stops.
-    clock.moveTo(standsAt)
+    const stoppedAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
+    // Ends an advance in progress.
+    clock.moveTo(stoppedAt)
     try {
       checkpoint()
-      if (isBegun) data?.stand(standsAt)
+      if (isBegun) data?.stand(stoppedAt)
     } finally {
       storage.close()
     }

@@ -28,7 +28,7 @@ import type { World } from './world/port.ts'
 
 export type { AttemptReport, Begun, Deliveries, PlainEvent, SeedInput }
 
-/** Where events go from the start on: a webhook of the first account. */
+/** A webhook of the first account, registered at the start. */
 export interface StartEndpoint {
   readonly url: string
   readonly secret: string
@@ -37,21 +37,21 @@ export interface StartEndpoint {
 }
 
 export interface EmulatorOptions {
-  /** The same seed and the same moments give the same events. A name, or all that a seed file can say. */
+  /** A seed name, or everything a seed file can set. The same seed and the same moments give the same events. */
   readonly seed: string | SeedInput
-  /** What drives the clock of the world: timestamps, what happens, the retry ladder. Default: the wall clock. */
+  /** Drives the world clock: timestamps, world tasks, the retry ladder. Default: the wall clock. */
   readonly clock?: Clock
-  /** The clock the 5 s to answer and the rate limits are measured on. Default: the system's. */
+  /** Measures the 5 s acknowledgement timeout and the rate limits. Default: the system clock. */
   readonly wall?: Clock
-  /** Default: none but those of the seed. */
+  /** In addition to the seed's webhooks. Default: none. */
   readonly endpoints?: readonly StartEndpoint[]
-  /** Where it serves REST and control. Default: it does not listen. */
+  /** Address for REST, the control API and the dashboard. Default: the emulator does not listen. */
   readonly listen?: ListenOptions
-  /** The file in which accounts and world outlive the process. Default: none. */
+  /** File that keeps accounts and world across restarts. Default: none. */
   readonly dataFile?: string
-  /** Events per second of world time that are triggered beside those that arise by themselves. Default 0. */
+  /** Extra events per second of world time, on top of those that arise in the world. Default 0. */
   readonly rate?: number
-  /** After so many events no more are sent. Default: no end. */
+  /** Number of events to send. Default: no limit. */
   readonly count?: number
   /** Share of acknowledged events that are delivered a second time, 0 to 1 (R88). Default 0. */
   readonly duplicateRate?: number
@@ -64,47 +64,53 @@ export interface EmulatorOptions {
 
 export interface Emulator extends AsyncDisposable {
   /**
-   * Makes the world, or takes it up from its file, then serves and sends until `stop`. Until it resolves, requests get 503.
+   * Creates the world or loads it from its file, then serves and sends until `stop`. Requests get 503 until it
+   * resolves.
    *
-   * @throws InboxError `port_unavailable`, `config_invalid` if the world cannot follow its seed, `usage` after `stop`
+   * @throws InboxError `port_unavailable`, `config_invalid` if the world can't follow its seed, `usage` after `stop`
    */
   start(onProgress?: OnProgress): Promise<Begun>
-  /** Stops everything, cancels retries, cuts what is being sent, and saves the world. Idempotent. */
+  /** Stops serving, cancels retries, aborts requests in flight and saves the world. Idempotent. */
   stop(): Promise<void>
-  /** Where it listens; null if it does not. */
+  /** Base URL; null if the emulator does not listen. */
   readonly url: string | null
-  /** What the control routes ask for. */
+  /** Token for the control API. */
   readonly controlToken: string
-  /** Who may sign in to the dashboard (A65). */
+  /** Login of the dashboard (A65). */
   readonly login: DashboardLogin
   readonly world: World
   readonly clock: WorldClock
   readonly accounts: Accounts
   readonly deliveries: Deliveries
   /**
-   * Moves a manual clock on by `ms`: whatever is due happens, and is delivered, in order. Throws `bad_request` in another mode, and
-   * if clock or world are put elsewhere before it is done.
+   * Advances a manual clock by `ms` and waits for the tasks and deliveries that become due, in order.
+   *
+   * @throws InboxError `bad_request` in another clock mode, or if the clock is set or the world restored during the
+   * call
    */
   advance(ms: number): Promise<void>
   /**
-   * Makes an event of a type arise, by the shortest story that leads to it, within five seconds of world time; gives who it is
-   * about. For `token.price_alert` an alert is set first, if there is none. Throws `WorldRefusal`.
+   * Runs the shortest story that leads to an event of this type. The event arises within five seconds of world time.
+   * Returns the addresses it is about. For `token.price_alert`, creates an alert first if there is none.
+   *
+   * @throws WorldRefusal if the world has no such story now
    */
   trigger(type: EventType): Readonly<Record<string, unknown>>
-  /** The same for each of the ten types, in the order of the spec. */
+  /** Triggers each of the ten types, in the order of the spec. */
   tour(): void
-  /** Resolves when `count` events are sent and everything sent is acknowledged or undelivered. */
+  /** Resolves when `count` events are sent and each delivery is acknowledged or undelivered. */
   finished(): Promise<void>
 }
 
-/** How often the event loop gets its turn while a clock is advanced. */
+/** Fired timers per turn of the event loop while a clock is advanced. */
 const timersPerTurn = 256
 
 /**
- * The service in whole: a simulated world, the REST service that tells of it, and the deliveries of the events that arise in
- * it, signed, with the retry ladder (R71–R92).
+ * The emulated service: a simulated world, the REST API over it, and signed webhook deliveries of its events with the
+ * retry ladder (R71–R92).
  *
- * @throws InboxError `config_invalid` if the seed is none, `usage` if an endpoint is none; or what is wrong with the data file
+ * @throws InboxError `config_invalid` for an invalid seed, `usage` for an invalid endpoint; or an error of the data
+ * file
  *
  * @example
  * await using emulator = createEmulator({ seed: 'demo', endpoints: [{ url, secret }] })
@@ -119,7 +125,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   const controlToken = seed.controlToken ?? drawSecret('ctl', randomBytes)
   const login = seed.dashboard ?? { user: 'admin', password: drawSecret('pw', randomBytes) }
   const stream = createStream<StreamKind>({ wall })
-  // Whoever can reach it from outside must not reach through it what stands beside it.
+  // An emulator that outside clients can reach must not post to private addresses on their behalf (SSRF).
   const isOpen = options.listen !== undefined && !isLoopback(options.listen.host)
   const trusted = new Set([
     ...endpoints.map(({ url }) => url),
@@ -149,7 +155,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       if (isNew) addPriceAlerts()
     },
     onRestore() {
-      // What was to be tried again belongs to another course of time.
+      // Pending retries belong to the world before the restore.
       deliveries.clear()
       sender.restart()
       triggering.begin()
@@ -199,7 +205,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function addEndpoint({ url, secret, events = ['*'] }: StartEndpoint): void {
     const { accountId } = accounts.accounts()[0] ?? accounts.putAccount('default', 'pro')
-    // Alerts of the account go to the same receiver, which knows this secret.
+    // The receiver of the account's alerts knows this secret too.
     accounts.setAlertSecret(accountId, secret)
     const known = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
     if (known === undefined) accounts.addWebhook(accountId, { url, events, secret })
@@ -240,8 +246,8 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   return {
     async start(onProgress) {
-      if (stopping !== undefined) throw new InboxError('usage', 'the emulator was stopped: create another')
-      // First, so that a port that is taken is noticed before the history is made.
+      if (stopping !== undefined) throw new InboxError('usage', 'the emulator is stopped: create another')
+      // Listen first: a taken port fails before the history is generated.
       if (options.listen !== undefined) server = await startServing(options.listen, parts)
       const begun = await state.begin(onProgress).catch(async (error: unknown) => {
         await (stopping ??= stop())

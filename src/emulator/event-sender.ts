@@ -13,34 +13,32 @@ interface EventSenderOptions {
   readonly accounts: Accounts
   readonly deliveries: DeliveryEngine
   readonly profile: SerializerProfile
-  /** Whether an alert that has fired is completed (A17). */
+  /** True if an alert fires only once (A17). */
   readonly isOneShot: boolean
-  /** After so many events no more are sent. */
+  /** Number of events to send. */
   readonly count: number
-  /** Called with each event as it is sent. */
   readonly onEvent: (event: PlainEvent) => void
   readonly log: Logger
 }
 
-/** What becomes of the events of the world: bytes, and those who get them. */
+/** Serializes the world's events and sends them to their recipients. */
 interface EventSender {
   send(arisen: WorldEvent): void
-  /** Sends an event that did not arise in the world, to all who are subscribed to its type. */
+  /** Sends an event that did not arise in the world, to all subscribers of its type. */
   sendRaw(event: PlainEvent): void
   /**
-   * Sends what arose before a process ended that could not send it any more. What is history, since nobody was there, is sent
-   * to nobody.
+   * Sends events that the previous process no longer sent before it ended. Events of the time without a process are
+   * history and are not sent.
    */
   resume(begun: Begun): void
-  /** The world was put back: what it has told by now is told. */
+  /** After a restore: marks all events of the world as sent. */
   restart(): void
   isComplete(): boolean
-  /** Resolves when no more events are sent. */
   readonly completed: Promise<void>
   end(): void
 }
 
-/** Whom an event is for, and its number in the world; null for one of its own. */
+/** Recipients of an event and its number in the world; `seq` is null for an event that did not arise there. */
 type Routing = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
 
 export function createEventSender(options: EventSenderOptions): EventSender {
@@ -65,12 +63,12 @@ export function createEventSender(options: EventSenderOptions): EventSender {
     if (isComplete()) completed.resolve()
   }
 
-  /** Whatever fails here cannot harm the world, in the midst of whose doings an event is told. */
+  /** Events arise in the middle of a world task, so a failing callback must not throw into it. */
   function runCallback(event: PlainEvent, fn: () => void): void {
     try {
       fn()
     } catch (error) {
-      log.error({ eventId: event.id, error: messageOf(error) }, 'what was to be done with an event failed')
+      log.error({ eventId: event.id, error: messageOf(error) }, 'event callback failed')
     }
   }
 
@@ -100,8 +98,9 @@ export function createEventSender(options: EventSenderOptions): EventSender {
 }
 
 /**
- * The endpoints that get an event: webhooks subscribed to its type (R62, R78, R91), and the URLs of the alerts that it answers
- * (R42, A41). An alert whose URL is that of a webhook of its account that gets the event anyway is answered by that.
+ * Recipients of an event: webhooks subscribed to its type (R62, R78, R91), and URLs of the alerts it answers (R42,
+ * A41).
+ * An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
  */
 export function recipientsOf(
   {

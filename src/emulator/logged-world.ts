@@ -2,45 +2,48 @@ import { type World, type WorldCommand, WorldRefusal } from './world/port.ts'
 import type { AccountsState, AccountsChange } from './accounts/port.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
-/** Where acts and moments are written down before anybody is told of them. */
+/** Durable log of commands and of the moments that readers may have seen. */
 export interface WorldLog {
-  /** Makes an act durable, and with it the accounts; gives its number. */
+  /** Makes a command durable together with the accounts; returns its number. */
   append(at: number, command: WorldCommand, accounts?: AccountsState): number
-  /** Takes back an act that was refused. */
+  /** Removes a command that the world refused. */
   drop(id: number, accounts?: AccountsState): void
-  /** Notes that the world may have been seen as of `at`. */
+  /** Records that readers may have seen the world as of `at`. */
   reach(at: number): void
 }
 
 export interface LoggedWorldOptions {
   readonly world: World
-  /** Default: nothing is written down. */
+  /** Default: nothing is logged. */
   readonly log?: WorldLog
-  /** The moment at which acts happen. */
+  /** The moment at which commands are applied. */
   readonly now: () => number
-  /** Called after acts and restores, which may have changed when something happens next. */
+  /** Called after commands and restores: either may change when the next task is due. */
   readonly onChange?: () => void
 }
 
 export interface LoggedWorld extends World {
-  /** Does an act, and makes what goes with it durable. Throws `WorldRefusal`, and then nothing has changed. */
+  /**
+   * Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; then nothing has
+   * changed.
+   */
   execute(command: WorldCommand, change?: AccountsChange): Readonly<Record<string, unknown>>
-  /** Lets at most `steps` things happen that are due up to `at`. False if more are due. */
+  /** Runs at most `steps` tasks that are due up to `at`. False if more are due. */
   step(at: number, steps: number): boolean
 }
 
-/** How much a request may make happen before it reads: about 10 ms of work. */
+/** Tasks that a request may run before it reads: about 10 ms of work. */
 const stepsPerRead = 200
 
 /**
- * A world whose acts are written down before they happen, so that a process that is killed has promised nothing it
- * forgets: the same acts at the same moments give the same world. Its `advanceTo` is bounded: of a world that is far
- * behind its clock a reader sees the moment that it has reached.
+ * A world whose commands are logged before they are applied, so that a killed process loses nothing it has confirmed:
+ * the same commands at the same moments give the same world. `advanceTo` is bounded: readers of a world that lags far
+ * behind its clock see the moment it has reached.
  */
 export function createLoggedWorld({ world, log, now, onChange = () => {} }: LoggedWorldOptions): LoggedWorld {
   let isBusy = false
 
-  /** Who is told of an event may ask for more to happen: not before what is under way is done. */
+  /** Listeners of an event may call back into the world: no further step starts until the present one is done. */
   function alone<T>(fn: () => T): T {
     isBusy = true
     try {
@@ -50,7 +53,7 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
     }
   }
 
-  /** Of each moment it is noted that it may be seen before anybody can see it, and of none that is far from it. */
+  /** Records each moment before anyone can see it, and none far ahead of it. */
   function reach(at: number): void {
     log?.reach(at)
     alone(() => world.advanceTo(at))
@@ -95,20 +98,17 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
   }
 }
 
-/** How much happens at a stretch before anything else gets its turn: about 10 ms of work. */
+/** Tasks per turn of the event loop: about 10 ms of work. */
 const stepsPerTurn = 200
-/** After a turn that failed, as when the disk is full, the next one comes so much later. */
+/** Delay after a failed turn, for example with a full disk. */
 const retryMs = 5_000
 
 interface WorldDriver {
-  /** Lets the world go with its clock from now on. */
+  /** Starts running tasks as the clock reaches them. */
   start(): void
-  /** To be called when something may happen earlier than was known. */
+  /** Call it when a task may be due earlier than before. */
   changed(): void
-  /**
-   * Brings the world to the present of its clock, giving way to others in between. `onProgress` gets where the world is
-   * and where it is going.
-   */
+  /** Brings the world to the present of its clock and yields to the event loop in between. */
   catchUp(onProgress?: OnProgress): Promise<void>
   /** Idempotent. */
   stop(): void
@@ -117,13 +117,13 @@ interface WorldDriver {
 interface WorldDriverOptions {
   readonly world: Pick<LoggedWorld, 'now' | 'nextAt' | 'step'>
   readonly clock: Clock
-  /** After a turn that failed it is this clock that says when to try again. */
+  /** Times the retry after a failed turn. */
   readonly wall: Clock
 }
 
 /**
- * Makes things happen in the world when they are due on its clock, with one timer. What keeps them from happening is thrown to
- * the clock, and tried again.
+ * Runs the world's tasks when they are due on its clock, with one timer. An error is thrown to the clock, and the turn
+ * is retried.
  */
 export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): WorldDriver {
   let isRunning = false
@@ -169,10 +169,10 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
   }
 }
 
-/** How far a world has come that is being made or caught up with, in world time. */
+/** Progress of creating or catching up a world, in world time. */
 export type OnProgress = (at: number, until: number) => void
 
-/** Does acts again that were done to a world, at their moments; gives way to others in between. */
+/** Applies logged commands again at their moments; yields to the event loop in between. */
 export async function replayCommands(
   world: Pick<LoggedWorld, 'step' | 'now'>,
   commands: readonly { readonly at: number; readonly command: WorldCommand }[],
@@ -184,13 +184,13 @@ export async function replayCommands(
     try {
       apply(command)
     } catch (error) {
-      // It was refused the first time as well, and the process died before it could strike it out.
+      // The world refused it the first time too, and the process died before it could remove it.
       if (!(error instanceof WorldRefusal)) throw error
     }
   }
 }
 
-/** Lets happen what is due until a moment, which may move on meanwhile; gives way to others in between. */
+/** Runs tasks until a moment, which may move; yields to the event loop in between. */
 async function bringTo(
   world: Pick<LoggedWorld, 'step' | 'now'>,
   until: () => number,

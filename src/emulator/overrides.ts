@@ -1,7 +1,7 @@
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 
-/** An event as it is told, whatever its members are. */
+/** An event with any members in `data`. */
 export interface PlainEvent {
   readonly id: string
   readonly type: string
@@ -9,37 +9,37 @@ export interface PlainEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** What is to stand in an event, by where: `data.amount_usd`, `data.triggered_checks.0`, `created_at`. */
+/** New values by path: `data.amount_usd`, `data.triggered_checks.0`, `created_at`. */
 export type Overrides = Readonly<Record<string, unknown>>
 
 const maxPathLength = 200
 const maxDepth = 32
-/** Names that lead out of the event, to what all objects have in common. */
+/** Names that would reach the prototype of all objects. */
 const refusedNames: readonly string[] = ['__proto__', 'constructor', 'prototype']
 
-/** What is wrong with a path of an override, for people; null if it is one. */
+/** Why a path of an override is invalid, for people; null if it is valid. */
 export function pathProblem(path: string): string | null {
   const names = path.split('.')
   if (path.length > maxPathLength || names.includes('')) {
-    return `expected names of members parted by dots, such as data.amount_usd, in at most ${maxPathLength} characters`
+    return `expected member names separated by dots, such as data.amount_usd, at most ${maxPathLength} characters`
   }
-  if (names[0] === 'id') return 'the id of an event cannot be set: each has one of its own'
-  if (names[0] === 'type') return 'the type of an event cannot be set: it is what is triggered'
+  if (names[0] === 'id') return 'the id of an event cannot be set: it is generated'
+  if (names[0] === 'type') return 'the type of an event cannot be set: trigger another type instead'
   if (path === 'data') return 'expected a member of data, such as data.amount_usd'
   const refused = names.find((name) => refusedNames.includes(name))
-  return refused === undefined ? null : `no member of an event is called ${refused}`
+  return refused === undefined ? null : `${refused} is not allowed as a member name`
 }
 
-/** What is wrong with a value of an override, for people; null if JSON can hold it. */
+/** Why a value of an override is invalid, for people; null if JSON can represent it. */
 export function valueProblem(value: unknown): string | null {
-  if (!isShallow(value, maxDepth)) return `expected at most ${maxDepth} values within each other`
-  return isRepresentable(value) ? null : 'expected numbers that JSON can hold, at most 1.7976931348623157e308'
+  if (!isShallow(value, maxDepth)) return `expected at most ${maxDepth} levels of nesting`
+  return isRepresentable(value) ? null : 'expected numbers that JSON can represent, at most 1.7976931348623157e308'
 }
 
 /**
- * The event with other members; those on the way to a new one are made. What it is given stays as it is.
+ * Returns a copy of the event with these members set. Missing objects on a path are created.
  *
- * @throws InboxError `usage` if a path is none, or leads through what has no members, or JSON cannot hold a value
+ * @throws InboxError `usage` for an invalid path, a path through a non-object, or a value that JSON can't represent
  */
 export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
   const changed = structuredClone(event)
@@ -60,7 +60,7 @@ function put(event: object, path: string, value: unknown): void {
   let place: object = event
   for (const name of names) {
     const next = read(place, name, path) ?? write(place, name, {}, path)
-    if (typeof next !== 'object') throw refusal(path, `${name} is no object: it has no members to set`)
+    if (typeof next !== 'object') throw refusal(path, `${name} is not an object, so it has no members to set`)
     place = next
   }
   write(place, last, value, path)
@@ -77,14 +77,11 @@ function write<T>(place: object, name: string, value: T, path: string): T {
   return value
 }
 
-/** Of an item that is there, or of the one behind the last. */
+/** Index of an existing item, or of the one after the last. */
 function indexIn(list: readonly unknown[], name: string, path: string): number {
   const index = /^\d{1,6}$/.test(name) ? Number(name) : Infinity
   if (index <= list.length) return index
-  throw refusal(
-    path,
-    `expected a number from 0 to ${list.length} in place of ${safeText(name, 50)}: it stands in a list`,
-  )
+  throw refusal(path, `expected a list index from 0 to ${list.length} (got ${safeText(name, 50)})`)
 }
 
 function isShallow(value: unknown, levels: number): boolean {
@@ -92,7 +89,7 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
 }
 
-/** Of values within each other so deep as is allowed. */
+/** Assumes that `isShallow` holds. */
 function isRepresentable(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   return typeof value !== 'object' || value === null || Object.values(value).every(isRepresentable)

@@ -16,49 +16,49 @@ import type { Wire } from './faults/port.ts'
 import { connect as connectTls } from 'node:tls'
 
 const whole: Wire = { mode: 'whole' }
-/** How long the receiver has to answer (R80, R115). */
+/** Acknowledgement timeout: the receiver must answer within this time (R80, R115). */
 const acknowledgementTimeoutMs = 5000
 
-/** What became of one POST. `status` is null when none came in time. */
+/** Result of one POST. `status` is null if no status line came in time. */
 export interface PostResult {
   readonly isAcknowledged: boolean
   readonly status: number | null
-  /** Why it failed, for people; null when acknowledged. */
+  /** Why it failed, for people; null if acknowledged. */
   readonly failure: string | null
-  /** To the status line, or to the failure. */
+  /** Milliseconds to the status line, or to the failure. */
   readonly latencyMs: number
-  /** As they came, names in lower case, several values of one name in one text; none without an answer. */
+  /** Names in lower case, repeated headers joined by a comma; empty without a response. */
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** The beginning of the answer's body, safe to be shown, of at most 1,024 characters. */
+  /** Beginning of the response body, escaped for display, at most 1,024 characters. */
   readonly responseExcerpt: string
 }
 
-/** Values by name; several of one name are sent in a header each, none in none. */
+/** Values by name. An array is sent as one header per item; an empty array as none. */
 type PostHeaders = Readonly<Record<string, string | readonly string[]>>
 
 interface PostOptions {
-  /** Default: whole. */
+  /** Default: the whole body at once. */
   readonly wire?: Wire
-  /** Whether it may go to public addresses only. Default: anywhere. */
+  /** True if only public addresses are allowed. Default: false. */
   readonly isPublicOnly?: boolean
-  /** Called when it is known what became of it, up to 50 ms before the result, which waits for the beginning of the answer's body. */
+  /** Called once the outcome is known, up to 50 ms before the result: that waits for the beginning of the response body. */
   readonly onOutcome?: () => void
 }
 
 export interface Poster {
-  /** Sends one body. Never rejects: whatever goes wrong is a result. */
+  /** Sends one body. Never rejects: failures are results. */
   post(url: URL, body: Buffer, headers: PostHeaders, how?: PostOptions): Promise<PostResult>
-  /** Cuts every connection; posts under way end as failed. */
+  /** Closes every connection. Posts in flight fail. */
   close(): void
 }
 
 /**
- * Posts over kept-alive connections, those that are to break over one of their own. Acknowledged = a 2xx status within 5.000 s
- * of the start of the attempt, name look-up and TLS included, measured on `wall`. The body of the answer is not awaited, a
- * redirect is not followed (A43); the result comes at most 50 ms after the status line, with what the body began with.
+ * Posts over kept-alive connections; a wire that breaks gets its own connection. Acknowledged means a 2xx status within
+ * 5.000 s of the start, DNS lookup and TLS included, measured on `wall`. Redirects are not followed (A43). The result
+ * comes at most 50 ms after the status line, with the beginning of the response body.
  */
 export function createPoster(wall: Clock): Poster {
-  // A connection that was made for one is not used for the other.
+  // Connections of one route are never reused for the other.
   const anyRoute = { agents: createAgents(), lookup: undefined }
   const publicRoute = { agents: createAgents(), lookup: lookupPublic }
   const openRequests = new Set<ClientRequest>()
@@ -84,7 +84,7 @@ export function createPoster(wall: Clock): Poster {
           return { isAcknowledged: failure === null, status, failure, latencyMs }
         }
         let isAnswered = false
-        // Only what is told first counts.
+        // The first outcome wins.
         const fail = (problem: string): void => {
           if (!isAnswered) resolve({ ...outcomeOf(null, problem), responseHeaders: {}, responseExcerpt: '' })
         }
@@ -142,15 +142,18 @@ function toOutgoing(headers: PostHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(values.filter(([, list]) => list.length > 0))
 }
 
-/** Where an endpoint is. Throws `usage`, without the URL, for one that is not http or has a user name or password. */
+/**
+ * Parses an endpoint URL. Throws `usage` for a scheme other than http(s) or a URL with credentials; the message omits
+ * the URL.
+ */
 export function toTarget(url: string): URL {
   const target = URL.parse(url)
   const isUsable = target !== null && /^https?:$/.test(target.protocol) && target.username + target.password === ''
   if (isUsable) return target
-  throw new InboxError('usage', 'webhook URL: expected http:// or https://, without user name and password')
+  throw new InboxError('usage', 'webhook URL must be http:// or https://, without user name and password')
 }
 
-/** What belongs to this machine or its network: nobody outside may have requests sent there. */
+/** Addresses of this machine and its network: clients from outside must not have requests sent there (SSRF). */
 const privateNetworks =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 ' +
   '224.0.0.0/3 ::/127 64:ff9b::/96 fc00::/7 fe80::/10 ff00::/8'
@@ -164,15 +167,15 @@ function isPrivate(address: string): boolean {
   return privateAddresses.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Whether a URL names an address, not a name, and it is not a public one. */
+/** True if the URL's host is a literal address that is not public. */
 function namesPrivateAddress({ hostname }: URL): boolean {
   const host = withoutBrackets(hostname)
   return isIP(host) !== 0 && isPrivate(host)
 }
 
-const notPublic = 'the address is not a public one: who is outside may register public URLs only'
+const notPublic = 'the address is not public: clients from outside may register public URLs only'
 
-/** Finds the addresses of a name for a connection; fails if one of them is not a public one, whatever the name was before. */
+/** DNS lookup for a connection. Fails if any address is private, so that DNS rebinding doesn't help. */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, [])
@@ -184,14 +187,18 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
 }
 
 const excerptBytes = 1_024
-/** How long the beginning of the body is waited for. */
+/** Maximum wait for the beginning of the response body. */
 const excerptMs = 50
-/** What of a body is read so that the connection may be used again; one that is larger or slower costs its connection. */
+/**
+ * Limits for draining a response body so that its connection can be reused. A larger or slower body costs the
+ * connection.
+ */
 const [maxDrainedBytes, maxDrainMs] = [65_536, 1_000]
 
 /**
- * Reads the answer to a request. Calls `onExcerpt` once, with the beginning of its body as safe text: when there is enough of
- * it, when it ends, or 50 ms of wall time later. A body that breaks off changes nothing; one that never ends is cut off.
+ * Reads a response. Calls `onExcerpt` once, with the beginning of the body as safe text: when enough has arrived, when
+ * it
+ * ends, or after 50 ms of wall time. A body that breaks off is no error; an endless one is cut off.
  */
 function readAnswer(
   request: ClientRequest,
@@ -219,7 +226,7 @@ function readAnswer(
   })
   response.on('end', () => {
     reportExcerpt?.()
-    // What is still to be sent is of no use to a receiver that has answered.
+    // The receiver has answered, so the rest of the request is pointless.
     if (!request.writableFinished) request.destroy()
   })
   response.on('error', () => request.destroy())
@@ -230,28 +237,28 @@ function readAnswer(
   })
 }
 
-/** A character that was cut in two is left out. */
+/** Omits a character that the limit cuts in two. */
 function toExcerpt(bytes: Buffer): string {
   if (bytes.length === 0) return ''
   const text = new TextDecoder().decode(bytes, { stream: true })
   return safeText(text, excerptBytes - 1)
 }
 
-/** More chunks than that would only show how long they take. */
+/** Limit of chunks per body; more would only take longer. */
 const maxChunks = 10_000
 
-/** A reset throws away what the receiver has not read yet: it gets a moment to do so. */
+/** A reset discards bytes the receiver has not read yet, so it gets a moment to read them. */
 const resetAfterMs = 20
 
 type Breaking = 'cut' | 'reset'
 
-/** A connection for one request alone, that is to break in its middle. */
+/** A connection for one request that breaks in its middle. */
 export interface OwnConnection {
   readonly socket: Socket
   breakOff(): void
 }
 
-/** Null for a wire that does not break: it shares connections with others. */
+/** Null for a wire that doesn't break: it shares the agents' connections. */
 function openOwnConnection(url: URL, { mode }: Wire, lookup?: LookupFunction): OwnConnection | null {
   return mode === 'cut' || mode === 'reset' ? connectTo(url, mode, lookup) : null
 }
@@ -262,11 +269,11 @@ function connectTo(url: URL, mode: Breaking, lookup: LookupFunction | undefined)
   const tcp = connect({ host, port: Number(url.port) || (isSecure ? 443 : 80), ...(lookup && { lookup }) })
   const named = isIP(host) === 0 ? { servername: host } : {}
   const socket = isSecure ? connectTls({ socket: tcp, host, ...named, ALPNProtocols: ['http/1.1'] }) : tcp
-  // A reset is below TLS: above it there is none.
+  // A reset exists on the TCP socket only, below TLS.
   return { socket, breakOff: () => (mode === 'cut' ? socket.end() : tcp.resetAndDestroy()) }
 }
 
-/** The headers that frame a body. */
+/** Headers that frame the body. */
 function framingOf(body: Buffer, { mode }: Wire): Readonly<Record<string, string | number>> {
   return mode === 'chunked' ? { 'Transfer-Encoding': 'chunked' } : { 'Content-Length': body.length }
 }
@@ -274,11 +281,11 @@ function framingOf(body: Buffer, { mode }: Wire): Readonly<Record<string, string
 export interface SendOptions {
   readonly wire: Wire
   readonly wall: Clock
-  /** Ends or resets the connection. */
+  /** Closes or resets the connection. */
   readonly breakOff: () => void
 }
 
-/** Sends the body of a request, framed as `framingOf` says, over the wire. */
+/** Sends the request body over the wire. */
 function sendBody(request: ClientRequest, body: Buffer, { wire, wall, breakOff }: SendOptions): void {
   switch (wire.mode) {
     case 'whole':

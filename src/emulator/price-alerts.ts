@@ -3,14 +3,13 @@ import { LimitReached, type Account, type Accounts } from './accounts/port.ts'
 import type { RandomStream } from './random.ts'
 import type { Token, World } from './world/port.ts'
 
-/** Below this a single trade moves the price too far. */
+/** Minimum liquidity: below it a single trade moves the price too far. */
 const minLiquidityUsd = 20_000
-/** How far from the present price a line is drawn, in percent. */
+/** Distance of thresholds from the present price, in percent. */
 const [minDistancePct, maxDistancePct] = [1, 6]
 const labelOfTriggers = 'set to be triggered'
 const maxTriggerAlerts = 20
 
-/** What alerts on prices are set with. */
 export interface PriceAlertsOptions {
   readonly accounts: Accounts
   readonly world: Pick<World, 'views'>
@@ -18,8 +17,8 @@ export interface PriceAlertsOptions {
 }
 
 /**
- * Sets `count` alerts for an account, near the present prices of the larger tokens of all networks in turn, so that they are
- * crossed in the natural course of things. None without a webhook: nobody would hear of them.
+ * Creates `count` alerts for an account near the present prices of the larger tokens, networks in turn, so that prices
+ * cross them on their own. Creates none for an account without a webhook.
  */
 export function setPriceAlerts(options: PriceAlertsOptions, account: Account, count: number): void {
   const tokens = largerTokens(options.world)
@@ -31,8 +30,8 @@ export function setPriceAlerts(options: PriceAlertsOptions, account: Account, co
 }
 
 /**
- * Sets one for whichever account has a webhook, so that the world can let a price cross it. False if none has, or if that
- * account has as many alerts as it may.
+ * Creates an alert for the first account with a webhook, so that the world can make a price cross it. False if there is
+ * no such account, or if it is at its limit of alerts.
  */
 export function setAlertToTrigger(options: PriceAlertsOptions): boolean {
   const { accounts, world, stream } = options
@@ -67,7 +66,7 @@ function setAlert({ accounts, stream }: PriceAlertsOptions, account: Account, to
   })
 }
 
-/** Largest first on each network, of the networks in turn. */
+/** Larger tokens: networks in turn, largest first within each. */
 function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] {
   const tokens = views
     .tokens()

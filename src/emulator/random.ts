@@ -30,7 +30,7 @@ export function createRandomStream(seed: string, entity: string): RandomStream {
   }
 }
 
-/** Gives so many random bytes that nobody can guess. */
+/** Returns `size` cryptographically random bytes. */
 export type RandomBytes = (size: number) => Uint8Array
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -43,7 +43,7 @@ export function drawId(prefix: string, randomBytes: RandomBytes): string {
   return `${prefix}_${letters.join('')}`
 }
 
-/** A value to be kept secret, such as `whsec_…` or `sk_…`, of 192 random bits. */
+/** A secret such as `whsec_…` or `sk_…`, of 192 random bits. */
 export function drawSecret(prefix: string, randomBytes: RandomBytes): string {
   return `${prefix}_${Buffer.from(randomBytes(secretBytes)).toString('base64url')}`
 }

@@ -1,20 +1,20 @@
 /**
- * Ways to write the same event. Receivers that sign their own re-serialised JSON fail against all but `canonical`:
- * the others have a blank or a line break after each comma, so that none of them is what `JSON.stringify` makes.
+ * Ways to write the same event. A receiver that signs re-serialised JSON fails for every profile but `canonical`:
+ * the others put a blank or a line break after each comma, which `JSON.stringify` doesn't.
  *
  * - `spaced`: whole numbers in fractional fields carry `.0`
- * - `canonical`: what `JSON.stringify` makes
- * - `escaped`: everything but ASCII as `\u00e9`, `/` as `\/`, and, so that every event has some, `_` as `\u005f`
+ * - `canonical`: the output of `JSON.stringify`
+ * - `escaped`: non-ASCII as `\u00e9`, `/` as `\/`, and `_` as `\u005f` so that every event has escapes
  * - `exponent`: large and small numbers in fractional fields as `1.5E+3` and `1e-7`
- * - `reordered`: the members of every object the other way round
- * - `pretty`: in lines, two blanks deeper for each level
+ * - `reordered`: members of every object in reverse order
+ * - `pretty`: one member per line, indented by two blanks per level
  */
 export const serializerProfiles = ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'] as const
 export type SerializerProfile = (typeof serializerProfiles)[number]
 
 const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
-/** The exact bytes of an event, the same on every delivery (R72, R73, R89). Numbers in integer fields stay integers. */
+/** The exact bytes of an event, the same for every delivery (R72, R73, R89). Integer fields stay integers. */
 export function serialize(event: object, profile: SerializerProfile = 'spaced'): Buffer {
   if (profile === 'canonical') return Buffer.from(JSON.stringify(event))
   if (profile === 'pretty') return Buffer.from(JSON.stringify(event, null, 2))
@@ -23,7 +23,7 @@ export function serialize(event: object, profile: SerializerProfile = 'spaced'):
 
 interface Style {
   readonly text: (text: string) => string
-  /** Of a number in a field that takes fractions. */
+  /** Writes a number of a fractional field. */
   readonly fractional: (value: number) => string
   readonly members: (object: object) => [string, unknown][]
 }
@@ -61,7 +61,7 @@ function toAscii(text: string): string {
     .replace(/[_\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Those from a thousandth to a thousand as they are. */
+/** Absolute values from 0.001 to 1000 stay in plain notation. */
 function toExponent(value: number): string {
   const size = Math.abs(value)
   if (size >= 1_000) return value.toExponential().toUpperCase()

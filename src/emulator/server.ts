@@ -25,9 +25,9 @@ export interface EmulatorServerOptions {
   /** 0 = a free one. */
   readonly port: number
   readonly handler: RequestListener
-  /** Answers what is no HTTP. */
+  /** Answers bytes that are not HTTP. */
   readonly onClientError: (error: Error, socket: Duplex) => void
-  /** With it HTTPS alone is served (R5): `refusePlain` answers everything that comes by plain HTTP on the same port. */
+  /** If set, serves HTTPS only (R5). `refusePlain` answers plain HTTP on the same port. */
   readonly tls?: TlsPair
   readonly refusePlain: RequestListener
 }
@@ -35,7 +35,7 @@ export interface EmulatorServerOptions {
 export interface EmulatorServer {
   readonly url: string
   readonly port: number
-  /** Lets answers in flight finish for a second, then cuts what is left. Idempotent. */
+  /** Waits up to a second for responses in flight, then closes their connections. Idempotent. */
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ const settings = {
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
   keepAliveTimeout: 15_000,
-  // A request without a Host header is refused in the envelope, too.
+  // Requests without a Host header are rejected in the envelope, not by Node.
   requireHostHeader: false,
 }
 const maxConnections = 1_000
@@ -55,14 +55,14 @@ const graceMs = 1_000
 /** The first byte of a TLS handshake. */
 const handshake = 0x16
 
-/** Serves HTTP, or in strict mode HTTPS alone. Throws `port_unavailable`. */
+/** Serves HTTP, or HTTPS only if `tls` is set. Throws `port_unavailable`. */
 async function startEmulatorServer(options: EmulatorServerOptions): Promise<EmulatorServer> {
   const { host, handler, tls, onClientError } = options
   const server =
     tls === undefined
       ? http.createServer(settings, handler)
       : https.createServer({ ...settings, ...tls, handshakeTimeout: settings.headersTimeout }, handler)
-  // Else Node says 100 Continue before anything is checked, and answers any other expectation without a body.
+  // By default Node sends 100 Continue before any check, and answers other expectations without a body.
   server.on('checkContinue', handler)
   server.on('checkExpectation', handler)
   server.on('clientError', onClientError)
@@ -96,7 +96,7 @@ async function startEmulatorServer(options: EmulatorServerOptions): Promise<Emul
   }
 }
 
-/** Looks at the first byte of each connection: one that begins no TLS handshake is given to a server of plain HTTP. */
+/** Reads the first byte of each connection. One that is no TLS handshake goes to a plain HTTP server. */
 function servePlainBeside(secure: Server, options: Pick<EmulatorServerOptions, 'refusePlain' | 'onClientError'>) {
   const server = http.createServer(settings, (request: IncomingMessage, response) => {
     response.shouldKeepAlive = false
@@ -142,22 +142,22 @@ function listen(server: Server, { host, port }: EmulatorServerOptions): Promise<
   })
 }
 
-/** These are of the host, all others of the port. */
+/** Error codes that the host causes; the port causes all others. */
 const hostCodes: readonly unknown[] = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EINVAL', 'EAFNOSUPPORT']
 
 function remedyOf({ code }: NodeJS.ErrnoException): string {
-  if (hostCodes.includes(code)) return 'choose another --host: a name or an address of this machine'
-  if (code === 'EACCES') return 'choose another --port: this one is not for everybody'
-  return 'choose another --port, or stop what uses it'
+  if (hostCodes.includes(code)) return 'choose another --host: a name or address of this machine'
+  if (code === 'EACCES') return 'choose another --port: this one needs privileges'
+  return 'choose another --port, or stop the process that uses it'
 }
 
 export interface ListenOptions {
   readonly host: string
   /** 0 = a free one. */
   readonly port: number
-  /** With it HTTPS alone is served (R5). */
+  /** If set, serves HTTPS only (R5). */
   readonly tls?: TlsPair
-  /** The folder of the built dashboard. Default: where the build puts it. */
+  /** Folder of the built dashboard. Default: the build's output. */
   readonly dashboard?: string
 }
 
@@ -166,12 +166,12 @@ interface ServingOptions extends Omit<ControlContext, 'journal' | 'sessions'> {
   readonly wall: Clock
   readonly controlToken: string
   readonly login: DashboardLogin
-  /** Until then requests get 503. */
+  /** Requests get 503 until this returns true. */
   readonly isReady: () => boolean
   readonly log: Logger
 }
 
-/** How many requests are remembered. */
+/** Requests in the journal. */
 const journalCapacity = 1_000
 
 /** Serves the REST service, the control routes and the dashboard. Throws `port_unavailable`. */
@@ -212,7 +212,7 @@ export async function startServing(listen: ListenOptions, options: ServingOption
   return {
     ...server,
     close() {
-      // What never ends by itself would be cut only after the grace of all others.
+      // Streams never end on their own and would use up the grace period of all other responses.
       stream.close()
       return server.close()
     },
@@ -223,31 +223,31 @@ const notBuilt = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>onchain-inbox emulator</title>
-<h1>The dashboard was not built</h1>
+<h1>The dashboard is not built</h1>
 <p>The emulator runs, and serves <code>/v1</code> and <code>/_emulator</code>. For the dashboard run
-<code>npm run build</code>, then start the emulator anew.</p>
+<code>npm run build</code>, then restart the emulator.</p>
 </html>
 `
 
-/** Where the build puts the dashboard, seen from a source as from a built file. */
+/** Output folder of the dashboard build, from source or from a built file. */
 export function builtDashboard(): string {
   return builtFolder('dashboard')
 }
 
-/** The dashboard as static files of a folder; where that is not there, `/` says how to build it. Rejects if it cannot be read. */
+/** Serves the dashboard from a folder. If the folder is missing, `/` says how to build it. Rejects if it can't be read. */
 export function createPages(folder: string): Promise<Pages> {
   return createPagesOf(folder, notBuilt)
 }
 
-/** Answers each request by plain HTTP with 400 in the envelope, and no data (R5, R108). */
+/** Answers plain HTTP with 400 in the envelope, and no data (R5, R108). */
 function createPlainRefusal(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
-  const message = 'plain HTTP is not supported: send the request by https, to the same host and port'
+  const message = 'plain HTTP is not supported: use https on the same host and port'
   return createRefusal(wall, clock, new HttpError(400, 'invalid_request', message, { headers: closing }))
 }
 
-/** Answers each request with 503 in the envelope, while the world is not there yet. */
+/** Answers 503 in the envelope while the world is being created. */
 export function createEarlyRefusal(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
-  const message = 'the emulator is still making its world: try again in a second'
+  const message = 'the emulator is still creating its world: retry in a second'
   return createRefusal(
     wall,
     clock,
@@ -257,7 +257,7 @@ export function createEarlyRefusal(wall: Clock, clock: Pick<Clock, 'now'>): Requ
 
 const closing = { Connection: 'close' }
 
-/** Whatever key a request has, it counts by its address. */
+/** Counts requests by remote address: without accounts no key is known. */
 function createRefusal(wall: Clock, clock: Pick<Clock, 'now'>, error: HttpError): RequestListener {
   const accounts = { authenticate: () => null }
   const exchanges = createExchanges({ accounts, settings: defaultRestSettings, clock, wall })

@@ -1,13 +1,13 @@
-/** Something that happens at a moment. Plain data, so that a snapshot can hold it. */
+/** Something due at a moment. Plain data, so that a snapshot can hold it. */
 export interface Due {
   readonly at: number
-  /** Of several at one moment, the smallest comes first. */
+  /** Order at the same moment: smallest first. */
   readonly priority: number
-  /** Of several with the same priority, the one planned first. */
+  /** Order at the same priority: planned first comes first. */
   readonly order: number
 }
 
-/** Adds an item to a list that stays sorted: the first is due next. */
+/** Inserts an item; the list stays sorted, next due first. */
 export function addDue<T extends Due>(list: T[], item: T): void {
   list.splice(
     countWhile(list, (other) => isBefore(other, item)),
@@ -16,7 +16,7 @@ export function addDue<T extends Due>(list: T[], item: T): void {
   )
 }
 
-/** Takes out the first item if it is due by `now`. */
+/** Removes and returns the first item if it is due by `now`. */
 export function takeDue<T extends Due>(list: T[], now: number): T | undefined {
   const [first] = list
   return first === undefined || first.at > now ? undefined : list.shift()

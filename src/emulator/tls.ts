@@ -17,10 +17,10 @@ const lifetimeDays = 397
 const renewalDays = 30
 
 /**
- * The certificate of this machine's names (localhost, 127.0.0.1, ::1) that is kept in `dir`, readable by its owner only; one
- * that is missing, or soon ends, is made. It is its own authority: clients trust it by `certFile`.
+ * Returns the certificate for localhost, 127.0.0.1 and ::1 from `dir`, readable by its owner only. Creates it if it is
+ * missing or expires soon. It is its own authority: clients trust it by `certFile`.
  *
- * @throws InboxError `config_invalid` if the folder cannot be used
+ * @throws InboxError `config_invalid` if the folder can't be used
  */
 export async function ownCertificate(dir: string, now: number): Promise<TlsPair & { readonly certFile: string }> {
   const certFile = join(dir, 'tls-cert.pem')
@@ -34,7 +34,7 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
     await writeFile(keyFile, pair.key, { mode: 0o600 })
     await writeFile(certFile, pair.cert, { mode: 0o600 })
   } catch (error) {
-    throw new InboxError('config_invalid', `the certificate cannot be kept in ${dir}: ${messageOf(error)}`, {
+    throw new InboxError('config_invalid', `cannot write the certificate to ${dir}: ${messageOf(error)}`, {
       cause: error,
     })
   }
@@ -42,10 +42,9 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
 }
 
 /**
- * The same for this process alone: the key stays in memory, and `certFile`, in the temporary folder of the system, is gone with
- * what it is in when it is disposed of.
+ * A certificate for this process only: the key stays in memory. Disposing removes the temporary folder of `certFile`.
  *
- * @throws InboxError `config_invalid` if nothing can be written there
+ * @throws InboxError `config_invalid` if the temporary folder can't be written
  */
 export async function passingCertificate(now: number): Promise<TlsPair & { readonly certFile: string } & Disposable> {
   const pair = await makeCertificate(now)
@@ -55,15 +54,15 @@ export async function passingCertificate(now: number): Promise<TlsPair & { reado
     writeFileSync(certFile, pair.cert, { mode: 0o600 })
     return { ...pair, certFile, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
   } catch (error) {
-    const message = `the certificate cannot be written in ${tmpdir()}: ${messageOf(error)}; give --data or --tls-cert`
+    const message = `cannot write the certificate to ${tmpdir()}: ${messageOf(error)}; set --data or --tls-cert`
     throw new InboxError('config_invalid', message, { cause: error })
   }
 }
 
 /**
- * A certificate and its key from files.
+ * Reads a certificate and its key from files.
  *
- * @throws InboxError `config_invalid` that says what is wrong with them
+ * @throws InboxError `config_invalid` if they can't be read or don't match
  */
 export async function readCertificate(certFile: string, keyFile: string): Promise<TlsPair> {
   try {
@@ -71,8 +70,7 @@ export async function readCertificate(certFile: string, keyFile: string): Promis
   } catch (error) {
     throw new InboxError(
       'config_invalid',
-      `the certificate ${certFile} and the key ${keyFile} cannot be used, expected PEM files that go together: ` +
-        messageOf(error),
+      `certificate ${certFile} and key ${keyFile} must be PEM files of the same pair: ` + messageOf(error),
       { cause: error },
     )
   }
@@ -90,7 +88,7 @@ function endsAt({ cert }: TlsPair): number {
 }
 
 async function makeCertificate(now: number): Promise<TlsPair> {
-  // Here and not above: it is large, and an emulator seldom speaks HTTPS.
+  // Imported on demand: it is large, and an emulator seldom serves HTTPS.
   const { generate } = await import('selfsigned')
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',

@@ -11,64 +11,64 @@ import { toEventId } from './world/addresses.ts'
 
 interface TriggeringOptions {
   readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>
-  /** Gives a world of the same options in the same state, which nobody else sees. */
+  /** Returns an independent copy of the world in its present state. */
   readonly copyWorld: () => World
-  /** Sends an event that did not arise in the world. */
   readonly sendRaw: (event: PlainEvent) => void
   readonly accounts: Accounts
-  /** Of the world. */
+  /** The world clock. */
   readonly clock: Clock
-  /** What is drawn is drawn from it, but for ids of events that did not arise in the world. */
+  /** Seed of all random choices except ids of raw events. */
   readonly seed: string
   readonly randomBytes: RandomBytes
-  /** Events per second of world time. */
   readonly rate: number
-  /** Whether no more events are wanted. */
+  /** True once enough events were sent. */
   readonly isComplete: () => boolean
   readonly log: Logger
 }
 
-/** An event that was triggered, with who it is about. */
+/** A triggered event, with the addresses it is about. */
 export interface Triggered extends Readonly<Record<string, unknown>> {
-  /** Null for a listing, which is told within five seconds of world time. */
+  /** Null for a listing: it arises up to five seconds of world time later. */
   readonly eventId: string | null
-  /** Whether members of it were set: the world does not know of it. */
+  /** True if members were overridden. The world has no record of a raw event. */
   readonly isRaw: boolean
 }
 
 export interface TriggerRequest {
   readonly type: EventType
   readonly count: number
-  /** Per second of world time. Default: all at once. */
+  /** Events per second of world time. Default: all at once. */
   readonly rate?: number
   readonly set?: Overrides
 }
 
-/** Events that are made to arise: one when somebody asks for it, and so many per second. */
+/** Triggers events on request and at a rate. */
 export interface Triggering {
   /**
-   * Makes an event of a type arise, by the shortest story that leads to it. For `token.price_alert` an alert is set first, if
-   * there is none. With `set` the story happens in a copy of the world, and its event is sent with these members, an id and a
-   * time of its own. Throws `WorldRefusal`, and `usage` for what cannot be set.
+   * Runs the shortest story that leads to an event of this type. For `token.price_alert`, creates an alert first if
+   * there
+   * is none. With `set`, the story runs in a copy of the world, and the event is sent with these members and a new id
+   * and
+   * time. Throws `WorldRefusal`, and `usage` for an invalid override.
    */
   trigger(type: EventType, set?: Overrides): Triggered
   /**
-   * The same so many times; gives way to others in between. With a rate it gives the first, and the others follow. Throws as
-   * `trigger`, and `bad_request` if the world is put elsewhere before it is done.
+   * Triggers `count` events and yields to the event loop in between. With a rate, returns the first; the others follow.
+   * Throws like `trigger`, and `bad_request` if the world is restored during the call.
    */
   many(request: TriggerRequest): Promise<readonly Triggered[]>
-  /** From the present of the clock on, events are triggered at the rate, and at no other. Called again, it begins anew. */
+  /** Starts triggering at the configured rate from now on, and stops other rates. May be called again. */
   begin(): void
   /** Idempotent. */
   stop(): void
 }
 
-/** How many events are triggered before others get their turn. */
+/** Events per turn of the event loop. */
 const triggersPerTurn = 20
-/** The type that is nearly always possible. */
+/** Fallback: a type that is nearly always possible. */
 const easiest = 'contract.ownership_changed'
 
-/** Triggers events in a world. What is triggered at a rate is of all types, the frequent ones more often. */
+/** Triggers events in a world. At the configured rate it picks from all types, frequent ones more often. */
 export function createTriggering(options: TriggeringOptions): Triggering {
   const { world, copyWorld, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
   const stamp = createStamp(randomBytes)
@@ -91,7 +91,10 @@ export function createTriggering(options: TriggeringOptions): Triggering {
     }
   }
 
-  /** Gives what triggers one after the other. A copy of the world costs about a tenth of a second: one is enough for all. */
+  /**
+   * Returns a function that triggers one event per call. Copying the world takes about 0.1 s, so all calls share one
+   * copy.
+   */
   function prepare(type: EventType, set: Overrides | undefined): () => Triggered {
     if (set === undefined) return () => triggerOne(type)
     const sandbox = createSandboxWorld(copyWorld())
@@ -104,7 +107,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
     }
   }
 
-  /** Makes some event arise; if the world has nobody left for one of that type, of the easiest. */
+  /** Triggers an event of the type, or of the fallback type if the world refuses. */
   function triggerSome(type: EventType): void {
     try {
       triggerOne(type)
@@ -143,7 +146,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       }
       while (triggered.length < count) {
         if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (epoch !== begunIn) throw wasPutElsewhere(triggered.length, count)
+        if (epoch !== begunIn) throw worldRestored(triggered.length, count)
         triggered.push(one())
       }
       return triggered
@@ -159,8 +162,8 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   }
 }
 
-function wasPutElsewhere(done: number, wanted: number): InboxError {
-  return new InboxError('bad_request', `the world was put elsewhere when ${done} of ${wanted} events were triggered`)
+function worldRestored(done: number, wanted: number): InboxError {
+  return new InboxError('bad_request', `the world was restored after ${done} of ${wanted} events were triggered`)
 }
 
 interface Draw {
@@ -175,7 +178,7 @@ function drawFrom(seed: string): Draw {
   }
 }
 
-/** How often each type happens, relative to the others. */
+/** Relative frequency of each type. */
 const weights: Readonly<Record<EventType, number>> = {
   'wallet.new_position': 25,
   'token.price_alert': 20,
@@ -189,27 +192,27 @@ const weights: Readonly<Record<EventType, number>> = {
   'contract.liquidity_removed': 1,
 }
 
-/** Types to pick from: each as often as it happens. */
+/** Types repeated by weight, to pick from. */
 const typesByWeight: readonly EventType[] = eventTypes.flatMap((type) =>
   Array.from({ length: weights[type] }, () => type),
 )
 
 interface PaceOptions {
   readonly clock: Clock
-  /** How often per second. */
+  /** Per second. */
   readonly rate: number
-  /** When the first is due, from now on. */
+  /** Delay of the first, in milliseconds. */
   readonly firstInMs: number
   readonly act: () => void
-  /** Whether no more is wanted. */
+  /** True once it should stop. */
   readonly isComplete: () => boolean
   readonly log: Logger
 }
 
-/** How many are done at a stretch, where the rate asks for more than can be done. */
+/** Limit per turn if the rate is higher than the machine can keep up with. */
 const maxPerTurn = 20
 
-/** Triggers at a rate until it is over or cancelled. One that fails is told once, and more are tried. */
+/** Calls `act` at a rate until complete or cancelled. A failure is logged once; later calls are still made. */
 function startPace(options: PaceOptions): Timer {
   const { clock, rate, firstInMs, act, isComplete, log } = options
   let dueAt = clock.now() + firstInMs
@@ -224,8 +227,8 @@ function startPace(options: PaceOptions): Timer {
         isFailing = false
       }
     } catch (error) {
-      // Told once: at a high rate it would fill the log.
-      if (!isFailing) log.error({ error: messageOf(error) }, 'no event could be triggered; more are tried')
+      // Logged once: at a high rate it would fill the log.
+      if (!isFailing) log.error({ error: messageOf(error) }, 'event trigger failed')
       isFailing = true
     }
     arm()
@@ -237,17 +240,20 @@ function startPace(options: PaceOptions): Timer {
   return { cancel: () => timer?.cancel() }
 }
 
-/** A listing is told up to five seconds later. */
+/** A listing arises up to five seconds after its pool. */
 const maxListingWaitMs = 6_000
-/** Alerts are set on so many of the largest tokens in turn. */
+/** Alerts go on this many of the largest tokens in turn. */
 const alertedTokens = 10
 const alertDistance = 0.02
 
-/** Takes over a world: gives what triggers an event in it, as of a moment; the event always arises. Throws `WorldRefusal`. */
+/**
+ * Takes ownership of a world. Returns a function that triggers an event in it as of a moment; the event always arises.
+ * Throws `WorldRefusal`.
+ */
 function createSandboxWorld(world: World) {
   let alerts = 0
 
-  /** A line near the present price of a token; above and below it in turn, so that prices stay what they are. */
+  /** Adds an alert near the present price of a token, above and below in turn, so that prices don't drift. */
   function setAlert(): string {
     const tokens = world.views
       .tokens()
@@ -255,7 +261,7 @@ function createSandboxWorld(world: World) {
       .toSorted((a, b) => b.liquidity_usd - a.liquidity_usd)
       .slice(0, alertedTokens)
     const token = tokens[Math.floor(alerts / 2) % Math.max(1, tokens.length)]
-    if (token === undefined) throw new WorldRefusal('there is no token to set an alert on')
+    if (token === undefined) throw new WorldRefusal('there is no token for an alert')
     const isAbove = alerts % 2 === 0
     const alertId = `alrt_scratch${alerts++}`
     const threshold = Number((token.price_usd * (isAbove ? 1 + alertDistance : 1 - alertDistance)).toPrecision(6))
@@ -270,7 +276,7 @@ function createSandboxWorld(world: World) {
     const alertId = type === 'token.price_alert' ? setAlert() : null
     try {
       const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + maxListingWaitMs))
-      if (event === null) throw new WorldRefusal(`no ${type} arose from its story; try again later`)
+      if (event === null) throw new WorldRefusal(`the story led to no ${type}; retry later`)
       return { who, event }
     } finally {
       if (alertId !== null) world.acts.apply({ kind: 'remove-alert', alertId })
@@ -278,7 +284,7 @@ function createSandboxWorld(world: World) {
   }
 }
 
-/** Gives events an id and a time of their own, which no event of a world has. */
+/** Returns a function that gives events a new id and time. */
 function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: number) => PlainEvent {
   let stamped = 0
   return ({ type, data }, at) => ({
@@ -290,8 +296,8 @@ function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: number) 
 }
 
 /**
- * Triggers an event in a world and finds the one that arose from it among those that arise with it. A listing is told up to
- * five seconds later: `wait` may let that time pass, otherwise there is no event yet. Throws `WorldRefusal`.
+ * Triggers an event in a world and finds it among the events that arise. A listing arises up to five seconds later:
+ * `wait` may let that time pass; otherwise `event` is null. Throws `WorldRefusal`.
  */
 function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait: () => void = () => {}) {
   const arisen: PlainEvent[] = []
@@ -300,7 +306,7 @@ function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait
   })
   try {
     const who: Readonly<Record<string, unknown>> = world.acts.apply({ kind: 'trigger', type })
-    // The last one: a world that is behind its clock comes to the present first.
+    // The last match: a world that lags behind its clock catches up first.
     const find = () => arisen.findLast((event) => isAbout(event, who)) ?? null
     if (find() === null) wait()
     return { who, event: find() }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { NetworkId } from '../../schema/index.ts'
 import { parseAddress } from './world/addresses.ts'
 
-// What bodies and queries of control requests are made of, each with words of its own for what it expects.
+// Schemas for bodies and queries of control requests, each with its own error message.
 
 /** A whole number within bounds, both included. */
 export function wholeNumberFrom(low: number, high: number) {
@@ -24,7 +24,7 @@ export function numberUpTo(high: number) {
 
 export const positive = z.number().positive().max(1e15)
 
-/** Text in one line, as long as Unicode counts it, without blanks around it. */
+/** One line of text without surrounding blanks. Length counts Unicode code points. */
 export function lineOf(what: string, longest: number) {
   const error = `expected ${what} of 1 to ${longest} characters, without line breaks or other control characters`
   return z
@@ -37,25 +37,25 @@ function isLine(text: string): boolean {
   return text !== '' && text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
 }
 
-/** Text of 1 to so many characters, whatever they are. */
+/** Text of 1 to `longest` characters. */
 export function textOf(what: string, longest: number) {
   const error = `expected ${what} of 1 to ${longest} characters`
   return z.string({ error }).min(1, { error }).max(longest, { error })
 }
 
-/** A whole number from 0 on, in a query. */
+/** A whole number ≥ 0 in a query. */
 export const wholeNumber = z
   .string()
   .regex(/^\d{1,15}$/, 'expected a whole number')
   .transform(Number)
 
-/** How many items of a list are asked for, in a query. */
+/** Page size in a query. */
 export const limit = wholeNumber.refine(
   (value) => value >= 1 && value <= 1_000,
   'expected a whole number from 1 to 1000',
 )
 
-/** Makes the named members of an command, addresses of its network, canonical. */
+/** Replaces the named members, addresses of the command's network, by their canonical form. */
 export function canonical<T extends { readonly network: NetworkId }>(...members: readonly (keyof T & string)[]) {
   return (command: T, context: z.core.$RefinementCtx): T => {
     const changed = members.flatMap((member): [string, string][] => {

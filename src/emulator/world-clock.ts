@@ -3,7 +3,7 @@ import { InboxError } from '../base/errors.ts'
 import { addDue, takeDue, type Due } from './sorted-list.ts'
 
 export const clockModes = ['real', 'scaled', 'manual'] as const
-/** `real`: as fast as the wall clock. `scaled`: `speed` times as fast. `manual`: stands still until it is advanced. */
+/** `real`: wall-clock speed. `scaled`: `speed` times as fast. `manual`: stands still until advanced. */
 export type ClockMode = (typeof clockModes)[number]
 
 export interface ClockState {
@@ -15,37 +15,41 @@ export interface ClockState {
 }
 
 export interface WorldClockOptions {
-  /** What drives it in the modes `real` and `scaled`. */
+  /** Drives the modes `real` and `scaled`. */
   readonly base: Clock
   readonly mode: ClockMode
-  /** Of mode `scaled`. Default 1. */
+  /** For mode `scaled`. Default 1. */
   readonly speed?: number
-  /** The moment it begins at. */
+  /** Initial world time, ms since 1970. */
   readonly startAt: number
-  /** Awaited before time moves on while the clock is advanced; undefined = nothing to wait for. */
+  /** Awaited between two steps of an advance; undefined = nothing to wait for. */
   readonly settle?: () => Promise<void> | undefined
-  /** Where a clock stands that is made manual at `at`: there, or earlier if the world could not keep up. Default: there. */
-  readonly standAt?: (at: number) => number
-  /** Gets what a timer threw, unless the clock was advanced: then whoever advances it gets it. Default: it is thrown. */
+  /**
+   * Called when the mode becomes manual at `at`. Returns where the clock stops: `at`, or earlier if the world lags.
+   * Default: `at`.
+   */
+  readonly stopAt?: (at: number) => number
+  /** Receives errors of timers, except during `advance`, which throws them. Default: rethrow. */
   readonly onError?: (error: unknown) => void
 }
 
 /**
- * The clock of the world, apart from the wall clock (A43, A54). It never goes back, but by `moveTo`, and by `set` to where a
- * world is that could not keep up.
+ * The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual
+ * while
+ * the world lags behind.
  */
 export interface WorldClock extends Clock {
   state(): ClockState
-  /** Changes whenever the clock is set or moved: what was begun before belongs to another course of time. */
+  /** Increases when the clock is set or moved. Callers compare it to detect that their work is stale. */
   epoch(): number
-  /** Changes mode and speed from the present moment on. `speed` is needed in mode `scaled` only. */
+  /** Sets mode and speed from now on. `speed` is required for mode `scaled` only. */
   set(mode: ClockMode, speed?: number): void
   /**
-   * Moves a manual clock on by `ms`, firing due timers in order, and waits for what they began. Calls follow one another.
-   * Throws `bad_request` in any other mode, and as soon as the clock is set or moved meanwhile.
+   * Advances a manual clock by `ms`: fires due timers in order and waits for the work they start. Calls are queued.
+   * Throws `bad_request` in another mode, or if the clock is set or moved during the call.
    */
   advance(ms: number): Promise<void>
-  /** Begins anew at another moment, be it an earlier one. Timers that are armed stay due when they were. */
+  /** Jumps to a moment, even an earlier one. Armed timers keep their due times. */
   moveTo(at: number): void
 }
 
@@ -54,7 +58,7 @@ interface ArmedTimer extends Due {
 }
 
 export function createWorldClock(options: WorldClockOptions): WorldClock {
-  const { base, settle = () => undefined, standAt = (at) => at, onError = rethrow } = options
+  const { base, settle = () => undefined, stopAt = (at) => at, onError = rethrow } = options
   const timers: ArmedTimer[] = []
   let armed = 0
   let { mode, startAt: anchor } = options
@@ -67,7 +71,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
 
   const now = () => {
     const baseNow = base.now()
-    // A wall clock that was set back does not take the world back with it.
+    // If the wall clock is set back, world time continues from its last value.
     if (baseNow < last.base) anchorTo(last.at)
     last = { base: baseNow, at: Math.floor(anchor + (baseNow - anchorBase) * speed) }
     return last.at
@@ -83,7 +87,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     return timers[0]?.at ?? null
   }
 
-  /** Fires what is due, each timer that it arms anew in its turn. */
+  /** Fires due timers in order, including those that timers arm in the meantime. */
   const fireDue = () => {
     const until = now()
     try {
@@ -110,7 +114,10 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
   async function advanceBy(ms: number, begunIn: number): Promise<void> {
     refuseOther(begunIn)
     if (mode !== 'manual') {
-      throw new InboxError('bad_request', `the clock is ${mode}; make it manual to advance it`)
+      throw new InboxError(
+        'bad_request',
+        `advance needs a manual clock (mode is ${mode}); set the mode to manual first`,
+      )
     }
     const until = anchor + ms
     await settle()
@@ -148,9 +155,9 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     epoch: () => epoch,
     set(newMode, newSpeed) {
       const at = now()
-      const standsAt = newMode === 'manual' ? Math.min(at, standAt(at)) : at
+      const stoppedAt = newMode === 'manual' ? Math.min(at, stopAt(at)) : at
       epoch++
-      anchorTo(standsAt)
+      anchorTo(stoppedAt)
       mode = newMode
       speed = speedOf(newMode, newSpeed)
       arm()
@@ -169,11 +176,11 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
   }
 }
 
-/** What an advance is ended with when somebody sets the clock, or puts the world back, before it is done. */
+/** Error of an advance that a `set`, restore or stop interrupts. */
 export function advanceEnded(): InboxError {
   return new InboxError(
     'bad_request',
-    'the clock was set, or the world put back or stopped, before the advance was done; ask where it is, and advance it anew',
+    'the clock was set, or the world restored or stopped, during the advance; read the clock and advance again',
   )
 }
 

@@ -100,17 +100,17 @@ test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names'
 })
 
 test.each([
-  ['--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET', 'usage: webhook URL: expected http:// or https://'],
+  ['--webhook ftp://example.test/ --secret env:WEBHOOK_SECRET', 'usage: webhook URL must be http:// or https://'],
   ['--webhook http://127.0.0.1:1/', 'usage: --webhook and --secret go together'],
   ['--webhook http://127.0.0.1:1/ --rate fast', 'Expected a number from'],
   ['--webhook http://127.0.0.1:1/ --count 1.5', 'Expected a whole number from 1'],
   ['--history soon', 'Expected a whole number and a unit'],
   ['--seed=', "usage: option '--seed <text>' argument '' is invalid. Expected text of 1 to 200 characters."],
-  ['--host 203.0.113.7', 'choose another --host: a name or an address of this machine'],
+  ['--host 203.0.113.7', 'choose another --host: a name or address of this machine'],
   ['--seed a --seed-file b', "option '--seed-file <file>' cannot be used with option '--seed <text>'"],
   ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
-  ['--seed-file none.yaml', 'none.yaml cannot be read: ENOENT'],
+  ['--seed-file none.yaml', 'cannot read none.yaml: ENOENT'],
 ])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
   const { code, errors } = await run(line)
   expect(code).toBe(1)

@@ -102,7 +102,7 @@ test('the clock is shown, set, and advanced when it is manual', async () => {
   const refused = await stage.control('POST', '/clock/advance', { ms: 1 })
   expect(refused).toMatchObject({
     status: 409,
-    json: { error: { message: expect.stringContaining('make it manual') } },
+    json: { error: { message: expect.stringContaining('advance needs a manual clock') } },
   })
 })
 

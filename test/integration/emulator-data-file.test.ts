@@ -112,10 +112,10 @@ test('a file that goes with another world or is of another version is refused as
   }
   const other = testSeed({ world: { seed: 'other', history: '0s', activity: 2 } })
   expect(await refusal({ seed: other })).toMatch(
-    /began otherwise: seed is "test" in the file, "other" was asked for; activity is 1 in the file, 2 was asked for\./,
+    /belongs to another world: seed is "test" in the file, "other" in the settings; activity is 1 in the file, 2 in the settings\./,
   )
   expect(await refusal({ seed: testSeed({ stories: ['scam'] }) })).toMatch(
-    /other accounts, tracked wallets, thresholds/,
+    /accounts, tracked wallets, thresholds, networks or stories differ/,
   )
 
   const old = join(dir.path, 'old.db')
@@ -123,12 +123,12 @@ test('a file that goes with another world or is of another version is refused as
   const outdated = new Sqlite(old)
   outdated.pragma('user_version = 3')
   outdated.close()
-  expect(await refusal({}, old)).toMatch(/written by an earlier version.* Delete it, or give another file/)
+  expect(await refusal({}, old)).toMatch(/written by an earlier version.* Delete it, or choose another file/)
 
   const newer = new Sqlite(file)
   newer.pragma('user_version = 5')
   newer.close()
-  expect(await refusal()).toMatch(/was written by a newer version: it has format 5, this program knows 4/)
+  expect(await refusal()).toMatch(/was written by a newer version \(format 5, expected 4\)/)
 })
 
 test('in mode real the world catches up with the clock, and what happened meanwhile is not sent', async () => {
@@ -156,7 +156,7 @@ test('a start that fails leaves a file that the next one can use, and refuses en
   await using stage = await open(file)
   expect((await stage.rest('/networks')).status).toBe(200)
   const endpoints = [{ url: 'ftp://example.com/', secret: 'whsec_0123456789' }]
-  expect(() => createEmulator({ seed: testSeed(), endpoints })).toThrow(/expected http:\/\/ or https:\/\//)
+  expect(() => createEmulator({ seed: testSeed(), endpoints })).toThrow(/must be http:\/\/ or https:\/\//)
 })
 
 test('a file that was left with a clock that stood still months ago is not run up to today without being asked to', async () => {
@@ -167,7 +167,7 @@ test('a file that was left with a clock that stood still months ago is not run u
   const today = createTestClock(Date.UTC(2026, 10, 22))
   const seed = { ...testSeed(), clock: { mode: 'real' as const } }
   await expect(open(file, { seed, clock: today })).rejects.toThrow(
-    /was left at 2026-01-01T.*and its clock would be at 2026-11-22T.*more than 62d.*--manual-clock or --speed/,
+    /stopped at 2026-01-01T.*catching up to 2026-11-22T.*more than 62d.*--manual-clock or --speed/,
   )
   const again = await open(file)
   expect(again.begun.isNew).toBe(false)

@@ -195,7 +195,12 @@ test('what a fault does to an attempt is in the log, and a dropped acknowledgeme
     state: 'pending',
     nextAttemptAt: clock.now() + 60_000,
     log: [
-      { status: 200, failure: 'answered 200, which was dropped on purpose', faults: ['of the test'], isExtra: false },
+      {
+        status: 200,
+        failure: 'answered 200; the fault drop-ack discarded it',
+        faults: ['of the test'],
+        isExtra: false,
+      },
       { isExtra: true, nextAttemptAt: null },
       { isExtra: true },
     ],

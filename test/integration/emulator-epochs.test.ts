@@ -40,7 +40,7 @@ test.each([
   expect((await stage.control('POST', path, body)).status).toBe(200)
   receiver.letGo()
   const { status, json } = await advanced
-  expect([status, json.error]).toEqual([409, { code: 'conflict', message: expect.stringContaining('advance it anew') }])
+  expect([status, json.error]).toEqual([409, { code: 'conflict', message: expect.stringContaining('advance again') }])
   await behind
   expect((await stage.control('GET', '/clock')).json.data.now).toBe(now)
   expect((await stage.control('GET', '/world')).json.data.now).toBe(now)

@@ -18,7 +18,7 @@ test.each(hosts)('for public addresses only, nothing is sent to %s', async (host
     expect(result).toMatchObject({
       isAcknowledged: false,
       status: null,
-      failure: expect.stringMatching(/not a public one/),
+      failure: expect.stringMatching(/address is not public/),
     })
   }
 })

@@ -39,7 +39,9 @@ test('in mode real the world goes with the clock that is passed in, history befo
   await clock.advance(3_600_000)
   expect(times.length).toBeGreaterThan(0)
   for (const at of times.map(Date.parse)) expect(at - t0).toSatisfy((ms: number) => ms > 0 && ms <= 3_600_000)
-  await expect(emulator.advance(1)).rejects.toThrow('the clock is real; make it manual to advance it')
+  await expect(emulator.advance(1)).rejects.toThrow(
+    'advance needs a manual clock (mode is real); set the mode to manual first',
+  )
 })
 
 test('A34 what the seed says of tracked wallets, networks and stories is so', async () => {

@@ -21,7 +21,7 @@ test('while the history is made requests get 503 in the envelope, then they are 
     expect([status, headers.get('retry-after')]).toEqual([503, '1'])
     expect(json).toMatchObject({
       success: false,
-      error: { message: expect.stringContaining('still making its world') },
+      error: { message: expect.stringContaining('still creating its world') },
     })
   }
   await started
@@ -33,7 +33,7 @@ test('a port that is taken and a host of another machine are noticed before any 
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
   const { port } = holder.address() as AddressInfo
   expect(await refusal({ host: '127.0.0.1', port })).toMatch(
-    /EADDRINUSE.*; choose another --port, or stop what uses it/,
+    /EADDRINUSE.*; choose another --port, or stop the process that uses it/,
   )
   expect(await refusal({ host: '203.0.113.7', port: 0 })).toMatch(/EADDRNOTAVAIL.*; choose another --host: a name/)
   expect(await refusal({ host: 'no such host', port: 0 })).toMatch(/; choose another --host: a name/)

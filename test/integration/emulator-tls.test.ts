@@ -55,7 +55,7 @@ test('R5 R108 plain HTTP gets 400 in the envelope and no data', async () => {
     expect(status).toBe(400)
     expect(json).toEqual({
       success: false,
-      error: { code: 'invalid_request', message: expect.stringContaining('by https'), request_id: expect.any(String) },
+      error: { code: 'invalid_request', message: expect.stringContaining('use https'), request_id: expect.any(String) },
       meta: { timestamp: expect.any(String), latency_ms: expect.any(Number) },
     })
     expect(headers.get('content-type')).toBe('application/json')
@@ -106,7 +106,7 @@ test('files that are no certificate and key, or not of one pair, are refused', a
   await writeFile(cert, tlsPair.cert)
   await writeFile(key, otherTlsKey)
   await expect(readCertificate(cert, key)).rejects.toThrow(
-    /expected PEM files that go together: they belong to different/,
+    /must be PEM files of the same pair: they belong to different/,
   )
   await expect(readCertificate(cert, join(dir.path, 'none'))).rejects.toThrow(/ENOENT/)
   await writeFile(key, tlsPair.key)

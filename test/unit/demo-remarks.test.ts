@@ -42,7 +42,7 @@ test.each<[string, Partial<AttemptReport>, string]>([
   ],
   [
     'an acknowledgement that got lost',
-    { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200, which was dropped on purpose' },
+    { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200; the fault drop-ack discarded it' },
     'the acknowledgement was lost on purpose; answered 200; retried in 1 min',
   ],
   [

@@ -18,12 +18,12 @@ test('a file that is not of this program is refused and left as it is, its mode 
   for (const file of [text, other]) {
     await chmod(file, 0o644)
     const before = await readFile(file)
-    expect(() => openDatabase(file)).toThrow(/no data file of the emulator|a database of something else/)
+    expect(() => openDatabase(file)).toThrow(/not a data file of the emulator|a database of another program/)
     expect([file, await modeOf(file)]).toEqual([file, 0o644])
     expect(await readFile(file)).toEqual(before)
   }
   expect(await readdir(dir.path)).toEqual(['notes.txt', 'other.db'])
-  expect(() => openDatabase(dir.path)).toThrow(/is no regular file/)
+  expect(() => openDatabase(dir.path)).toThrow(/is not a regular file/)
 })
 
 test('a file of this program is taken, and becomes its owners only', async () => {
@@ -55,13 +55,13 @@ test('one missing folder is made, and of two the upper one is named', async () =
   expect(await readdir(folder)).toEqual(['emulator.db'])
   const missing = join(dir.path, 'staet')
   const file = join(missing, 'desk', 'emulator.db')
-  expect(() => openDatabase(file)).toThrow(`${file} cannot be made: there is no folder ${missing}; make it first`)
+  expect(() => openDatabase(file)).toThrow(`cannot create ${file}: the folder ${missing} is missing; create it first`)
   expect(await readdir(dir.path)).toEqual(['state'])
 })
 
-test('a folder that cannot be written to is told', async () => {
+test('rejects a folder that can't be written', async () => {
   await using dir = await createTempDir()
   await mkdir(join(dir.path, 'a'))
   await writeFile(join(dir.path, 'a', 'file'), '')
-  expect(() => openDatabase(join(dir.path, 'a', 'file', 'emulator.db'))).toThrow(/cannot be written: /)
+  expect(() => openDatabase(join(dir.path, 'a', 'file', 'emulator.db'))).toThrow(/cannot write /)
 })

@@ -36,32 +36,32 @@ test.each([
   ['id.x', /id of an event cannot be set/],
   ['type', /type of an event cannot be set/],
   ['data', /expected a member of data/],
-  ['', /expected names of members parted by dots/],
-  ['data.', /parted by dots/],
-  ['data..x', /parted by dots/],
+  ['', /expected member names separated by dots/],
+  ['data.', /separated by dots/],
+  ['data..x', /separated by dots/],
   [`data.${'x'.repeat(200)}`, /at most 200 characters/],
-  ['data.__proto__', /no member of an event is called __proto__/],
-  ['__proto__.x', /no member of an event is called __proto__/],
-  ['data.constructor.prototype.x', /no member of an event is called constructor/],
-  ['data.prototype', /no member of an event is called prototype/],
+  ['data.__proto__', /__proto__ is not allowed as a member name/],
+  ['__proto__.x', /__proto__ is not allowed as a member name/],
+  ['data.constructor.prototype.x', /constructor is not allowed as a member name/],
+  ['data.prototype', /prototype is not allowed as a member name/],
 ])('the path %j is refused', (path, message) => {
   expect(pathProblem(path)).toMatch(message)
   expect(() => withOverrides(event, { [path]: 1 })).toThrow(message)
 })
 
 test('a path that leads through what has no members is refused, and so is text in place of a number in a list', () => {
-  expect(() => withOverrides(event, { 'data.symbol.x': 1 })).toThrow(/data\.symbol\.x: symbol is no object/)
-  expect(() => withOverrides(event, { 'data.triggered_checks.x': 1 })).toThrow(/expected a number from 0 to 2/)
-  expect(() => withOverrides(event, { 'data.triggered_checks.3': 1 })).toThrow(/expected a number from 0 to 2/)
+  expect(() => withOverrides(event, { 'data.symbol.x': 1 })).toThrow(/data\.symbol\.x: symbol is not an object/)
+  expect(() => withOverrides(event, { 'data.triggered_checks.x': 1 })).toThrow(/expected a list index from 0 to 2/)
+  expect(() => withOverrides(event, { 'data.triggered_checks.3': 1 })).toThrow(/expected a list index from 0 to 2/)
   expect(() => withOverrides(event, { created_at: 5 })).toThrow(/created_at: expected text/)
   const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
-  expect(() => withOverrides(event, { 'data.deep': deep })).toThrow(/at most 32 values within each other/)
+  expect(() => withOverrides(event, { 'data.deep': deep })).toThrow(/at most 32 levels of nesting/)
 })
 
 test.each([Infinity, -Infinity, NaN, [1, { a: Infinity }]])(
   'the number %j, which JSON cannot hold, is refused',
   (value) => {
-    expect(valueProblem(value)).toMatch(/expected numbers that JSON can hold/)
+    expect(valueProblem(value)).toMatch(/expected numbers that JSON can represent/)
     expect(() => withOverrides(event, { 'data.symbol': value })).toThrow(/data\.symbol: expected numbers that JSON can/)
     expect(valueProblem([1, { a: Number.MAX_VALUE }])).toBe(null)
   },

@@ -69,7 +69,7 @@ test('whatever is thrown while events are triggered at a rate, it is told once a
   triggering.begin()
   await clock.advance(5000)
   expect(applied).toBe(6)
-  expect(logged).toEqual([[{ error: 'the disk is full' }, expect.stringContaining('no event could be triggered')]])
+  expect(logged).toEqual([[{ error: 'the disk is full' }, expect.stringContaining('event trigger failed')]])
   isBroken = false
   await clock.advance(1000)
   isBroken = true
@@ -168,7 +168,7 @@ test('many at once give way to others, and end with a reason when the world is p
   const under = triggering.many({ type: 'wallet.large_trade', count: 10_000 })
   const refused = expect(under).rejects.toMatchObject({
     code: 'bad_request',
-    message: 'the world was put elsewhere when 20 of 10000 events were triggered',
+    message: 'the world was restored after 20 of 10000 events were triggered',
   })
   triggering.begin()
   await refused

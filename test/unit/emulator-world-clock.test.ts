@@ -133,7 +133,7 @@ test.each<[string, (clock: WorldClock) => void, number]>([
   })
   clock.after(1000, () => (isBusy = true))
   arm('beyond', 1500)
-  const refused = { code: 'bad_request', message: expect.stringContaining('before the advance was done') }
+  const refused = { code: 'bad_request', message: expect.stringContaining('during the advance') }
   const ends = [clock.advance(2000), clock.advance(2000)].map((end) => expect(end).rejects.toMatchObject(refused))
   await new Promise((done) => setImmediate(done))
   change(clock)
@@ -148,7 +148,7 @@ test.each<[string, (clock: WorldClock) => void, number]>([
 test('a clock that is made manual stands where it is told to, but never later than it is', async () => {
   const base = createTestClock()
   let reached = startAt + 300
-  const clock = createWorldClock({ base, mode: 'real', startAt, standAt: () => reached })
+  const clock = createWorldClock({ base, mode: 'real', startAt, stopAt: () => reached })
   await base.advance(1000)
   clock.set('scaled', 2)
   expect(clock.now() - startAt).toBe(1000)

@@ -23,29 +23,29 @@ export interface AccountsOptions {
   /** World time. */
   readonly clock: Pick<Clock, 'now'>
   readonly randomBytes: RandomBytes
-  /** Makes a state durable. If it throws, nothing has changed. Default: nothing is stored. */
+  /** Makes a state durable. If it throws, nothing changes. Default: nothing is stored. */
   readonly save?: (state: AccountsState) => void
-  /** Makes the state and an act upon the world durable together, then applies the act. Default: the world has no alerts. */
+  /** Makes the state and a world command durable together, then applies the command. Default: the world has no alerts. */
   readonly execute?: (command: WorldCommand, change: AccountsChange) => void
-  /** Whether alerts fire once only (A17). Default: they do not. */
+  /** True if alerts fire only once (A17). Default: false. */
   readonly isOneShot?: boolean
-  /** Called after a webhook or an alert has gone. */
+  /** Called after a webhook or an alert is deleted. */
   readonly onEndpointGone?: () => void
 }
 
-/** The accounts, and how all of them are taken out and put back. */
+/** The accounts, with snapshot and restore. */
 export interface AccountStore extends Accounts {
   state(): AccountsState
-  /** Replaces everything. Nothing is made durable, and the world does not change. */
+  /** Replaces everything. Stores nothing and leaves the world as it is. */
   restore(state: AccountsState): void
 }
 
-/** Keeps accounts in memory, and by `save` wherever it puts them. */
+/** Keeps accounts in memory; `save` persists them. */
 export function createAccounts(options: AccountsOptions): AccountStore {
   const { clock, randomBytes, isOneShot = false } = options
   const { save = () => {}, execute = () => {}, onEndpointGone = () => {} } = options
   let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
-  /** By the digest of their keys: a look-up that ends early tells about a digest, not about a key. */
+  /** Callers by key digest: lookup time reveals nothing about a key. */
   let callers: ReadonlyMap<string, Caller> = new Map()
 
   function load(loaded: AccountsState): void {
@@ -65,7 +65,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     load(changed)
   }
 
-  /** The change is in place before the act, so that events within the act see it. */
+  /** Applies the change before the command, so that events within the command see it. */
   function commitWith(command: WorldCommand, alerts: readonly Alert[]): void {
     const before = state
     state = { ...state, alerts }
@@ -79,7 +79,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
 
   function find(accountId: string): Account {
     const account = state.accounts.find((one) => one.accountId === accountId)
-    if (account === undefined) throw new RangeError(`there is no account ${accountId}`)
+    if (account === undefined) throw new RangeError(`unknown account ${accountId}`)
     return account
   }
 
@@ -107,7 +107,9 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       find(accountId)
       const digest = digestOf(value)
       if (state.keys.some((key) => key.digest === digest)) {
-        throw new KeyTaken('this value is, or was, the value of another key; choose another, or have one drawn')
+        throw new KeyTaken(
+          'this value is or was the value of another key; choose another, or omit it to have one generated',
+        )
       }
       const keyId = drawId('key', randomBytes)
       const key = { keyId, accountId, name, scopes: [...scopes], createdAt: clock.now(), revokedAt: null }
@@ -198,7 +200,7 @@ function of<T extends { readonly accountId: string }>(all: readonly T[], account
   return all.filter((one) => one.accountId === accountId)
 }
 
-/** The list with an item in the place of the known one, or at the end if none is known. */
+/** Returns the list with `known` replaced by `item`, or with `item` appended if `known` is undefined. */
 function put<T>(all: readonly T[], known: T | undefined, item: T): readonly T[] {
   return known === undefined ? [...all, item] : all.map((one) => (one === known ? item : one))
 }

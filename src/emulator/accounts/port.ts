@@ -7,7 +7,7 @@ import type { Scope } from '../../../schema/rest/scopes.ts'
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
 export type Plan = keyof typeof planLimits
 
-/** A key as it is stored: the SHA-256 of its value in hex, never the value (R68). */
+/** A stored key: the SHA-256 of its value in hex, never the value (R68). */
 export interface StoredKey extends ApiKey {
   readonly digest: string
 }
@@ -20,7 +20,7 @@ export interface AccountsState {
   readonly alerts: readonly Alert[]
 }
 
-/** The accounts before and after an act upon the world that goes with a change of theirs. */
+/** Accounts before and after a change that goes with a world command. */
 export interface AccountsChange {
   readonly before: AccountsState
   readonly after: AccountsState
@@ -34,7 +34,7 @@ export interface Caller {
   readonly scopes: readonly Scope[]
 }
 
-/** An API key as it is listed: never its value, which is shown once (R68). */
+/** An API key without its value, which is shown once (R68). */
 export interface ApiKey {
   readonly keyId: string
   readonly accountId: string
@@ -77,48 +77,49 @@ export interface Account {
   readonly alertSecret: string
 }
 
-/** Thrown where an account has as many alerts or webhooks as it may (A26). */
+/** Thrown if an account is at its limit of alerts or webhooks (A26). */
 export class LimitReached extends Error {
   override name = 'LimitReached'
 }
 
-/** Thrown where a key is given a value that another key has, or had. */
+/** Thrown if another key has, or had, the given value. */
 export class KeyTaken extends Error {
   override name = 'KeyTaken'
 }
 
 /**
- * The accounts of the service and what belongs to them. A change is durable before the call returns, if there is a
- * file; every call is synchronous. Times are milliseconds of world time.
+ * The accounts of the service, with their keys, webhooks and alerts. All calls are synchronous; with a data file,
+ * changes
+ * are durable on return. Times are milliseconds of world time.
  */
 export interface Accounts {
-  /** Who the key belongs to; null if it is unknown or revoked. Compares digests, so its time tells nothing. */
+  /** Owner of the key; null if unknown or revoked. Compares digests, so timing reveals nothing. */
   authenticate(key: string): Caller | null
 
   accounts(): readonly Account[]
-  /** The name is its handle: one that exists gets the plan. */
+  /** Creates an account, or sets the plan of an existing one with this name. */
   putAccount(name: string, plan: Plan): Account
-  /** Gives an account the secret of its alerts, in place of the one that was drawn. */
+  /** Replaces the generated secret of an account's alerts. */
   setAlertSecret(accountId: string, alertSecret: string): Account
 
   keys(accountId: string): readonly ApiKey[]
-  /** `value` is given back here and nowhere else (R68); without one it is drawn. Throws `KeyTaken`. */
+  /** Creates a key and returns its value, only here (R68). Without `value` one is generated. Throws `KeyTaken`. */
   addKey(
     accountId: string,
     key: { readonly name: string; readonly scopes: readonly Scope[]; readonly value?: string | undefined },
   ): ApiKey & { readonly value: string }
-  /** Null if there is no such key. */
+  /** Null if the key is unknown. */
   revokeKey(keyId: string): ApiKey | null
 
   /** Of all accounts, oldest first. */
   allWebhooks(): readonly Webhook[]
   webhooks(accountId: string): readonly Webhook[]
-  /** Throws `LimitReached` beyond 20 (A26). `isGenerated` tells whether the secret was made here. */
+  /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */
   addWebhook(
     accountId: string,
     webhook: { readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined },
   ): { readonly webhook: Webhook; readonly isGenerated: boolean }
-  /** Null if the account has none of this id. Undefined members stay as they are. */
+  /** Null if the account has no such webhook. Undefined members stay unchanged. */
   updateWebhook(
     accountId: string,
     webhookId: string,
@@ -128,14 +129,14 @@ export interface Accounts {
 
   alerts(accountId: string): readonly Alert[]
   alert(accountId: string, alertId: string): Alert | null
-  /** Throws `LimitReached` beyond 100 (A26). The world watches for it from now on. */
+  /** Throws `LimitReached` beyond 100 (A26). The world watches the alert from now on. */
   addAlert(accountId: string, alert: NewAlert): Alert
   removeAlert(accountId: string, alertId: string): boolean
-  /** An alert of whichever account; null if there is none of this id. */
+  /** An alert of any account; null if there is none of this id. */
   anyAlert(alertId: string): Alert | null
-  /** An alert that fires once only has fired (A17). */
+  /** Marks a one-shot alert as fired (A17). */
   setAlertTriggered(alertId: string): void
 
-  /** Where a webhook or an alert wants its events, and what signs them; null once it is gone. */
+  /** URL and secret of a webhook or alert; null once it is deleted. */
   endpoint(endpointId: string): Endpoint | null
 }

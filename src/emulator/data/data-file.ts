@@ -12,67 +12,67 @@ import type { SavedState, SavedStates } from './saved-states.ts'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What a world is made from. A file goes with one of them, for good. */
+/** What a world is created from. A data file belongs to one identity forever. */
 export interface WorldIdentity {
   readonly seed: string
-  /** What was set beside it, in words that can be shown. */
+  /** Settings, in a form that error messages can show. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** A digest of what the accounts and the world begin with. */
+  /** Digest of the initial accounts and world. */
   readonly contents: string
 }
 
-/** What a process before this one left behind. */
+/** State of the previous process. */
 export interface PreviousRun {
   readonly accounts: AccountsState
-  /** The newest state that was saved as a whole. */
+  /** Latest full snapshot. */
   readonly checkpoint: SavedState
-  /** What was done to the world since then, in order. */
+  /** Commands since the checkpoint, in order. */
   readonly commands: readonly { readonly at: number; readonly command: WorldCommand }[]
-  /** The world may have been seen as of this moment, but of none later. */
+  /** Latest moment that readers may have seen. */
   readonly reachedAt: number
 }
 
 export interface DataFileOptions {
   readonly file: string
   readonly identity: WorldIdentity
-  /** When the history of a new world begins. */
+  /** Start of the history of a new world. */
   readonly startAt: number
   readonly randomBytes: RandomBytes
-  /** How far the moment that is noted runs ahead of the world, in world time. */
+  /** Lead of the noted moment over the world, in world time. */
   readonly leadMs: () => number
 }
 
-/** The file in which accounts and world outlive the process. Every call is durable when it returns. */
+/** The data file of accounts and world. Every call is durable when it returns. */
 export interface DataFile extends WorldLog {
-  /** When the history of its world began. */
+  /** Start of the world's history. */
   readonly startAt: number
-  /** A secret of its world, for cursors. */
+  /** Secret that signs cursors of this world. */
   readonly secret: string
-  /** How often everything was put back. */
+  /** Number of restores so far. */
   epoch(): number
-  /** Null if the world is yet to be made. */
+  /** State of the previous process; null if the world isn't created yet. */
   previousRun(): PreviousRun | null
   readonly states: SavedStates
   readonly deliveries: DeliveryStore
   save(accounts: AccountsState): void
-  /** From now on the world begins with `state`, in which all acts so far are. */
+  /** Replaces the checkpoint; `state` includes all commands so far. */
   checkpoint(state: SavedState): void
-  /** Puts `state` in the place of everything: accounts, world and moment. Another epoch of time begins. */
+  /** Replaces accounts, world and moment by `state`, and starts a new epoch. */
   replace(state: SavedState): void
-  /** Notes the exact moment at which the world stands. */
+  /** Records the exact moment of the world. */
   stand(at: number): void
   /** Idempotent. */
   close(): void
 }
 
 const latest = 'latest'
-/** Names of the archive cannot meet the one of the checkpoint. */
+/** Prefix of saved states, so that no name equals `latest`. */
 const archived = 'archive:'
 
 /**
- * Opens or makes a data file (SQLite).
+ * Opens or creates a data file (SQLite).
  *
- * @throws InboxError if it is in use, of a newer version, damaged, or goes with another world
+ * @throws InboxError if it is in use, of another version, damaged, or belongs to another world
  */
 export function openDataFile(options: DataFileOptions): DataFile {
   const db = openDatabase(options.file)
@@ -88,7 +88,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
   const { file, identity, startAt, randomBytes, leadMs } = options
   const meta = createMeta(db)
   if (meta.get('is_made') === undefined) {
-    // What a process left that died before its world was complete.
+    // Removes leftovers of a process that died before its world was complete.
     db.exec('DELETE FROM meta; DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
     createDeliveryStore(db).clear()
     meta.set('identity', JSON.stringify(identity))
@@ -163,7 +163,7 @@ function useDatabase(db: Database, options: DataFileOptions): DataFile {
       save(state.accounts)
       states.put(latest, state)
       dropCommands.run()
-      // They belong to the epoch of time that is left.
+      // Deliveries belong to the previous epoch.
       deliveries.clear()
       meta.set('course', String(readEpoch() + 1))
       note(state.at)
@@ -181,18 +181,18 @@ function refuseOther(file: string, found: WorldIdentity, wanted: WorldIdentity):
   const differences = [
     difference('seed', found.seed, wanted.seed),
     ...names.map((name) => difference(name, found.settings[name], wanted.settings[name])),
-    found.contents === wanted.contents ? [] : ['other accounts, tracked wallets, thresholds, networks or stories'],
+    found.contents === wanted.contents ? [] : ['accounts, tracked wallets, thresholds, networks or stories differ'],
   ].flat()
   if (differences.length === 0) return
   throw new InboxError(
     'config_invalid',
-    `${file} holds a world that began otherwise: ${differences.join('; ')}. Ask for the same, or give another file`,
+    `${file} belongs to another world: ${differences.join('; ')}. Use the same settings, or choose another file`,
   )
 }
 
 function difference(name: string, found: unknown, wanted: unknown): string[] {
   const [theirs, ours] = [found, wanted].map((value) => JSON.stringify(value ?? null))
-  return theirs === ours ? [] : [`${name} is ${theirs} in the file, ${ours} was asked for`]
+  return theirs === ours ? [] : [`${name} is ${theirs} in the file, ${ours} in the settings`]
 }
 
 function createMeta(db: Database) {
@@ -206,14 +206,14 @@ function createMeta(db: Database) {
     need(name: string): string {
       const value = get(name)
       if (value === undefined)
-        throw new InboxError('database_corrupt', `the data file has no ${name}; give another file`)
+        throw new InboxError('database_corrupt', `the data file has no ${name}; choose another file`)
       return value
     },
     set: (name: string, value: string) => void upsert.run(name, value),
   }
 }
 
-/** Version of the tables, and of the rules of the world in them. */
+/** Version of the tables and of the world's rules. */
 const format = 4
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
@@ -226,8 +226,8 @@ const tables = `
 `
 
 /**
- * Opens the file, or makes it, readable by its owner only and locked against every other process. A commit is on the disk
- * before the call returns. A file of something else is left as it is.
+ * Opens or creates the file, readable by its owner only and locked against other processes. A commit is on disk when
+ * the call returns. Files of other programs are left unchanged.
  *
  * @throws InboxError `database_in_use`, `database_newer`, `database_older`, `database_corrupt` or `config_invalid`
  */
@@ -235,10 +235,10 @@ export function openDatabase(file: string): Database {
   makeOwnersOnly(file)
   const db = new Sqlite(file, { timeout: 0 })
   try {
-    // Before the first look at the file: so the lock is taken with it, and ends with the process, however that dies.
+    // Before the first read: the lock is taken with it and ends with the process, however that dies.
     db.pragma('locking_mode = EXCLUSIVE')
     const isNew = checkFormat(db, file)
-    // Before the log: so the file itself tells what it is from its first commit on.
+    // Before WAL mode: the main file carries the application id from its first commit.
     if (isNew)
       db.exec(
         `BEGIN IMMEDIATE; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
@@ -254,20 +254,20 @@ export function openDatabase(file: string): Database {
   }
 }
 
-/** Whether the file is empty. Throws if it is not of this format. */
+/** True if the file is empty. Throws if its format differs. */
 function checkFormat(db: Database, file: string): boolean {
   const found = Number(db.pragma('user_version', { simple: true }))
   if (found > format) {
     throw new InboxError(
       'database_newer',
-      `${file} was written by a newer version: it has format ${found}, this program knows ${format}. Run the newer ` +
-        `version, or give another file`,
+      `${file} was written by a newer version (format ${found}, expected ${format}). Run the newer version, or choose ` +
+        `another file`,
     )
   }
   if (found > 0 && found < format) {
     throw new InboxError(
       'database_older',
-      `${file} was written by an earlier version, whose world has another form. Delete it, or give another file, to start anew`,
+      `${file} was written by an earlier version with another format. Delete it, or choose another file, to start over`,
     )
   }
   return found === 0
@@ -280,17 +280,17 @@ function makeOwnersOnly(file: string): void {
     chmodSync(file, 0o600)
   } catch (error) {
     if (error instanceof InboxError) throw error
-    throw new InboxError('config_invalid', `${file} cannot be written: ${messageOf(error)}`, { cause: error })
+    throw new InboxError('config_invalid', `cannot write ${file}: ${messageOf(error)}`, { cause: error })
   }
 }
 
-/** Its folder is made as well, but none above that: a path that is mistyped is no wish for a tree of folders. */
+/** Creates the file's folder, but no parents: a mistyped path must not create a tree of folders. */
 function makeEmpty(file: string): void {
   const folder = dirname(file)
   if (!existsSync(folder)) {
     const parent = dirname(folder)
     if (!existsSync(parent)) {
-      throw new InboxError('config_invalid', `${file} cannot be made: there is no folder ${parent}; make it first`)
+      throw new InboxError('config_invalid', `cannot create ${file}: the folder ${parent} is missing; create it first`)
     }
     mkdirSync(folder)
   }
@@ -301,10 +301,10 @@ const magic = 'SQLite format 3\0'
 const headerBytes = 100
 const applicationIdAt = 68
 
-/** Looks at the first bytes alone: to open a database means to change it, where it was left open. */
+/** Reads the header only: opening a database that wasn't closed would change it. */
 function refuseForeign(file: string): void {
   const stats = statSync(file)
-  if (!stats.isFile()) throw new InboxError('config_invalid', `${file} is no regular file; give another`)
+  if (!stats.isFile()) throw new InboxError('config_invalid', `${file} is not a regular file; choose another`)
   if (stats.size === 0) return
   const header = Buffer.alloc(headerBytes)
   const handle = openSync(file, 'r')
@@ -314,24 +314,22 @@ function refuseForeign(file: string): void {
     closeSync(handle)
   }
   if (header.toString('latin1', 0, magic.length) !== magic) {
-    throw new InboxError('database_corrupt', `${file} is no data file of the emulator; give another file`)
+    throw new InboxError('database_corrupt', `${file} is not a data file of the emulator; choose another file`)
   }
   if (header.readUInt32BE(applicationIdAt) !== applicationId) {
-    throw new InboxError('config_invalid', `${file} is a database of something else; give another file`)
+    throw new InboxError('config_invalid', `${file} is a database of another program; choose another file`)
   }
 }
 
 function toOpenError(file: string, cause: unknown): unknown {
   if (!(cause instanceof Sqlite.SqliteError)) return cause
   if (cause.code.startsWith('SQLITE_BUSY')) {
-    return new InboxError(
-      'database_in_use',
-      `${file} is in use by another process. One emulator works on a data file at a time: stop that one, or give another file`,
-      { cause },
-    )
+    return new InboxError('database_in_use', `${file} is in use by another process: stop it, or choose another file`, {
+      cause,
+    })
   }
-  const what = cause.code === 'SQLITE_NOTADB' ? 'is no data file of the emulator' : 'cannot be used'
-  return new InboxError('database_corrupt', `${file} ${what}: ${cause.message} (${cause.code}); give another file`, {
+  const what = cause.code === 'SQLITE_NOTADB' ? 'is not a data file of the emulator' : 'cannot be used'
+  return new InboxError('database_corrupt', `${file} ${what}: ${cause.message} (${cause.code}); choose another file`, {
     cause,
   })
 }

@@ -12,7 +12,7 @@ import {
 } from '../deliveries/port.ts'
 import { createStatesInFile, stateTables } from './saved-states-file.ts'
 
-/** Events that were sent, to whom, and each attempt. `next_at` is there as long as a delivery is pending. */
+/** Events, their deliveries and attempts. `next_at` is set while a delivery is pending. */
 export const deliveryTables = `
   CREATE TABLE event (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, type TEXT NOT NULL, body BLOB NOT NULL) STRICT;
   CREATE TABLE delivery (
@@ -31,12 +31,12 @@ export const deliveryTables = `
   CREATE TABLE delivery_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 `
 
-/** How many settled deliveries are kept of each kind. */
+/** Settled deliveries kept per state. */
 const maxKeptPerState = 100_000
-/** How many are let go at a time: about 100 ms of work. */
+/** Deliveries deleted per prune: about 100 ms of work. */
 const maxPrunedPerPass = 10_000
 
-/** For an emulator without a file: in a file of the system that nobody else sees and that goes with the process. */
+/** For an emulator without a data file: an unnamed temporary SQLite database that ends with the process. */
 export function createTemporaryStorage() {
   const db = new Sqlite('')
   db.pragma('synchronous = OFF')
@@ -196,7 +196,7 @@ function readCounts(db: Database): Omit<Counts, 'inFlight'> {
   }
 }
 
-/** SQLite uses the index of those that are not acknowledged only where a term says it word for word. */
+/** SQLite uses the partial index only if the query repeats its condition literally. */
 const stateTerms: Readonly<Record<NonNullable<DeliveryFilter['state']>, string>> = {
   pending: `d.state = 'pending'`,
   acknowledged: `d.state = 'acknowledged'`,
@@ -207,7 +207,7 @@ const stateTerms: Readonly<Record<NonNullable<DeliveryFilter['state']>, string>>
 
 function toWhere({ state, endpoint, event, type, after }: DeliveryFilter) {
   const terms: [string, unknown][] = []
-  // In the text of the query: so that SQLite sees whether the index of those that are not acknowledged is of use.
+  // Literal, not a parameter: SQLite must see that the partial index applies.
   const ofState = state === undefined ? [] : [stateTerms[state]]
   if (endpoint !== undefined) terms.push(['d.endpoint = ?', endpoint])
   if (event !== undefined) terms.push(['e.id = ?', event])

@@ -6,7 +6,7 @@ import type { AccountsState } from '../accounts/port.ts'
 import { rowsPerPortion, type TradePortion } from '../world/trade-log.ts'
 import type { SavedState, SavedStates } from './saved-states.ts'
 
-/** Several states share the chunks of trades that they have in common. */
+/** States share chunks of trades with equal content. */
 export const stateTables = `
   CREATE TABLE state (
     seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, accounts TEXT NOT NULL, world BLOB NOT NULL,
@@ -31,7 +31,7 @@ export function createStatesInFile(db: Database): SavedStates {
   const dropUnused = db.prepare<[]>(
     'DELETE FROM chunk WHERE digest NOT IN (SELECT value FROM state, json_each(state.chunks))',
   )
-  /** Digests of full portions, which are packed once. */
+  /** Digests of full portions: each is compressed once. */
   const digests = new WeakMap<TradePortion, string>()
 
   function writeChunk(trades: TradePortion): string {
@@ -46,7 +46,7 @@ export function createStatesInFile(db: Database): SavedStates {
 
   function readChunk(digest: string): TradePortion {
     const found = selectChunk.get(digest)
-    if (found === undefined) throw new InboxError('database_corrupt', 'the data file lacks a part of its world')
+    if (found === undefined) throw new InboxError('database_corrupt', 'the data file lacks a chunk of trades')
     const trades = zstdDecompressSync(found.bytes).toString('latin1').split('\n')
     if (trades.length === rowsPerPortion) digests.set(trades, digest)
     return trades

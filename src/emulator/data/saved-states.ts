@@ -12,7 +12,7 @@ export interface SavedState {
 
 /** Saved states by name. */
 export interface SavedStates {
-  /** A state of the same name makes way. */
+  /** Replaces a state of the same name. */
   put(name: string, state: SavedState): void
   get(name: string): SavedState | null
   /** False if there is none of this name. */

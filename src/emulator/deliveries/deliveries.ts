@@ -21,35 +21,36 @@ import type { AttemptPlan, Faults } from '../faults/port.ts'
 import { type PostResult, type Poster, createPoster } from '../post.ts'
 
 export interface DeliveriesOptions {
-  /** The world clock: the retry ladder runs on it. */
+  /** The world clock: times the retry ladder. */
   readonly clock: Clock
-  /** The wall clock: the 5 s to answer are measured on it, however fast the world goes (A43). */
+  /** The wall clock: times the 5 s acknowledgement, at any speed of the world (A43). */
   readonly wall: Clock
   readonly store: DeliveryStore
   readonly faults: Pick<Faults, 'holdMs' | 'planAttempt'>
-  /** How many deliveries an endpoint gets at once (A44). Default 10. */
+  /** Concurrent deliveries per endpoint (A44). Default 10. */
   readonly parallel?: number
-  /** An endpoint as it is at present; null once it is gone. */
+  /** Returns the current endpoint; null once it is deleted. */
   readonly find: (endpointId: string) => Endpoint | null
-  /** Whether a URL may lead to public addresses only. Default: none. */
+  /** True if a URL may lead to public addresses only. Default: always false. */
   readonly isPublicOnly?: (url: string) => boolean
   readonly log: Logger
   readonly onAttempt?: (report: AttemptReport) => void
 }
 
-/** How many are replayed at once: more take another call. */
+/** Limit of deliveries per bulk replay. */
 const maxReplayed = 10_000
 
-/** The engine, and how far it has come with the events of the world. */
+/** The engine, plus its progress in the events of the world. */
 export interface DeliveryEngine extends Deliveries {
-  /** The newest event of the world that was sent before; null if there is none such. */
+  /** Number of the newest world event that a previous process handled; null if there is none. */
   worldSeq(): number | null
   sawWorldEvent(seq: number): void
 }
 
 /**
- * The delivery engine of the sender (R71, R72, R78, R80–R89): POSTs exact bytes, signed, until acknowledged or six times. What is
- * pending is in the store, so that it outlives the process and a million of them need no memory and one timer.
+ * The delivery engine of the sender (R71, R72, R78, R80–R89). POSTs exact bytes, signed, until acknowledged, up to six
+ * times. Pending deliveries live in the store: they survive restarts, and a million of them need little memory and one
+ * timer per endpoint.
  */
 export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   const { clock, wall, store, faults, parallel = 10, find, isPublicOnly = () => false, log, onAttempt } = options
@@ -57,12 +58,12 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   const writer = createDeliveryWriter({ store, wall, log, worldSeq: begun.worldSeq ?? 0 })
   const poster = createPoster(wall)
   const queues = new Map<string, EndpointQueue>()
-  /** Of endpoints that are gone, while something is still on its way to them. */
+  /** Queues of deleted endpoints that still have attempts in flight. */
   const closingQueues = new Set<EndpointQueue>()
   const waiters = new Set<{ isMet: () => boolean; resolve: () => void }>()
   let { eventSeq, deliverySeq } = begun
   let sums = { ...begun.counts }
-  /** Rises when everything is forgotten: what is still being sent is then of no account. */
+  /** Increases in `clear`. Results of attempts from an earlier epoch are dropped. */
   let epoch = 0
   let isClosed = false
 
@@ -80,8 +81,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       wall,
       attempt,
       onChange: resolveWaiters,
-      onError: (error) =>
-        log.error({ endpointId, error: messageOf(error) }, 'deliveries could not be read; tried again in a second'),
+      onError: (error) => log.error({ endpointId, error: messageOf(error) }, 'delivery store read failed'),
     })
     queues.set(endpointId, queue)
     return queue
@@ -106,7 +106,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     }
   }
 
-  /** Never rejects: what goes wrong in here, a fault of ours included, is a failed attempt. */
+  /** Never rejects: any error, even a bug, counts as a failed attempt. */
   async function attempt(delivery: StoredDelivery): Promise<void> {
     const begunIn = epoch
     const number = delivery.attempts + 1
@@ -130,15 +130,15 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
         note(delivery, repeated, { attempt: number, isExtra: true, faults: plan.faults })
       }
     } catch (error) {
-      log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'a delivery could not be made')
+      log.error({ deliveryId: deliveryIdOf(delivery.seq), error: messageOf(error) }, 'delivery attempt failed')
       if (delivery.attempts === number || isStale()) return
-      const posted = notSent(`it could not be made: ${messageOf(error)}`, clock.now())
+      const posted = notSent(`not sent: ${messageOf(error)}`, clock.now())
       conclude(delivery, posted, number)
       note(delivery, posted, { attempt: number, isExtra: false, faults: [] })
     }
   }
 
-  /** What follows from an attempt: the ladder counts from the failure (R81–R86). */
+  /** Applies the outcome of an attempt. The next delay counts from the failure (R81–R86). */
   function conclude(delivery: StoredDelivery, posted: Posted, number: number): void {
     const { isAcknowledged, status, failure, endedAt } = posted
     delivery.attempts = number
@@ -181,12 +181,12 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     report({ ...ids, eventType: event.type, endpointId, url, outcome, ...made })
   }
 
-  /** Whoever listens cannot harm a delivery. */
+  /** A failing listener must not harm the delivery. */
   function report(attempt: AttemptReport): void {
     try {
       onAttempt?.(attempt)
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'what was to be done after an attempt failed')
+      log.error({ error: messageOf(error) }, 'attempt callback failed')
     }
   }
 
@@ -206,7 +206,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       resolveWaiters()
     })
 
-  /** Ends a queue; gives what it held. */
+  /** Closes a queue; returns the deliveries it held in memory. */
   function closeQueue(endpointId: string, queue: EndpointQueue): readonly StoredDelivery[] {
     queues.delete(endpointId)
     for (const old of closingQueues) if (old.inFlight() === 0) closingQueues.delete(old)
@@ -214,7 +214,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     return queue.close()
   }
 
-  /** Gives what is to be put into queues once it is written down. */
+  /** Creates the replay of a delivery. The caller enqueues it once it is stored. Null if its endpoint is deleted. */
   function makeReplay(found: StoredDelivery): StoredDelivery | null {
     const endpoint = find(found.endpointId)
     if (endpoint === null) return null
@@ -227,7 +227,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     for (const delivery of deliveries) queueOf(delivery.endpointId).add(delivery)
   }
 
-  /** Written down before anybody is told of them; what cannot be written now is sent all the same, and written later. */
+  /** Stores deliveries before reporting them. If the store fails, they are sent anyway and stored later. */
   function flushAndEnqueue(deliveries: readonly StoredDelivery[]): void {
     try {
       writer.flush()
@@ -317,7 +317,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     return seq === undefined ? null : store.get(seq)
   }
 
-  /** Of an endpoint that is gone nothing is tried again (A45). */
+  /** Cancels the retries of a deleted endpoint (A45). */
   function cancelAll(endpointId: string): void {
     const queue = queues.get(endpointId)
     for (const delivery of queue === undefined ? [] : closeQueue(endpointId, queue)) settle(delivery, 'cancelled')
@@ -326,10 +326,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const cancelled = store.cancel(endpointId)
       sums = { ...sums, pending: sums.pending - cancelled, cancelled: sums.cancelled + cancelled }
     } catch (error) {
-      log.error(
-        { endpointId, error: messageOf(error) },
-        'retries could not be cancelled at once; each is when it falls due',
-      )
+      log.error({ endpointId, error: messageOf(error) }, 'retry cancellation failed')
       queueOf(endpointId).wake()
     }
   }
@@ -339,7 +336,7 @@ function toDelivery({ seq, event, ...delivery }: StoredDelivery): Delivery {
   return { deliveryId: deliveryIdOf(seq), eventId: event.id, eventType: event.type, ...delivery }
 }
 
-/** An attempt of which nothing went out. */
+/** Result of an attempt that sent nothing. */
 function notSent(failure: string, at: number): Posted {
   const answer = { status: null, responseHeaders: {}, responseExcerpt: '' }
   return { isAcknowledged: false, failure, latencyMs: 0, at, endedAt: at, requestHeaders: {}, ...answer }
@@ -349,9 +346,9 @@ function targetOf(seq: number, event: StoredEvent, { id, url }: Endpoint) {
   return { deliveryId: deliveryIdOf(seq), endpointId: id, url, eventId: event.id, eventType: event.type }
 }
 
-/** One POST with what went wrong on purpose. */
+/** One POST, with its injected faults. */
 export interface Posted extends PostResult {
-  /** When it began, and when its outcome was known, on the world clock. */
+  /** Start, and time of the outcome, on the world clock. */
   readonly at: number
   readonly endedAt: number
   readonly requestHeaders: Readonly<Record<string, string>>
@@ -364,13 +361,13 @@ interface Prepared {
   readonly endpoint: Endpoint
   readonly event: OutgoingEvent
   readonly plan: AttemptPlan
-  /** Whether it may go to public addresses only. */
+  /** True if only public addresses are allowed. */
   readonly isPublicOnly: boolean
 }
 
 /**
- * Gives what POSTs an event as planned, once or several times: the bytes signed with the endpoint's present secret (A32), and no
- * further headers (R71, R72, A47).
+ * Returns a function that POSTs an event as planned; it may be called several times. The bytes are signed with the
+ * endpoint's present secret (A32); no further headers are sent (R71, R72, A47).
  */
 function prepareEvent(
   poster: Poster,
@@ -401,7 +398,7 @@ function prepareEvent(
   }
 }
 
-/** A signature stays valid for ever: whoever reads a log must not be able to send the event. */
+/** Signatures never expire, so a reader of the log must not get a whole one. */
 function shorten(value: string | readonly string[]): string {
   return [value]
     .flat()
@@ -411,5 +408,5 @@ function shorten(value: string | readonly string[]): string {
 
 function dropAck(result: PostResult): PostResult {
   if (!result.isAcknowledged) return result
-  return { ...result, isAcknowledged: false, failure: `answered ${result.status}, which was dropped on purpose` }
+  return { ...result, isAcknowledged: false, failure: `answered ${result.status}; the fault drop-ack discarded it` }
 }

@@ -1,40 +1,40 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { StoredDelivery } from './port.ts'
 
-/** How many deliveries of an endpoint are held in memory until their turn comes; the others wait in the store. */
+/** Limit of due deliveries in memory per endpoint; the others stay in the store. */
 const maxReady = 256
 
 export interface EndpointQueueOptions {
   readonly clock: Clock
-  /** When the store cannot be read, it is tried again by this clock. */
+  /** Times the retry after a failed read of the store. */
   readonly wall: Clock
-  /** How many deliveries the endpoint gets at once (A44). */
+  /** Concurrent deliveries of the endpoint (A44). */
   readonly parallel: number
-  /** Those due at `now`, the first due first; all that was told before is known to it. */
+  /** Returns deliveries due at `now`, earliest first. Includes everything passed to `add` before. */
   readonly due: (now: number, limit: number) => readonly StoredDelivery[]
   readonly nextDueAt: (now: number) => number | null
   /** Makes one attempt; settles or schedules the delivery before it resolves. Never rejects. */
   readonly attempt: (delivery: StoredDelivery) => Promise<void>
-  /** Called when something has ended. */
+  /** Called after each attempt. */
   readonly onChange: () => void
-  /** Called with what keeps the queue from going on for the moment. */
+  /** Called with an error of the store. The queue retries. */
   readonly onError: (error: unknown) => void
 }
 
-/** The deliveries of one endpoint: as many at once as it may get, the first due first, with one timer for all the others. */
+/** The deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
 export interface EndpointQueue {
-  /** A delivery is due at its `nextAttemptAt`, or was, if it is to be made again. */
+  /** Adds a delivery that is due at its `nextAttemptAt`, now or later. */
   add(delivery: StoredDelivery): void
-  /** Something may be due that was never added: left behind by a process before. */
+  /** Checks the store for due deliveries of a previous process. */
   wake(): void
-  /** Whether nothing is being sent and nothing is due. */
+  /** True if nothing is in flight and nothing is due. */
   isIdle(): boolean
   inFlight(): number
-  /** Nothing is begun any more; gives those that were held in memory. Idempotent. */
+  /** Starts no further attempts; returns the deliveries held in memory. Idempotent. */
   close(): readonly StoredDelivery[]
 }
 
-/** After the store could not be read, as when the disk is full. */
+/** Delay after a failed read of the store. */
 const retryMs = 1_000
 
 export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueue {
@@ -43,7 +43,7 @@ export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueu
   /** Ready or in flight, by number. */
   const held = new Map<number, StoredDelivery>()
   let inFlight = 0
-  /** Whether the store may have more that is due than is held. */
+  /** True if the store may have more due deliveries than `held`. */
   let hasMore = false
   let nextAt: number | null = null
   let timer: Timer | undefined
@@ -97,7 +97,7 @@ export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueu
     onChange()
   }
 
-  /** What is not held is found in the store when its time has come. */
+  /** A delivery that is not held is read from the store when it is due. */
   function schedule({ nextAttemptAt }: StoredDelivery): void {
     if (nextAttemptAt === null) return
     if (nextAttemptAt <= clock.now()) hasMore = true

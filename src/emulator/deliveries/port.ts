@@ -1,12 +1,12 @@
 /** A URL that gets events, signed with its own secret: a webhook (R62, R63), or the `webhook_url` of an alert (A41). */
 export interface Endpoint {
-  /** Tells it from others, be they of the same URL (A24). */
+  /** Unique, even among endpoints with the same URL (A24). */
   readonly id: string
   readonly url: string
   readonly secret: string
 }
 
-/** An event as it is sent: the bytes are made once and never again (R72, R89). */
+/** An event to send. Its bytes are serialized once and never again (R72, R89). */
 export interface OutgoingEvent {
   readonly id: string
   readonly type: string
@@ -15,26 +15,26 @@ export interface OutgoingEvent {
 
 export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'cancelled'
 
-/** An event for an endpoint. Times are milliseconds since 1970 on the world clock. */
+/** One event for one endpoint. Times are milliseconds since 1970 on the world clock. */
 export interface Delivery {
   readonly deliveryId: string
   readonly eventId: string
   readonly eventType: string
   readonly endpointId: string
-  /** Where it went last, or is to go. */
+  /** URL of the last attempt, or of the first one before it. */
   readonly url: string
   readonly state: DeliveryState
-  /** How many were made, without extra ones. */
+  /** Attempts so far, without extra ones. */
   readonly attempts: number
   readonly createdAt: number
   readonly nextAttemptAt: number | null
-  /** Asked for by somebody: one attempt, no ladder (A46). */
+  /** True for a requested replay: one attempt, no ladder (A46). */
   readonly isReplay: boolean
   readonly lastStatus: number | null
   readonly lastFailure: string | null
 }
 
-/** One POST and what became of it. Latency is on the wall clock. */
+/** One POST and its result. Latency is on the wall clock. */
 export interface Attempt {
   /** 1 to 6. */
   readonly attempt: number
@@ -42,18 +42,18 @@ export interface Attempt {
   readonly status: number | null
   readonly failure: string | null
   readonly latencyMs: number
-  /** Whether this was an extra delivery of the same event (R88). */
+  /** True for an extra delivery of the same event (R88). */
   readonly isExtra: boolean
-  /** Names of the faults that it suffered. */
+  /** Names of the injected faults. */
   readonly faults: readonly string[]
-  /** Of the signature the first digits only. */
+  /** The signature is cut to its first digits. */
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly responseHeaders: Readonly<Record<string, string>>
   readonly responseExcerpt: string
   readonly nextAttemptAt: number | null
 }
 
-/** An attempt as it is told when it ends. */
+/** An attempt as reported when it ends. */
 export interface AttemptReport extends Attempt {
   readonly deliveryId: string
   readonly eventId: string
@@ -64,14 +64,14 @@ export interface AttemptReport extends Attempt {
 }
 
 export interface Counts {
-  /** Deliveries that are settled, by how. Extra ones are not counted. */
+  /** Settled deliveries by outcome, without extra ones. */
   readonly acknowledged: number
   readonly undelivered: number
   readonly cancelled: number
-  /** Those that wait for their time or for a free place, and those being made. */
+  /** Deliveries that are queued, waiting for a retry, or in flight. */
   readonly pending: number
   readonly inFlight: number
-  /** How many attempts were made, extra ones included. */
+  /** Attempts so far, extra ones included. */
   readonly attempts: number
 }
 
@@ -81,48 +81,52 @@ export interface DeliveryFilter {
   readonly endpoint?: string
   readonly event?: string
   readonly type?: string
-  /** Those older than this one. */
+  /** Only deliveries older than this one. */
   readonly after?: string
 }
 
-/** Which undelivered events are to be sent again (A46). */
+/** Selects undelivered events to replay (A46). */
 export interface ReplayFilter {
-  /** Events for which a delivery was begun at this moment or later. */
+  /** Only deliveries created at this moment or later. */
   readonly since: number
   readonly endpoint?: string
   readonly type?: string
 }
 
 export interface Deliveries {
-  /** Begins what was left behind. Once. */
+  /** Resumes deliveries of the previous process. Call it once. */
   start(): void
   /**
-   * Sends an event to these endpoints; one that fails gets it again by the ladder (R78, R81–R86). `worldSeq` is its number among
-   * those of the world.
+   * Sends an event to these endpoints, with retries by the ladder (R78, R81–R86). `worldSeq` is its number among the
+   * events
+   * of the world; null if it did not arise there.
    */
   send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
-  /** Endpoints may have gone or changed: of those gone the retries are cancelled (A45). */
+  /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
   endpointsChanged(): void
   counts(): Counts
   /** Newest first. */
   list(filter: DeliveryFilter, limit: number): readonly Delivery[]
-  /** With its bytes and its attempts, oldest first; null if there is none. */
+  /** A delivery with its bytes and its attempts, oldest first; null if there is none. */
   read(deliveryId: string): (Delivery & { readonly body: Buffer; readonly log: readonly Attempt[] }) | null
-  /** Sends an event once more: the same bytes and id, one new attempt (A46). Null if there is none, `gone` without its endpoint. */
+  /**
+   * Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is
+   * deleted.
+   */
   replay(deliveryId: string): Delivery | 'gone' | null
-  /** The same for all that are undelivered and were not replayed with success since, at most 10,000 in one call. */
+  /** Replays all matching undelivered events without a successful replay since, at most 10,000 per call. */
   replayAll(filter: ReplayFilter, isDry: boolean): { readonly matched: number; readonly replayed: number }
-  /** Resolves when nothing is being sent, and nothing is due. */
+  /** Resolves when nothing is in flight and nothing is due. */
   idle(): Promise<void>
   /** Resolves when nothing is pending. */
   settled(): Promise<void>
-  /** Forgets everything: time has been put back. */
+  /** Deletes everything, after a restore. */
   clear(): void
-  /** Cuts what is being sent, and writes down what is not yet written. What is pending stays so. Idempotent. */
+  /** Aborts requests in flight and stores pending changes. Pending deliveries stay pending. Idempotent. */
   close(): void
 }
 
-/** A delivery as it is kept. */
+/** A delivery in the store. */
 export interface StoredDelivery {
   readonly seq: number
   readonly event: StoredEvent
@@ -141,19 +145,19 @@ export interface StoredEvent extends OutgoingEvent {
   readonly seq: number
 }
 
-/** What is to be written down together. */
+/** Changes to store in one transaction. */
 export interface Batch {
   readonly events: readonly StoredEvent[]
-  /** As they are now, in place of what was known of them. */
+  /** Current states; they replace the stored ones. */
   readonly deliveries: readonly StoredDelivery[]
   readonly attempts: readonly { readonly delivery: number; readonly attempt: Attempt }[]
-  /** The newest event of the world that deliveries know of. */
+  /** Number of the newest world event that was handled. */
   readonly worldSeq: number
 }
 
-/** Where deliveries outlive the process. Each call is durable, where there is a file, when it returns. */
+/** Store of deliveries. With a data file, each call is durable when it returns. */
 export interface DeliveryStore {
-  /** The last numbers that were given, and the sums. */
+  /** Last numbers in use, counts, and endpoints with pending deliveries. */
   begin(): {
     readonly eventSeq: number
     readonly deliverySeq: number
@@ -162,28 +166,28 @@ export interface DeliveryStore {
     readonly endpoints: readonly string[]
   }
   write(batch: Batch): void
-  /** Pending ones of an endpoint due at `now`, the first due first. */
+  /** Pending deliveries of an endpoint due at `now`, earliest first. */
   due(endpointId: string, now: number, limit: number): StoredDelivery[]
-  /** When the first of an endpoint is due after `now`, or null. */
+  /** Time of the next due delivery of an endpoint after `now`, or null. */
   nextDueAt(endpointId: string, now: number): number | null
   list(filter: DeliveryFilter, limit: number): StoredDelivery[]
   get(seq: number): StoredDelivery | null
   attempts(seq: number): readonly Attempt[]
-  /** The undelivered ones that match, of which nothing was sent with success since. */
+  /** Matching undelivered events without a successful delivery since. */
   undelivered(filter: ReplayFilter): readonly { readonly seq: number; readonly endpointId: string }[]
-  /** Gives how many. */
+  /** Cancels all pending deliveries of an endpoint; returns their number. */
   cancel(endpointId: string): number
-  /** Lets the oldest settled ones go, beyond a number of each kind. */
+  /** Deletes the oldest settled deliveries beyond a limit per state. */
   prune(): void
   clear(): void
 }
 
-/** How a delivery is called. */
+/** Public id of a delivery. */
 export function deliveryIdOf(seq: number): string {
   return `dlv_${String(seq).padStart(12, '0')}`
 }
 
-/** Undefined for what is no id of a delivery. */
+/** Parses a delivery id; undefined if invalid. */
 export function seqOf(deliveryId: string): number | undefined {
   const [, digits] = /^dlv_(\d{12,15})$/.exec(deliveryId) ?? []
   return digits === undefined ? undefined : Number(digits)

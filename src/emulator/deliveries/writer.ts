@@ -3,28 +3,28 @@ import { messageOf } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Attempt, DeliveryStore, StoredDelivery, StoredEvent } from './port.ts'
 
-/** How long something waits, at most, to be written down with others: what a kill can take back was told to nobody. */
+/** Maximum delay before changes are stored. A kill can lose only changes that were reported to nobody. */
 const writeAfterMs = 20
 const writeAfterChanges = 1_000
-/** After a write that failed, as when the disk is full, the next is tried so much later, whatever comes in between. */
+/** Delay after a failed write, for example with a full disk. New changes don't shorten it. */
 const retryMs = 1_000
-/** Between two looks at what is no longer to be kept. */
+/** Stored changes between two prunings. */
 const pruneEvery = 10_000
 
-/** Collects what changes, and writes it in one transaction. */
+/** Collects changes and stores them in one transaction. */
 export interface DeliveryWriter {
-  /** An event of the world with its number there, or one of its own (null), and the deliveries of it: never one without the other. */
+  /** Adds an event together with its deliveries. `worldSeq` is its number in the world; null if it did not arise there. */
   event(event: StoredEvent, deliveries: readonly StoredDelivery[], worldSeq: number | null): void
-  /** The delivery as it is when the batch is written. */
+  /** Marks a delivery as changed. Its state at the time of the write is stored. */
   delivery(delivery: StoredDelivery): void
   attempt(delivery: StoredDelivery, attempt: Attempt): void
-  /** Deliveries know of all events of the world up to this one. */
+  /** Marks all events of the world up to this one as handled. */
   sawWorldEvent(seq: number): void
-  /** Writes all of it now. Throws what the store throws; then it is kept, and tried again. */
+  /** Stores everything now. Throws errors of the store; the changes are kept and retried. */
   flush(): void
-  /** Forgets what is not written. */
+  /** Drops changes that are not stored. */
   drop(): void
-  /** No more timers. */
+  /** Stops its timer. */
   close(): void
 }
 
@@ -35,7 +35,7 @@ export interface DeliveryWriterOptions {
   readonly log: Logger
 }
 
-/** Group commits: a commit per attempt would make the disk the limit of what is sent. */
+/** Batches commits: with one commit per attempt, the disk would limit the send rate. */
 export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWriterOptions): DeliveryWriter {
   let { worldSeq } = begun
   let writtenWorldSeq = worldSeq
@@ -90,7 +90,7 @@ export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWri
     try {
       flush()
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'deliveries could not be written down; tried again in a second')
+      log.error({ error: messageOf(error) }, 'delivery store write failed')
     }
   }
 

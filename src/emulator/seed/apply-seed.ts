@@ -4,18 +4,18 @@ import type { Accounts } from '../accounts/port.ts'
 import { WorldRefusal, type World, type WorldCommand } from '../world/port.ts'
 import type { Seed } from './schema.ts'
 
-/** A value that was drawn. It is shown once, to whoever made the emulator begin. */
+/** A generated secret. It is shown once, at the start. */
 export interface DrawnSecret {
   readonly kind: 'api-key' | 'webhook-secret' | 'alert-secret'
-  /** What it is of, for people. */
+  /** Its owner, for people. */
   readonly of: string
   readonly value: string
 }
 
 /**
- * What is so from the beginning of history on: who is tracked, and what counts as much (A34).
+ * Applies what holds from the start of history: tracked wallets and thresholds (A34).
  *
- * @throws InboxError `config_invalid` that names what the world cannot applyCommand
+ * @throws InboxError `config_invalid` that names what the world refuses
  */
 export function prepareWorld(seed: Seed, acts: World['acts']): void {
   for (const { network, wallet } of seed.tracked) {
@@ -26,10 +26,10 @@ export function prepareWorld(seed: Seed, acts: World['acts']): void {
 }
 
 /**
- * What comes when history has caught up with the present: accounts and what is theirs, the status of networks, stories. Gives
- * what was drawn.
+ * Applies the rest once history has reached the present: accounts, network statuses, stories. Returns generated
+ * secrets.
  *
- * @throws InboxError `config_invalid` that names what the world cannot applyCommand
+ * @throws InboxError `config_invalid` that names what the world refuses
  */
 export function applySeed(seed: Seed, accounts: Accounts, acts: World['acts']): readonly DrawnSecret[] {
   const drawn = seed.accounts.flatMap((account) => addAccount(account, accounts))

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { editDistance } from '../../base/edit-distance.ts'
 
 /**
- * Checks what an emulator is to begin with.
+ * Checks a seed.
  *
  * @throws InboxError `config_invalid` with every problem and its path, and none of the values
  */
@@ -16,18 +16,18 @@ export function parseSeed(input: SeedInput): Seed {
   const checked = checkSeed(input)
   if (checked.ok) return checked.seed
   const problems = checked.problems.map(({ text }) => `  ${text}`)
-  throw new InboxError('config_invalid', `the seed cannot be used:\n${problems.join('\n')}`)
+  throw new InboxError('config_invalid', `the seed has errors:\n${problems.join('\n')}`)
 }
 
-/** With so many alerts one is crossed every hour or so. */
+/** With this many alerts one fires about every hour. */
 const priceAlerts = 28
 
 /** The seed whose credentials are published. */
 export const demoSeedName = 'demo'
 
 /**
- * What an emulator begins with where nobody said more than a name: one account with a key for everything. That of `demo` is
- * published, all others are drawn.
+ * The seed for a bare name: one account with a key for all scopes. Credentials of `demo` are published; all others are
+ * generated.
  *
  * @throws InboxError `config_invalid` if the name is empty or longer than 200 characters
  */
@@ -56,7 +56,7 @@ export function readSeedFile(file: string): Seed {
   return parseSeedFile(readText(file), file)
 }
 
-/** The same of a text. `file` is what error messages call it. */
+/** Parses the text of a seed file. Error messages name it `file`. */
 export function parseSeedFile(text: string, file: string): Seed {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false })
@@ -80,12 +80,12 @@ export function parseSeedFile(text: string, file: string): Seed {
 function readText(file: string): string {
   try {
     const stats = statSync(file)
-    // Reading a pipe or a device could wait, or go on, for ever.
+    // A pipe or device might never return EOF.
     if (stats.isFile() && stats.size <= maxBytes) return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new InboxError('config_invalid', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new InboxError('config_invalid', `cannot read ${file}: ${messageOf(error)}`, { cause: error })
   }
-  throw new InboxError('config_invalid', `${file} is not a regular file of at most ${maxBytes} bytes`)
+  throw new InboxError('config_invalid', `${file} must be a regular file of at most ${maxBytes} bytes`)
 }
 
 function toValue(document: Document, file: string): unknown {
@@ -97,10 +97,10 @@ function toValue(document: Document, file: string): unknown {
 }
 
 function invalid(file: string, problems: readonly string[]): InboxError {
-  return new InboxError('config_invalid', `${file} cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`)
+  return new InboxError('config_invalid', `${file} has errors:\n${problems.map((line) => `  ${line}`).join('\n')}`)
 }
 
-/** Where a place begins: a member with its name; one that is missing, with what it is missing in. */
+/** Offset of a path in the file: of the member's name, or of the parent if the member is missing. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length--) {
     const parent = document.getIn(path.slice(0, length - 1), true)
@@ -112,9 +112,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   return 0
 }
 
-/** What is wrong at one place of a seed; never with the value that is there. */
+/** A problem at one path of a seed; never contains the value. */
 export interface SeedProblem {
-  /** Members and positions that lead to the place. */
+  /** Member names and list positions. */
   readonly path: readonly PropertyKey[]
   readonly text: string
 }
@@ -123,7 +123,7 @@ export type CheckedSeed =
   | { readonly ok: true; readonly seed: Seed }
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 
-/** Checks what an emulator is to begin with (A34); gives every problem, in words for people. */
+/** Checks a seed (A34); returns every problem, for people. */
 function checkSeed(given: unknown): CheckedSeed {
   const settingsAt = new Map<string, readonly string[]>()
   const result = seedSchema.safeParse(given, {
@@ -158,18 +158,18 @@ function unknownSetting(name: string, known: readonly string[]): string {
   const ranked = known.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }))
   const [nearest] = ranked.toSorted((a, b) => a.distance - b.distance)
   const isClose = nearest !== undefined && nearest.distance <= 2 && nearest.distance < name.length
-  if (isClose) return `there is no such setting; did you mean ${nearest.other}?`
-  return `there is no such setting; expected one of ${known.join(', ')}`
+  if (isClose) return `unknown setting; did you mean ${nearest.other}?`
+  return `unknown setting; expected one of ${known.join(', ')}`
 }
 
-/** What was expected and, of a wrong type, what kind of value came. */
+/** The expectation and, for a wrong type, the kind of the value. */
 function withKind(issue: z.core.$ZodIssue, seed: unknown): string {
   const wanted = expectedBy(issue)
   if (issue.code !== 'invalid_type') return wanted
   const given = valueAt(issue.path, seed)
   if (given === undefined) return `it is missing; ${wanted}`
   if (issue.expected === 'int' && typeof given === 'number') return wanted
-  // YAML reads what looks like a number as one, addresses among them.
+  // YAML parses unquoted addresses as numbers.
   const isBare = issue.expected === 'string' && (typeof given === 'number' || typeof given === 'boolean')
   return isBare ? `${wanted}, got a ${typeof given}: put it in quotes` : `${wanted}, got ${kindOf(given)}`
 }

@@ -16,7 +16,7 @@ import { storyNames, thresholdsSchema } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
-/** What a credential may consist of: whatever fits into a header, without spaces. */
+/** Characters of a credential: any that fit into a header, without spaces. */
 const credential = z
   .string()
   .regex(/^[\x21-\x7e]{16,256}$/, 'expected 16 to 256 visible ASCII characters without spaces')
@@ -37,9 +37,9 @@ const duration = z
   )
   .refine((ms) => ms <= maxDurationMs, durationProblem)
 
-/** What a world can live through: with room for its history and for as many years again. */
+/** Allowed world times, with room for history and for as many years again. */
 const [earliest, latest] = [Date.UTC(2000), Date.UTC(2100)]
-const momentProblem = 'expected a UTC time of the years 2000 to 2099 such as 2026-01-31T12:00:00Z'
+const momentProblem = 'expected a UTC time from 2000 to 2099, such as 2026-01-31T12:00:00Z'
 const moment = z
   .union([z.int(), z.iso.datetime().transform((text) => Date.parse(text))], momentProblem)
   .refine((at) => at >= earliest && at < latest, momentProblem)
@@ -48,7 +48,7 @@ const planNames = Object.keys(planLimits) as [Plan, ...Plan[]]
 
 const scopesProblem = `expected "all" or a list of ${scopeNames.join(', ')}`
 
-/** An API key to be made. Without `key` its value is drawn, and shown once. */
+/** An API key to create. Without `key` its value is generated and shown once. */
 export const keySchema = z.strictObject({
   name,
   key: z.exactOptional(credential),
@@ -77,13 +77,13 @@ const accountSchema = z.strictObject({
     .default([]),
   alertSecret: z.exactOptional(credential),
   alerts: z.array(alertSchema).max(100).default([]),
-  /** So many alerts on the prices of larger tokens, near what these are at the beginning; only beside a webhook. */
+  /** Number of alerts on prices of larger tokens, near the initial prices. Needs a webhook. */
   priceAlerts: z.int().min(0).max(50).default(0),
 })
 
-/** How the world is, beside its seed: each a named setting with its default. */
+/** World settings with their defaults. */
 const worldSettingsSchema = z.strictObject({
-  /** How busy everybody is, as a multiple of the default. */
+  /** Trading activity, as a multiple of the default. */
   activity: z.number().min(0).max(10_000).default(1),
   /** A12 */
   pnlMode: z.enum(['closed', 'disposals']).default('closed'),
@@ -94,15 +94,15 @@ const worldSettingsSchema = z.strictObject({
   whaleSupplyPct: positive.max(100).default(1),
 })
 
-/** What an emulator begins with (A34). What comes out of it may go in again. */
+/** Initial state of an emulator (A34). The output is valid input. */
 export const seedSchema = z
   .strictObject({
     world: z
       .strictObject({
         seed: z.string().min(1).max(200).default('demo'),
-        /** When its history begins; it pins everything that happens to certain moments. */
+        /** Start of history. If set, everything happens at fixed moments. */
         startAt: moment.nullable().default(null),
-        /** How much has happened before anybody can look. */
+        /** Length of the history simulated before the emulator answers. */
         history: duration.default(24 * 3_600_000),
         ...worldSettingsSchema.shape,
       })
@@ -115,14 +115,14 @@ export const seedSchema = z
       .strictObject({
         /** A44 */
         parallel: z.int().min(1).max(1_000).default(10),
-        /** How events are written; those who sign JSON anew notice (R73). */
+        /** How events are serialized. Receivers that re-serialize before checking the signature fail (R73). */
         serializer: z.enum(serializerProfiles).default('spaced'),
       })
       .prefault({}),
     faults: z.array(faultRuleSchema).max(100).default([]),
     /** A17 */
     alerts: z.strictObject({ oneShot: z.boolean().default(false) }).prefault({}),
-    /** A65: who may sign in to the dashboard. Without it a password is drawn. */
+    /** A65: login of the dashboard. Default: a generated password. */
     dashboard: z.exactOptional(z.strictObject({ user: name, password: credential })),
     controlToken: z.exactOptional(credential),
     accounts: z.array(accountSchema).max(1_000).default([]),
@@ -144,7 +144,7 @@ export const seedSchema = z
   })
 
 export type Seed = z.output<typeof seedSchema>
-/** The same as it is written down: what is not said is at its default. */
+/** Seed as written: omitted settings have their defaults. */
 export type SeedInput = z.input<typeof seedSchema>
 
 interface Placed {

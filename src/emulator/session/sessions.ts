@@ -4,7 +4,7 @@ import { createFailureLimit } from '../../base/http/sign-in.ts'
 import type { Logger } from '../../base/log.ts'
 import type { RandomBytes } from '../random.ts'
 
-/** The one account of the dashboard (A65). */
+/** The only login of the dashboard (A65). */
 export interface DashboardLogin {
   readonly user: string
   readonly password: string
@@ -12,9 +12,9 @@ export interface DashboardLogin {
 
 export interface SessionsOptions {
   readonly login: DashboardLogin
-  /** Whether that is the published login of the demo, which anyone knows: then it serves this machine only. */
+  /** True for the demo's published login: it is accepted from this machine only. */
   readonly isPublished: boolean
-  /** Sessions live on it. */
+  /** Times the sessions. */
   readonly wall: Pick<Clock, 'now'>
   readonly randomBytes: RandomBytes
   readonly log: Logger
@@ -23,16 +23,16 @@ export interface SessionsOptions {
 export type SignIn =
   | { readonly kind: 'signed-in'; readonly token: string; readonly user: string }
   | { readonly kind: 'wrong' }
-  /** Too often wrong: whatever was given was not looked at. */
+  /** Too many failures: the credentials were not checked. */
   | { readonly kind: 'limited'; readonly retryAfterS: number }
 
-/** Who is signed in to the dashboard. In memory: a restart ends every session. */
+/** Sessions of the dashboard. In memory: a restart ends them. */
 export interface Sessions {
-  /** The login that anyone may be shown; null where it is one of its own. */
+  /** The published login; null if the login is private. */
   readonly published: DashboardLogin | null
-  /** Begins a session of 12 hours. `address` is that of the client, for the limit of 10 wrong ones a minute. */
+  /** Starts a session of 12 hours. `address` is the client's, for the limit of 10 failures per minute. */
   signIn(given: DashboardLogin, address: string): SignIn
-  /** Whose session the first of the tokens is that is one; null if none is, or it is over. */
+  /** User of the first valid session token; null if none is valid. */
   userOf(tokens: readonly string[]): string | null
   /** Ends the sessions of these tokens; idempotent. */
   signOut(tokens: readonly string[]): void
@@ -40,17 +40,17 @@ export interface Sessions {
 
 export const sessionHours = 12
 const lifetimeMs = sessionHours * 3_600_000
-/** Beyond that the oldest ends. */
+/** Beyond this limit the oldest session ends. */
 const maxSessions = 1_000
 const tokenBytes = 32
 
-/** Keeps sessions by the digests of their tokens: how long a look-up takes tells nothing about a token. */
+/** Keeps sessions by token digest: lookup time reveals nothing about a token. */
 export function createSessions({ login, isPublished, wall, randomBytes, log }: SessionsOptions): Sessions {
   const expected = { user: digest(login.user), password: digest(login.password) }
   const failures = createFailureLimit(wall)
   const endsAt = new Map<string, number>()
 
-  /** Both are compared, whatever the first gives: the time tells not even whether the user is right. */
+  /** Always compares both, so that timing doesn't reveal whether the user is right. */
   function isRight({ user, password }: DashboardLogin): boolean {
     const isUser = timingSafeEqual(digest(user), expected.user)
     const isPassword = timingSafeEqual(digest(password), expected.password)
@@ -74,10 +74,10 @@ export function createSessions({ login, isPublished, wall, randomBytes, log }: S
       if (retryAfterS > 0) return { kind: 'limited', retryAfterS }
       if (!isRight(given)) {
         failures.note(address)
-        log.warn({ address }, 'a sign-in to the dashboard failed')
+        log.warn({ address }, 'sign-in failed')
         return { kind: 'wrong' }
       }
-      log.info({ address }, 'signed in to the dashboard')
+      log.info({ address }, 'signed in')
       return { kind: 'signed-in', token: begin(), user: login.user }
     },
     userOf(tokens) {
