@@ -110,7 +110,7 @@ test.each([
   ['--seed a --seed-file b', "option '--seed-file <file>' cannot be used with option '--seed <text>'"],
   ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
-  ['--seed-file none.yaml', 'cannot read none.yaml: ENOENT'],
+  ['--seed-file none.yaml', 'none.yaml: ENOENT'],
 ])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
   const { code, errors } = await run(line)
   expect(code).toBe(1)

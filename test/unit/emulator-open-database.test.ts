@@ -59,7 +59,7 @@ test('one missing folder is made, and of two the upper one is named', async () =
   expect(await readdir(dir.path)).toEqual(['state'])
 })
 
-test('rejects a folder that can't be written', async () => {
+test('rejects a folder without write access', async () => {
   await using dir = await createTempDir()
   await mkdir(join(dir.path, 'a'))
   await writeFile(join(dir.path, 'a', 'file'), '')

@@ -164,7 +164,7 @@ test('aliases that would grow without end are refused', () => {
   expect(messageOf(() => parseSeedFile(lines.join('\n'), 'seed.yaml'))).toMatch(/seed.yaml has errors/)
 })
 
-test('names a seed file that can't be read', async () => {
+test('names an unreadable seed file', async () => {
   await using dir = await createTempDir()
   expect(messageOf(() => readSeedFile(join(dir.path, 'none.yaml')))).toMatch(/cannot read .*none\.yaml: ENOENT/)
   expect(messageOf(() => readSeedFile(dir.path))).toMatch(/must be a regular file/)
