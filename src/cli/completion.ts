@@ -6,7 +6,7 @@ import { printBytes } from './output.ts'
 
 /** Known values by the name of an option or argument that takes other values as well. */
 const known: Record<string, readonly string[]> = {
-  type: [...eventTypes, ...ownEventTypes],
+  type: eventTypes,
   network: networkIds,
   status: eventStatuses,
 }
@@ -35,7 +35,9 @@ function placesOf(command: Command, path = ''): readonly (readonly [place: strin
 }
 
 function valuesOf(one: Option | Argument): readonly Word[] {
-  return (one.argChoices ?? known[one.name()] ?? []).map((value) => [value, ''])
+  // `trigger <type>` makes events of the sender only; `--type` filters also find those of the inbox itself.
+  const own = one instanceof Argument || one.name() !== 'type' ? [] : ownEventTypes
+  return (one.argChoices ?? [...(known[one.name()] ?? []), ...own]).map((value) => [value, ''])
 }
 
 // For bash 3.2 and later, which splits `--status=dead` into three words, and for zsh.

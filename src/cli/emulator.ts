@@ -78,7 +78,7 @@ export function addEmulatorCommand(program: Command): void {
     )
     .action(async (options: EmulatorCommandOptions) => {
       // What it prints is a log: for people unless it is asked for as JSON.
-      host().exitCode = await run({ ...options, table: true })
+      host().exitCode = await run(options)
     })
   addEmulatorAdvanceCommand(emulator)
   addEmulatorReplayCommand(emulator)

@@ -1,5 +1,5 @@
 import type StringWidth from 'string-width'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { host } from './host.ts'
@@ -9,49 +9,21 @@ import { createRequire } from 'node:module'
 /** Options that every command has. */
 export interface OutputOptions {
   readonly json?: boolean
-  readonly table?: boolean
 }
 
-/** Gives a command the options that say how its result is printed. */
+/** Gives a command the option that says how its result is printed. */
 export function withOutputOptions(command: Command, json = 'print one JSON document'): Command {
-  return command
-    .option('--json', json)
-    .addOption(new Option('--table', 'print for people, also where no terminal is').conflicts('json'))
+  return command.option('--json', json)
 }
 
-/**
- * Prints a result: on a terminal, and with `--table`, what `render` makes of it for people; with `--json` one JSON document; and
- * elsewhere one line of JSON, or one for each item of a list.
- */
+/** Prints a result: the text that `render` returns, or with `--json` one JSON document. */
 export function printResult<T>(value: T, options: OutputOptions, render: (value: T) => string): void {
-  if (options.json) printJson([value])
-  else if (isForPeople(options)) printBytes(`${render(value)}\n`)
-  else printLines(value)
-}
-
-/** Whether results are printed for people. */
-function isForPeople({ json, table }: OutputOptions): boolean {
-  return json !== true && (table === true || host().stdout.isTTY)
+  printBytes(options.json ? `${escapeForTerminal(JSON.stringify(value))}\n` : `${render(value)}\n`)
 }
 
 /** Tells a person something beside the result, on standard error. */
 export function printNote(text: string): void {
   host().stderr.write(`${text}\n`)
-}
-
-function printLines(value: unknown): void {
-  if (!isList(value)) return printJson([value])
-  printJson(value.data)
-  if (typeof value.next_cursor === 'string') printNote(`more: --cursor ${value.next_cursor}`)
-}
-
-function printJson(values: readonly unknown[]): void {
-  printBytes(values.map((value) => `${escapeForTerminal(JSON.stringify(value))}\n`).join(''))
-}
-
-/** A list as the admin API and the REST service give it. */
-function isList(value: unknown): value is { readonly data: readonly unknown[]; readonly next_cursor?: unknown } {
-  return typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data)
 }
 
 /** JSON escapes some control characters, but not all that a terminal, or its reader, could be misled by. They stand in texts only. */

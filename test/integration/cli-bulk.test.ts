@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 test('commands act on what a filter finds, and only count with --dry-run', { timeout: 120_000 }, async () => {
@@ -12,7 +12,7 @@ test('commands act on what a filter finds, and only count with --dry-run', { tim
   await giveUp(inbox, ['evt_3'], 'gone')
   const odd = { ...quarantinedOf(Buffer.from('odd')), reason: 'no_type' }
   await inbox.accept([quarantinedOf(Buffer.from('{')), odd, arrivalOf('evt_4', 'token.price_alert')])
-  const run = (...args: string[]) => runCli(forPeople(args), { cwd: dir.path, env })
+  const run = (...args: string[]) => runCli(args, { cwd: dir.path, env })
   const say = async (...args: string[]) => (await run(...args)).out.trim()
   const left = async () => [(await inbox.stats()).handlers[0]?.dead, (await inbox.stats()).quarantined]
 

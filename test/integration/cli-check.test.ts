@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { forPeople, runCli, startCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -34,7 +34,7 @@ async function checkFolder(types: readonly string[] = ['wallet.large_trade']) {
   return {
     path: dir.path,
     check: (args: readonly string[] = [], env: Record<string, string> = {}) =>
-      runCli(forPeople(['check', ...args]), { cwd: dir.path, env: { INBOX_SECRETS: `main:${secret}`, ...env } }),
+      runCli(['check', ...args], { cwd: dir.path, env: { INBOX_SECRETS: `main:${secret}`, ...env } }),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   }
 }
@@ -132,7 +132,7 @@ test('check --types leaves a tsconfig.json of the user alone, says what to add t
   const file = join(dir.path, 'tsconfig.json')
   writeFileSync(file, '{ "files": [] }\n')
   const check = (...args: string[]) =>
-    runCli(['check', ...args, '--table'], { cwd: dir.path, env: { INBOX_HANDLERS: join(dir.path, 'elsewhere') } })
+    runCli(['check', ...args], { cwd: dir.path, env: { INBOX_HANDLERS: join(dir.path, 'elsewhere') } })
 
   const refused = await check('--types')
   expect(refused).toMatchObject({ code: 1, out: '' })

@@ -59,7 +59,7 @@ test('with settings that cannot be used doctor says so, and looks at everything 
   expect(resultsOf(report)).toMatchObject({ configuration: 'fail', secrets: 'fail', folder: 'ok', versions: 'ok' })
   expect(report.checks.map(({ check }) => check)).toContain('disk speed')
 
-  const shown = await runCli(['doctor', '--table'], { cwd: dir.path, env })
+  const shown = await runCli(['doctor'], { cwd: dir.path, env })
   expect(shown.out).toMatch(/^fail {2}configuration {2}the configuration has 3 problems:\n {21}/)
   expect(shown.out).toMatch(/^ +→ mend it; /m)
   expect(shown.out).toMatch(/^\d to be mended, \d to be looked at, \d+ well$/m)

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
-import { beginCli, forPeople, runCli, type CliResult, type CliRun } from '../support/cli.ts'
+import { beginCli, runCli, type CliResult, type CliRun } from '../support/cli.ts'
 import { createTestReceiver, type Answer, type TestReceiver } from './emulator-receiver.ts'
 import { controlToken, startStage, type Stage } from './emulator-stage.ts'
 
@@ -18,7 +18,7 @@ export interface Steered extends AsyncDisposable {
 export async function startSteered(answer: Answer, options: Partial<EmulatorOptions> = {}): Promise<Steered> {
   const receiver = await createTestReceiver(answer)
   const stage = await startStage({ endpoints: [{ url: receiver.url, secret }], ...options })
-  const args = (line: string) => forPeople([...line.split(' '), '--emulator', stage.emulator.url ?? ''])
+  const args = (line: string) => [...line.split(' '), '--emulator', stage.emulator.url ?? '']
   const env = { EMULATOR_CONTROL_TOKEN: controlToken }
   return {
     stage,

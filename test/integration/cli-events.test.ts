@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AppServer } from '../support/app-server.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
-import { forPeople, runCli, type CliResult } from '../support/cli.ts'
+import { runCli, type CliResult } from '../support/cli.ts'
 import { resolveAdminToken } from '../../src/admin/token-file.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
@@ -24,7 +24,7 @@ type Run = CliResult
 /** Runs a command with no settings but the given ones. Without `--json` it prints for people. */
 function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   // A port where nothing listens, so that a sidecar of this machine is not taken for the one of the test.
-  return runCli(forPeople(args), {
+  return runCli(args, {
     cwd: dir,
     env: { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env },
   })

@@ -161,7 +161,7 @@ test.skipIf(!hasGit)(
 
 test('init overwrites nothing: it lists what is there, and stops; --dry-run writes nothing', async () => {
   await using dir = await createTempDir()
-  const dry = await runCli(['init', 'new', '--dry-run', '--table'], { cwd: dir.path })
+  const dry = await runCli(['init', 'new', '--dry-run'], { cwd: dir.path })
   expect(dry.code).toBe(0)
   expect(dry.out).toBe(`would write to ${join(dir.path, 'new')}:\n${written.map((file) => `  ${file}\n`).join('')}`)
   expect(existsSync(join(dir.path, 'new'))).toBe(false)

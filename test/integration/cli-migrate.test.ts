@@ -35,7 +35,7 @@ test('migrate brings an older database to the schema of this version, keeps a co
   old.prepare(`INSERT INTO meta (name, value) VALUES ('of_the_test', 7)`).run()
   old.close()
   const backup = `${file}.before-${newest.slice(0, 4)}`
-  const migrated = await migrate('--table')
+  const migrated = await migrate()
   expect(migrated).toEqual({
     code: 0,
     out: `migrated ${file} from ${oldest} to ${newest}\nwhat it was before is kept as ${backup}\n`,
@@ -47,7 +47,7 @@ test('migrate brings an older database to the schema of this version, keeps a co
   expect(db.prepare(`SELECT value FROM meta WHERE name = 'of_the_test'`).pluck().get()).toBe(7)
   db.close()
 
-  expect(await migrate('--table')).toMatchObject({ code: 0, out: `nothing to do: ${file} has the schema ${newest}\n` })
+  expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has the schema ${newest}\n` })
 })
 
 test('migrate leaves a newer database alone with exit 1, one that a process works on with exit 75, and refuses memory:', async () => {

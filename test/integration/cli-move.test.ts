@@ -305,7 +305,7 @@ describe('a move is refused, with both sides as they were,', () => {
 test('a move that is undone lets the file be served again, and the database takes it no more', async () => {
   await using store = await aStore()
   const url = await postgres.createDatabase()
-  const undo = () => runCli(['move', '--from', 'sqlite:./inbox.db', '--undo', '--table'], { cwd: store.cwd })
+  const undo = () => runCli(['move', '--from', 'sqlite:./inbox.db', '--undo'], { cwd: store.cwd })
   expect(await undo()).toMatchObject({ code: 1, errors: expect.stringContaining('was not moved') as string })
   await move(store.file, url)
   expect(await undo()).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('is served again') as string })
@@ -333,7 +333,7 @@ test(
     const wrong = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@wrong'], { cwd })
     expect(wrong.code).toBe(1)
     writeFileSync(join(cwd, 'right'), `${url}\n`)
-    const right = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@right', '--table'], { cwd })
+    const right = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@right'], { cwd })
     expect(right).toMatchObject({ code: 0, errors: '' })
     expect(right.out).toMatch(/^moved .*inbox\.db to postgres:\/\/127\.0\.0\.1:\d+\/\w+; both sides agree\n/)
     for (const { out, errors } of [literal, bad, wrong, right]) expect(out + errors).not.toContain(password)

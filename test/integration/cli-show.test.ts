@@ -1,7 +1,7 @@
 import { createEvent, signedRequest } from 'onchain-inbox/testing'
 import { expect, test } from 'vitest'
 import { startTestApp, testSecret } from '../support/app.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { until } from '../support/until.ts'
 
 const failing = (body: string) => `
@@ -32,7 +32,7 @@ test('events show names the place in the file of the handler under the error of 
   await until(async () => (await runs()).every(({ state }) => state === 'dead'), 'given up')
   const env = { INBOX_ADMIN_TOKEN: app.adminToken }
   const run = (...args: string[]) =>
-    runCli(forPeople([...args, '--admin-url', app.adminUrl]), { cwd: app.dir, env }).then((result) => result.out)
+    runCli([...args, '--admin-url', app.adminUrl], { cwd: app.dir, env }).then((result) => result.out)
   const out = await run('events', 'show', 'evt_1')
 
   const lines = out.split('\n')

@@ -56,7 +56,7 @@ test('beside a running sidecar commands and the sidecar register once together, 
   })
   const env = { ...at.options.env, INBOX_ADMIN_TOKEN: app.adminToken, INBOX_ADMIN_PORT: String(app.adminPort) }
   const run = (...args: readonly string[]) => runCli(['subscribe', ...args], { ...at.options, env })
-  const results = await Promise.all([run(...wanted), run(...wanted)])
+  const results = await Promise.all([run(...wanted, '--json'), run(...wanted, '--json')])
   for (const { code, out } of results) {
     const { result } = JSON.parse(out) as { result: string }
     expect([code, result]).toBeOneOf([
@@ -69,7 +69,7 @@ test('beside a running sidecar commands and the sidecar register once together, 
   expect(await webhooks()).toHaveLength(1)
 
   // What is wanted stands in the setting.
-  const settled = await runCli(['subscribe'], {
+  const settled = await runCli(['subscribe', '--json'], {
     ...at.options,
     env: { ...env, INBOX_SUBSCRIBE: JSON.stringify({ url, events: 'token.new_listing' }) },
   })
@@ -92,15 +92,15 @@ test('begun before a crash: nobody knows, it is not sent again, and somebody who
     await inbox.close()
   }
   await begin(0)
-  const soon = await at.run(...wanted, '--force', '--table')
+  const soon = await at.run(...wanted, '--force')
   expect([soon.code, soon.out]).toEqual([75, expect.stringContaining('somebody else began to register')])
   await begin(60_000)
-  const later = await at.run(...wanted, '--table')
+  const later = await at.run(...wanted)
   expect(later.code).toBe(1)
   expect(later.out).toMatch(
     /has no known end: it may or may not be there\. Nothing was sent\n\nWhat to do: look in the dashboard/,
   )
-  const confirmed = await at.run('--confirm', '--table')
+  const confirmed = await at.run('--confirm')
   expect([confirmed.code, confirmed.out]).toEqual([
     0,
     `noted as registered: ${url} for token.new_listing, signed with the secret "main"\n`,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { eventSchemas, eventTypes } from '../../schema/index.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { verify } from '../../src/signature/verify.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { linesOf, secret } from './cli-emulator-run.ts'
 import { answerStatus, createTestReceiver, type TestReceiver } from './emulator-receiver.ts'
@@ -13,7 +13,7 @@ import { startStage } from './emulator-stage.ts'
 
 const lacking: Pick<TestReceiver['requests'][number], 'body' | 'headers'> = { body: Buffer.of(), headers: {} }
 const run = (line: string) =>
-  runCli(forPeople(['trigger', ...line.split(' ')]), { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
+  runCli(['trigger', ...line.split(' ')], { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
 
 test('R72 without an emulator an event is posted once, signed over its exact bytes', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { beginCli, forPeople, runCli } from '../support/cli.ts'
+import { beginCli, runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const escape = '\u001b['
@@ -50,7 +50,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
   expect((await fetch(dashboard)).status).toBe(200)
   const [, adminUrl = ''] = await output.see(/ {2}console {4}(http:\S+) /)
   const atAdmin = { cwd: dir.path, env: { INBOX_ADMIN_TOKEN: demoCredentials.adminToken } }
-  const list = await runCli(forPeople(['dead', 'list', '--admin-url', adminUrl]), atAdmin)
+  const list = await runCli(['dead', 'list', '--admin-url', adminUrl], atAdmin)
   expect(list.out).toContain(dead)
   await runCli(['dead', 'requeue', '--all', '--admin-url', adminUrl], atAdmin)
   await output.see(new RegExp(`↳ unlucky handled ${dead} this time\n`))

@@ -8,7 +8,7 @@ import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
@@ -47,7 +47,7 @@ test('doctor says what a time out of service costs, and exits with 1 until that 
     // A write that a busy disk makes wait is a finding from this time on.
     INBOX_ACK_TIMEOUT_MS: '600000',
   }
-  const doctor = (...args: string[]) => runCli(forPeople(['doctor', ...args]), { cwd: dir.path, env })
+  const doctor = (...args: string[]) => runCli(['doctor', ...args], { cwd: dir.path, env })
 
   const found = await doctor()
   expect(found).toMatchObject({ code: 1, errors: '' })
@@ -104,7 +104,7 @@ test('each start says what is to be replayed, and who is paused, until somebody 
     const handlers = { 'quiet.mjs': `export default { type: '*', run() {} }` }
     const app = await startTestApp({ dir: dir.path, log, settings: { INBOX_DATABASE_URL: sqliteUrl }, handlers })
     const cli = (...args: string[]) =>
-      runCli(forPeople([...args, '--admin-url', app.adminUrl]), {
+      runCli([...args, '--admin-url', app.adminUrl], {
         cwd: dir.path,
         env: { INBOX_ADMIN_TOKEN: app.adminToken },
       })

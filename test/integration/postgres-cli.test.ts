@@ -19,8 +19,9 @@ function shown(url: string): string {
 test('migrate gives a database its schema, once, and shows no password', async () => {
   const url = await server.createBare()
   await using dir = await createTempDir()
-  const migrate = (format: string) => runCli(['migrate', format], { cwd: dir.path, env: { INBOX_DATABASE_URL: url } })
-  expect(await migrate('--table')).toEqual({ code: 0, out: `gave ${shown(url)} the schema ${newest}\n`, errors: '' })
+  const migrate = (...args: readonly string[]) =>
+    runCli(['migrate', ...args], { cwd: dir.path, env: { INBOX_DATABASE_URL: url } })
+  expect(await migrate()).toEqual({ code: 0, out: `gave ${shown(url)} the schema ${newest}\n`, errors: '' })
   const again = await migrate('--json')
   expect(again).toMatchObject({ code: 0, errors: '' })
   expect(JSON.parse(again.out)).toEqual({ database: shown(url), result: 'current', from: newest, to: newest })

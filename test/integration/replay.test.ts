@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { RecordingClient, toDelivery } from '../support/history.ts'
 import { Sidecar, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -50,7 +50,7 @@ async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs'
         .map((line) => JSON.parse(line) as Record<string, unknown>),
     /** Runs a command against the sidecar. Gives what it printed; rejects with all of it when it fails. */
     command: async (...args: string[]) => {
-      const words = args.includes('--raw') ? args : forPeople(args)
+      const words = args.includes('--raw') ? args : args
       const env = { INBOX_ADMIN_TOKEN: testToken }
       const result = await runCli([...words, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env })
       if (result.code !== 0) throw Object.assign(new Error('it failed'), result)

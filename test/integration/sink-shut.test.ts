@@ -5,7 +5,7 @@ import type { HandlerListJson } from '../../src/admin/handlers.ts'
 import type { HealthJson } from '../../src/admin/health.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 import { eventBytes } from '../support/signed.ts'
 import { openRunsOf } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
@@ -100,7 +100,7 @@ test('an open breaker and a pause are shown by the API, the metrics, handlers li
 
   await ask(app, '/api/v1/handlers/held', { method: 'PATCH', body: JSON.stringify({ concurrency: 3 }) })
   const cli = (...args: string[]) =>
-    runCli(forPeople([...args, '--admin-url', app.adminUrl]), {
+    runCli([...args, '--admin-url', app.adminUrl], {
       cwd: app.dir,
       env: { INBOX_ADMIN_TOKEN: app.adminToken },
     })

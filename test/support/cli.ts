@@ -108,8 +108,3 @@ export async function outputOf([program = '', ...args]: readonly string[], env: 
   await new Promise((resolve) => child.on('close', resolve))
   return text
 }
-
-/** The arguments that have a command print for people, as on a terminal, unless they ask for JSON. */
-export function forPeople(args: readonly string[]): readonly string[] {
-  return args.includes('--json') ? args : [...args, '--table']
-}

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { withHost, type Host } from '../../src/cli/host.ts'
 import { readSecretArgument } from '../../src/cli/secret-argument.ts'
 import { sign } from '../../src/signature/sign.ts'
-import { forPeople, runCli } from '../support/cli.ts'
+import { runCli } from '../support/cli.ts'
 
 const secret = '0123456789abcdef'
 const body = '{"id":"evt_1"}'
@@ -14,8 +14,7 @@ await writeFile(join(cwd, 'body.json'), body)
 await writeFile(join(cwd, 'secret'), `${secret}\n`)
 afterAll(() => rm(cwd, { recursive: true }))
 
-const run = (args: readonly string[], env: Record<string, string> = {}) =>
-  runCli(forPeople(['verify', ...args]), { cwd, env })
+const run = (args: readonly string[], env: Record<string, string> = {}) => runCli(['verify', ...args], { cwd, env })
 
 describe('verify', () => {
   const verify = (signature: string, ...more: string[]) =>

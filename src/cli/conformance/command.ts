@@ -64,7 +64,7 @@ export function addConformanceCommand(program: Command): void {
     .addHelpText('after', examples)
     .action(async (options: ConformanceCommandOptions) => {
       // CI logs get the report for people, unless JSON is asked for.
-      host().exitCode = await run({ ...options, table: true })
+      host().exitCode = await run(options)
     })
 }
 
