@@ -161,7 +161,7 @@ async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> 
 const noAttempts: HandlerPace = { perSecond: 0, failuresPerSecond: 0, p50Ms: null, p95Ms: null, p99Ms: null }
 
 /** All handlers that are loaded, and those that were once. */
-async function listHandlers({ inbox, handlers, shut: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
+async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
   const stats = await inbox.stats()
   const rows = new Map(stats.handlers.map((row) => [row.handler, row]))
   const infos = new Map((handlers?.() ?? []).map((info) => [info.name, info]))

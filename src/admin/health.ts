@@ -245,7 +245,7 @@ export const senderWindowMs = 3_600_000
 const budgetMs = 5_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
-  const { inbox, handlers, shut, meter, watch, reconciler } = context
+  const { inbox, handlers, openBreakers, meter, watch, reconciler } = context
   const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
@@ -256,7 +256,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
     paused: stats.paused,
     paused_handlers: stats.handlers.filter(({ paused }) => paused).map(({ handler }) => handler),
-    shut_sinks: [...(shut?.() ?? [])].map(([handler, state]) => {
+    shut_sinks: [...(openBreakers?.() ?? [])].map(([handler, state]) => {
       const row = stats.handlers.find((candidate) => candidate.handler === handler)
       return { handler, ...toWire(state), open_runs: row === undefined ? 0 : openRunsOf(row) }
     }),

@@ -14,7 +14,7 @@ export interface MetricsOptions {
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
   /** Which of them are sinks that are left alone, by name. */
-  readonly shut?: () => ReadonlyMap<string, OpenBreaker>
+  readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
   readonly health?: HealthMetricsSource
 }
 
@@ -33,7 +33,7 @@ const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 10
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Creates the metrics of one process, with those of Node beside its own. */
-export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsOptions): Metrics {
+export function createMetrics({ inbox, clock, handlers, openBreakers, health }: MetricsOptions): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -72,7 +72,7 @@ export function createMetrics({ inbox, clock, handlers, shut, health }: MetricsO
     registers,
     collect() {
       openSinks.reset()
-      const states = shut?.()
+      const states = openBreakers?.()
       for (const { name, kind } of handlers?.() ?? []) {
         if (kind === 'sink') openSinks.set({ handler: name }, states?.get(name)?.reason === 'breaker' ? 1 : 0)
       }

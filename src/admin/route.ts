@@ -21,7 +21,7 @@ export interface AdminContext {
   /** The handlers that are loaded at the moment. */
   readonly handlers?: () => readonly HandlerInfo[]
   /** Sinks whose circuit breaker is open or that asked for a pause, by name. */
-  readonly shut?: () => ReadonlyMap<string, OpenBreaker>
+  readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
   /** Recent attempts per handler. */
   readonly paces?: () => ReadonlyMap<string, HandlerPace>
   /** Called when a handler may run more or fewer runs at once. */

@@ -151,7 +151,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     inbox,
     clock,
     handlers: () => runner.handlers,
-    shut: () => runner.openBreakers,
+    openBreakers: () => runner.openBreakers,
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
@@ -197,7 +197,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     freeBytes: async () => (database.kind === 'sqlite' && reserveBytes > 0 ? freeBytesOf(database.file) : null),
     reserveBytes,
     handlers: () => runner.handlers.map(({ name }) => name),
-    shut: () => runner.openBreakers,
+    openBreakers: () => runner.openBreakers,
     secretLabels,
     consoleUrl: config.consoleUrl ?? null,
     // Where the sender counts what it sent, nothing else is to be stored.
@@ -234,7 +234,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
     clock,
     handlers: () => runner.handlers,
-    shut: () => runner.openBreakers,
+    openBreakers: () => runner.openBreakers,
     onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
     meter,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve, dirname, join, relative, sep } from 'node:path'
 import type { Command } from 'commander'
 import { eventTypes } from '../../schema/index.ts'
-import { ownEventTypes } from '../../schema/own.ts'
+import { internalEventTypes } from '../../schema/internal.ts'
 import { loadConfig } from '../config/config.ts'
 import { describeConfig } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
@@ -148,7 +148,7 @@ function findConfigWarnings(dir: string | null, handlers: readonly CheckedHandle
 
 function isDocumented(pattern: string): boolean {
   if (pattern === '*') return true
-  return [...eventTypes, ...ownEventTypes].some((type) =>
+  return [...eventTypes, ...internalEventTypes].some((type) =>
     pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
   )
 }

@@ -1,6 +1,6 @@
 import { Argument, type Command, type Option } from 'commander'
 import { eventTypes, networkIds } from '../../schema/index.ts'
-import { ownEventTypes } from '../../schema/own.ts'
+import { internalEventTypes } from '../../schema/internal.ts'
 import { eventStatuses } from '../inbox/port.ts'
 import { printBytes } from './output.ts'
 
@@ -36,7 +36,7 @@ function placesOf(command: Command, path = ''): readonly (readonly [place: strin
 
 function valuesOf(one: Option | Argument): readonly Word[] {
   // `trigger <type>` makes events of the sender only; `--type` filters also find those of the inbox itself.
-  const own = one instanceof Argument || one.name() !== 'type' ? [] : ownEventTypes
+  const own = one instanceof Argument || one.name() !== 'type' ? [] : internalEventTypes
   return (one.argChoices ?? [...(known[one.name()] ?? []), ...own]).map((value) => [value, ''])
 }
 

@@ -7,7 +7,7 @@ import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printNote, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
-import { ownEventTypes } from '../../schema/own.ts'
+import { internalEventTypes } from '../../schema/internal.ts'
 import { nearest } from '../base/edit-distance.ts'
 import { safeText } from '../base/log.ts'
 
@@ -112,7 +112,7 @@ export function moreLine(list: Pick<ListJson<unknown>, 'next_cursor'>): string {
 
 /** Notes a filter value that no documented event has: it may exist (R127), but is more often mistyped. */
 export function noteUnknownNames({ type, network }: { readonly type?: string; readonly network?: string }): void {
-  note('type', type, [...eventTypes, ...ownEventTypes])
+  note('type', type, [...eventTypes, ...internalEventTypes])
   note('network', network, networkIds)
 }
 

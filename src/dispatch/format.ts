@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { AnyEvent, EventType } from '../../schema/index.ts'
-import type { OwnEventType } from '../../schema/own.ts'
+import type { InternalEventType } from '../../schema/internal.ts'
 import {
   formatAmount,
   formatPercent,
@@ -127,13 +127,13 @@ const levelTones: Readonly<Record<string, Tone>> = { critical: 'red', warning: '
 
 /** Wording of internal events. */
 const internalWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
-  (['inbox.warning', 'inbox.resolved'] satisfies OwnEventType[]).map((type) => [
+  (['inbox.warning', 'inbox.resolved'] satisfies InternalEventType[]).map((type) => [
     type,
     (data) => internalWording(type, data),
   ]),
 )
 
-function internalWording(type: OwnEventType, { level, title, subject, replica }: Fields): Wording {
+function internalWording(type: InternalEventType, { level, title, subject, replica }: Fields): Wording {
   const isOver = type === 'inbox.resolved'
   const words = `${isOver ? 'over' : formatText(level, 16)}: ${formatText(title, 300)}`
   return {

@@ -6,9 +6,9 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
 export interface DiskGuardOptions {
-  /** Looked at is the disk of its folder. */
+  /** The disk of its folder is watched. */
   readonly database: DatabaseSetting
-  /** So much is to stay free; 0: all of the disk may be used. */
+  /** Minimum free space in bytes; 0: no limit. */
   readonly reserveBytes: number
   readonly clock: Clock
   readonly log: Logger
@@ -17,18 +17,18 @@ export interface DiskGuardOptions {
 /** Watches the free space of a disk, so that deliveries are rejected before a commit fills it. */
 export interface DiskGuard {
   isLow(): boolean
-  /** Called before a commit. @throws InboxError `store_full` while the disk is low */
+  /** Call before a commit. @throws InboxError `store_full` while the disk is low */
   check(): void
   close(): void
 }
 
-/** The health of an inbox on such a disk. */
+/** Store health while the disk is low. */
 export const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
 
-/** Often enough for a disk that takes 100 MB in a second. */
-const lookMs = 250
+/** Short enough for a disk that fills at 100 MB/s. */
+const checkMs = 250
 
-/** Begins to look; resolves after the first look. Where nothing is to be guarded, it is never low. */
+/** Starts checking; resolves after the first check. Never low on PostgreSQL or with a reserve of 0. */
 export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
   if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, check() {}, close() {} }
   const { file } = database
@@ -36,29 +36,26 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
   let isClosed = false
   let timer: Timer | undefined
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(dirname(file))
-      tell(bavail * bsize)
+      update(bavail * bsize)
     } catch (error) {
-      log.warn({ file, error: messageOf(error) }, 'it cannot be told how much of the disk is free')
+      log.warn({ file, error: messageOf(error) }, 'free disk space unknown')
     }
-    if (!isClosed) timer = clock.after(lookMs, () => void look())
+    if (!isClosed) timer = clock.after(checkMs, () => void check())
   }
 
-  function tell(freeBytes: number): void {
+  function update(freeBytes: number): void {
     const wasLow = isLow
     isLow = freeBytes < reserveBytes
     if (isLow && !wasLow) {
-      log.error(
-        { file, freeBytes, reserveBytes },
-        'the disk is nearly full: deliveries are answered 503 until there is space',
-      )
+      log.error({ file, freeBytes, reserveBytes }, 'disk nearly full, deliveries rejected')
     }
-    if (!isLow && wasLow) log.info({ file, freeBytes, reserveBytes }, 'there is space on the disk again')
+    if (!isLow && wasLow) log.info({ file, freeBytes, reserveBytes }, 'disk space freed')
   }
 
-  await look()
+  await check()
   return {
     isLow: () => isLow,
     check() {
@@ -71,7 +68,7 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
   }
 }
 
-/** How much of the disk that a file is on can be written; null where that cannot be told. */
+/** Free bytes of the disk that holds the file; null if unknown. */
 export async function freeBytesOf(file: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(dirname(file))

@@ -7,7 +7,7 @@ import type { NewEvent } from '../inbox/port.ts'
 export const driftKinds = ['unknown_type', 'new_field', 'missing_field', 'wrong_type', 'out_of_range'] as const
 export type DriftKind = (typeof driftKinds)[number]
 
-/** One way in which events of a type differ from their documentation, counted since the process started. */
+/** One difference between events of a type and their documentation, counted since the process started. */
 export interface DriftRecord extends DriftFinding {
   readonly type: string
   readonly count: number
@@ -16,23 +16,26 @@ export interface DriftRecord extends DriftFinding {
   readonly firstEventId: string
 }
 
-/** One way in which an event differs from what is documented of its type. */
+/** One difference between an event and the documentation of its type. */
 interface DriftFinding {
   readonly kind: DriftKind
-  /** Of the envelope, such as `data.amount_usd` or `data.items[]`, at most 200 characters; empty for an unknown type. */
+  /**
+   * Path in the envelope, such as `data.amount_usd` or `data.items[]`, at max 200 characters; empty for an unknown
+   * type.
+   */
   readonly path: string
   readonly expected: string
-  /** What came, at most 200 characters, controls escaped. */
+  /** The received value, at max 200 characters, control characters escaped. */
   readonly example: string
 }
 
-const mostFindings = 20
-const longestText = 200
-/** Of a list so many are looked at. */
-const mostItems = 100
+const maxFindings = 20
+const maxTextLength = 200
+/** Only the first items of a list are checked. */
+const maxItems = 100
 
 const maxRecords = 500
-/** More events are not checked, so that a burst costs deliveries next to nothing. */
+/** Further events are not checked, so that a burst costs deliveries almost nothing. */
 const checksPerSecond = 200
 /** Larger bodies are not checked. */
 const maxBytes = 256 * 1024
@@ -44,7 +47,7 @@ export function createDriftCounter(clock: Clock) {
   const records = new Map<string, DriftRecord>()
   const bucket = new TokenBucket(checksPerSecond, clock)
   return {
-    /** To be called for each new event. */
+    /** Call for each new event. */
     accepted({ id, type, raw, receivedAt }: Pick<NewEvent, 'id' | 'type' | 'raw' | 'receivedAt'>): void {
       if (raw.length > maxBytes || !bucket.take()) return
       for (const finding of findDrift(type, JSON.parse(Buffer.from(raw).toString()))) {
@@ -55,12 +58,12 @@ export function createDriftCounter(clock: Clock) {
         records.set(key, { ...first, count: first.count + 1, lastAt: Math.max(first.lastAt, receivedAt) })
       }
     },
-    /** Newest first; at most 500. */
+    /** Newest first; at max 500. */
     records: (): readonly DriftRecord[] => [...records.values()].toSorted((a, b) => b.lastAt - a.lastAt),
   }
 }
 
-/** What differs in a parsed envelope, each place once; at most 20 of them. */
+/** Differences in a parsed envelope, each path once; at max 20. */
 function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
   const expected = documentedOf(type)
   if (expected === undefined) {
@@ -71,47 +74,47 @@ function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
   inspect(expected, envelope, '', (kind, path, text, value) => {
     const shortPath = safe(path)
     const key = `${kind} ${shortPath}`
-    if (found.size >= mostFindings || found.has(key)) return
+    if (found.size >= maxFindings || found.has(key)) return
     found.set(key, { kind, path: shortPath, expected: text, example: value === undefined ? 'nothing' : shown(value) })
   })
   return [...found.values()]
 }
 
-type Tell = (kind: DriftKind, path: string, expected: string, value: unknown) => void
+type Report = (kind: DriftKind, path: string, expected: string, value: unknown) => void
 
-function inspect(expected: Expectation, value: unknown, path: string, tell: Tell): void {
+function inspect(expected: Expectation, value: unknown, path: string, report: Report): void {
   if (!isOfKind(expected, value)) {
-    tell('wrong_type', path, describe(expected), value)
+    report('wrong_type', path, describe(expected), value)
     return
   }
-  if (expected.kind === 'object') inspectFields(expected, value as Readonly<Record<string, unknown>>, path, tell)
-  else if (expected.kind === 'array') inspectItems(expected.items, value as readonly unknown[], path, tell)
-  else if (!isInRange(expected, value)) tell('out_of_range', path, describe(expected), value)
+  if (expected.kind === 'object') inspectFields(expected, value as Readonly<Record<string, unknown>>, path, report)
+  else if (expected.kind === 'array') inspectItems(expected.items, value as readonly unknown[], path, report)
+  else if (!isInRange(expected, value)) report('out_of_range', path, describe(expected), value)
 }
 
 function inspectFields(
   { fields, required }: ObjectExpectation,
   value: Readonly<Record<string, unknown>>,
   path: string,
-  tell: Tell,
+  report: Report,
 ): void {
   const below = (name: string) => (path === '' ? name : `${path}.${name}`)
   for (const name of required) {
     const field = fields.get(name)
     if (!Object.hasOwn(value, name)) {
-      tell('missing_field', below(name), field === undefined ? 'a value' : describe(field), undefined)
+      report('missing_field', below(name), field === undefined ? 'a value' : describe(field), undefined)
     }
   }
   for (const [name, item] of Object.entries(value)) {
     const field = fields.get(name)
-    if (field === undefined) tell('new_field', below(name), 'no such field', item)
-    else inspect(field, item, below(name), tell)
+    if (field === undefined) report('new_field', below(name), 'no such field', item)
+    else inspect(field, item, below(name), report)
   }
 }
 
-function inspectItems(expected: Expectation | null, items: readonly unknown[], path: string, tell: Tell): void {
+function inspectItems(expected: Expectation | null, items: readonly unknown[], path: string, report: Report): void {
   if (expected === null) return
-  for (const item of items.slice(0, mostItems)) inspect(expected, item, `${path}[]`, tell)
+  for (const item of items.slice(0, maxItems)) inspect(expected, item, `${path}[]`, report)
 }
 
 function isOfKind(expected: Expectation, value: unknown): boolean {
@@ -130,10 +133,10 @@ function isOfKind(expected: Expectation, value: unknown): boolean {
 }
 
 function isInRange(expected: Expectation, value: unknown): boolean {
-  if (expected.kind === 'number') return Number(value) >= expected.least && Number(value) <= expected.most
+  if (expected.kind === 'number') return Number(value) >= expected.min && Number(value) <= expected.max
   if (expected.kind !== 'text' || typeof value !== 'string') return true
-  const { shortest, longest, pattern, oneOf } = expected
-  if (value.length < shortest || value.length > longest) return false
+  const { minLength, maxLength, pattern, oneOf } = expected
+  if (value.length < minLength || value.length > maxLength) return false
   return (pattern === null || pattern.test(value)) && (oneOf === null || oneOf.includes(value))
 }
 
@@ -152,33 +155,35 @@ function describe(expected: Expectation): string {
   }
 }
 
-/** Text as itself, all else as JSON. What is nested deeper than JSON.stringify can follow was not parsed either. */
+/**
+ * Strings as they are, everything else as JSON. Values nested too deeply for JSON.stringify are never parsed either.
+ */
 function shown(value: unknown): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number too large to be told'
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number beyond the range of doubles'
   return safe(typeof value === 'string' ? value : startOfJson(value))
 }
 
-/** As much of it as is shown: values may be large. */
+/** JSON of the first parts of a value: values may be large. */
 function startOfJson(value: unknown): string {
-  let room = longestText
+  let room = maxTextLength
   return JSON.stringify(value, (_, item: unknown) => {
     room -= 1
     if (room < 0) return undefined
-    return typeof item === 'string' ? item.slice(0, longestText) : item
+    return typeof item === 'string' ? item.slice(0, maxTextLength) : item
   })
 }
 
-// Controls, marks of direction, invisible ones and lone surrogates.
+// Control characters, bidi marks, invisible characters and lone surrogates.
 const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** Without anything that a terminal or a page could take for more than text. */
+/** Escapes characters that a terminal or a page might interpret. */
 function safe(text: string): string {
-  const start = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text
+  const start = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text
   const escaped = start.replace(unsafe, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
-  return escaped.length > longestText ? `${escaped.slice(0, longestText - 1).toWellFormed()}…` : escaped
+  return escaped.length > maxTextLength ? `${escaped.slice(0, maxTextLength - 1).toWellFormed()}…` : escaped
 }
 
-/** What is documented of a value. */
+/** Documented shape of a value. */
 type Expectation = ObjectExpectation | ArrayExpectation | TextExpectation | NumberExpectation | BooleanExpectation
 
 interface ObjectExpectation {
@@ -194,27 +199,27 @@ interface ArrayExpectation {
 
 interface TextExpectation {
   readonly kind: 'text'
-  /** In characters. */
-  readonly shortest: number
-  readonly longest: number
+  /** Length limits in characters. */
+  readonly minLength: number
+  readonly maxLength: number
   readonly pattern: RegExp | null
   readonly oneOf: readonly string[] | null
-  /** Which texts those are, in plain words. */
+  /** The allowed texts, in plain words. */
   readonly meaning: string
 }
 
 interface NumberExpectation {
   readonly kind: 'number'
   readonly isWhole: boolean
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 interface BooleanExpectation {
   readonly kind: 'boolean'
 }
 
-/** The part of JSON Schema that events are described in. */
+/** The part of JSON Schema that event schemas use. */
 interface JsonSchema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
@@ -232,7 +237,7 @@ interface JsonSchema {
 
 const known = new Map<string, ObjectExpectation>()
 
-/** What is documented of the envelope of a type, made for the first event of it; undefined for an unknown type. */
+/** Documented envelope of a type, built on first use; undefined for an unknown type. */
 function documentedOf(type: string): ObjectExpectation | undefined {
   const made = known.get(type)
   const found = eventTypes.find((one) => one === type)
@@ -243,7 +248,7 @@ function documentedOf(type: string): ObjectExpectation | undefined {
   return expected
 }
 
-/** Null where nothing is documented that could be told here. */
+/** Null if the schema documents nothing that can be checked. */
 function expectationOf(schema: JsonSchema, name: string): Expectation | null {
   switch (schema.type) {
     case 'object':
@@ -257,8 +262,8 @@ function expectationOf(schema: JsonSchema, name: string): Expectation | null {
       return {
         kind: 'number',
         isWhole: schema.type === 'integer',
-        least: schema.minimum ?? -Number.MAX_VALUE,
-        most: schema.maximum ?? Number.MAX_VALUE,
+        min: schema.minimum ?? -Number.MAX_VALUE,
+        max: schema.maximum ?? Number.MAX_VALUE,
       }
     case 'boolean':
       return { kind: 'boolean' }
@@ -276,27 +281,27 @@ function objectOf({ properties = {}, required = [] }: JsonSchema): ObjectExpecta
   return { kind: 'object', fields: new Map(fields), required }
 }
 
-/** The schema leaves networks open, because more may come: that one came is to be known all the same. */
+/** The schema allows unknown networks, because new ones may be added. Drift reports them anyway. */
 function textOf(schema: JsonSchema, name: string): TextExpectation {
   const listed = schema.const === undefined ? schema.enum : [schema.const]
   const oneOf = name === 'network' ? networkIds : (listed?.map(String) ?? null)
-  const { minLength: shortest = 0, maxLength: longest = Infinity, pattern, format } = schema
+  const { minLength: minLength = 0, maxLength: maxLength = Infinity, pattern, format } = schema
   return {
     kind: 'text',
-    shortest,
-    longest,
+    minLength,
+    maxLength,
     pattern: pattern === undefined ? null : new RegExp(pattern, 'u'),
     oneOf,
-    meaning: meaningOf({ shortest, longest, oneOf, format }),
+    meaning: meaningOf({ minLength, maxLength, oneOf, format }),
   }
 }
 
-interface Meant extends Pick<TextExpectation, 'shortest' | 'longest' | 'oneOf'> {
+interface Meant extends Pick<TextExpectation, 'minLength' | 'maxLength' | 'oneOf'> {
   readonly format: string | undefined
 }
 
-function meaningOf({ shortest, longest, oneOf, format }: Meant): string {
+function meaningOf({ minLength, maxLength, oneOf, format }: Meant): string {
   if (oneOf !== null) return oneOf.length === 1 ? `${oneOf[0]}` : `one of ${oneOf.join(', ')}`
   if (format === 'date-time') return 'a time in UTC such as 2026-01-31T12:00:00.000Z'
-  return longest === Infinity ? 'text' : `text of ${shortest} to ${longest} characters`
+  return maxLength === Infinity ? 'text' : `text of ${minLength} to ${maxLength} characters`
 }

@@ -1,44 +1,44 @@
-import type { OwnEventType } from '../../schema/own.ts'
+import type { InternalEventType } from '../../schema/internal.ts'
 import type { GapRecord, Inbox, InboxStats, SecretUse } from '../inbox/port.ts'
 import type { DriftRecord } from './drift.ts'
 import type { RejectionCounts } from './meter.ts'
 import type { SenderMeter, Silence, Warning } from './port.ts'
 import { findSilences, type Cadences } from './silence.ts'
 
-/** What is known without asking the store. */
+/** Facts of this process that need no read of the store. */
 export interface ProcessFacts {
   readonly now: number
   readonly startedAt: number
   readonly store: { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly full?: boolean }
-  /** Of the disk of the database; null: not known, or not guarded. */
+  /** Free bytes of the database's disk; null: unknown, or not guarded. */
   readonly freeBytes: number | null
   readonly reserveBytes: number
-  /** Of the last five minutes, and of the last hour. */
+  /** Meters of the last five minutes and of the last hour. */
   readonly lately: SenderMeter
   readonly lastHour: SenderMeter
-  /** Requests that were signed with a secret that is not ours, of the same times. */
+  /** Requests signed with an unknown secret, in the same two periods. */
   readonly mismatches: number
   readonly mismatchesLastHour: number
-  /** What the sender may have sent, and was refused for good in the last five minutes. */
+  /** Requests of the last five minutes that were rejected for good and may be deliveries. */
   readonly rejections: RejectionCounts
-  /** Names of the handlers that are loaded. */
+  /** Names of the loaded handlers. */
   readonly handlers: readonly string[]
-  /** Sinks that are left alone, by name. */
-  readonly shut: ReadonlyMap<string, ShutSink>
+  /** Sinks that send nothing for now, by name. */
+  readonly openBreakers: ReadonlyMap<string, OpenSinkBreaker>
   readonly secretLabels: readonly string[]
   readonly drift: readonly DriftRecord[]
 }
 
-export interface ShutSink {
+export interface OpenSinkBreaker {
   readonly reason: 'breaker' | 'pause'
   readonly since: number
   readonly failures: number
 }
 
-/** What is known from the store. */
+/** Facts read from the store. */
 export interface StoredFacts {
   readonly stats: InboxStats
-  /** When the newest dead letter of a handler died, for those that have any; not of those where that is not known. */
+  /** Time of the newest dead letter by handler; a handler is missing if its newest one was not found. */
   readonly newestDeadAt: ReadonlyMap<string, number>
   readonly newestQuarantinedAt: number | null
   readonly newestConflictAt: number | null
@@ -47,26 +47,27 @@ export interface StoredFacts {
   readonly secretUses: readonly SecretUse[]
 }
 
-/** A warning as a rule finds it: since when is for the watch to know. */
+/** A warning found by a rule; the watch adds `since`. */
 export type Found = Omit<Warning, 'since'>
 
-/** What a rule finds, with a subject where there may be several; null: nothing. */
+/** Result of a rule, with a subject if it can find several; null: nothing found. */
 export type Finding = (Omit<Found, 'subject'> & { readonly subject?: string }) | null
 
-/** What was found the last time: since when a warning is on; null: it is not. */
+/** Results of the previous check. */
 export interface Before {
+  /** When the warning began; null: it is not active. */
   since(code: string, subject?: string): number | null
-  /** Null: it is not on. */
+  /** Null: the warning is not active. */
   level(code: string, subject?: string): Warning['level'] | null
 }
 
-/** Handlers with dead letters that are asked about. */
-const mostAsked = 20
+/** Limit of handlers whose dead letters are read. */
+const maxHandlers = 20
 
-/** Dead letters of a handler among which the newest is looked for that is news. */
-const mostDeaths = 10
+/** Limit of dead letters read per handler, to find the newest relevant one. */
+const maxDeadLetters = 10
 
-/** What the store knows, by a bounded number of bounded reads. Rejects while it can't be read. */
+/** Reads the facts of the store, with a bounded number of bounded reads. Rejects if the store can't be read. */
 export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences): Promise<StoredFacts> {
   const [stats, gaps, usual, secretUses, quarantine, conflicts] = await Promise.all([
     inbox.stats(),
@@ -76,7 +77,7 @@ export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences
     inbox.quarantine({ limit: 1 }),
     inbox.conflicts({ limit: 1 }),
   ])
-  const withDead = stats.handlers.filter(({ dead, held }) => dead + held > 0).slice(0, mostAsked)
+  const withDead = stats.handlers.filter(({ dead, held }) => dead + held > 0).slice(0, maxHandlers)
   const newestDead = await Promise.all(
     withDead.map(async ({ handler }) => {
       const diedAt = await newestDeath(inbox, handler)
@@ -94,15 +95,15 @@ export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences
   }
 }
 
-const endOfWarning: OwnEventType = 'inbox.resolved'
+const warningEndType: InternalEventType = 'inbox.resolved'
 
 /**
- * When the newest dead letter died; null: others lie before it, and it was not reached in time. The end of a warning that cannot be
- * told is no news: or that would be told, too, and end, and so on.
+ * Time of the newest dead letter; null if it was not found within the limit. A failed notification that a warning ended
+ * doesn't count: it would cause a new warning, whose end would fail again, and so on.
  */
 async function newestDeath(inbox: Inbox, handler: string): Promise<number | null> {
-  const { data, nextCursor } = await inbox.deadLetters({ handler, limit: mostDeaths })
-  const news = data.find(({ type }) => type !== endOfWarning)
+  const { data, nextCursor } = await inbox.deadLetters({ handler, limit: maxDeadLetters })
+  const news = data.find(({ type }) => type !== warningEndType)
   if (news !== undefined) return news.diedAt
   return data.length === 0 && nextCursor !== null ? null : 0
 }

@@ -2,31 +2,33 @@ import type { GapRecord } from '../inbox/port.ts'
 import { ladderMs, retryDelaysMs } from '../base/ladder.ts'
 import { countText, lengthText, listText, timeText } from './words.ts'
 
-/** The sender waits 5 s for an answer and counts from the failure: by the last attempt that is half a minute at most. */
+/**
+ * The sender waits 5 s for a response and counts from the failure: that adds up to half a minute by the last attempt.
+ */
 const slackMs = 30_000
 
 const kinds = {
-  stopped: 'it was stopped',
-  killed: 'it was killed, or crashed',
-  stood_still: 'it stood still, could not write, or its clock was set forward',
+  stopped: 'stopped',
+  killed: 'killed or crashed',
+  stood_still: 'suspended, could not write, or clock set forward',
 } as const
 
-/** What the sender does with a delivery that fails (R81–R86), in a sentence. */
+/** The sender's retry schedule (R81–R86), as one sentence. */
 export const ladderText =
-  `The sender tries a delivery that failed again ${listText(retryDelaysMs.map(lengthText))} after the failure before, ` +
-  `and gives it up when the sixth attempt fails, ${lengthText(ladderMs - slackMs)} after the first.`
+  `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
+  `It drops the event when the sixth attempt fails, ${lengthText(ladderMs - slackMs)} after the first.`
 
 /**
- * What a time out of service comes to: when the sender tries again what it tried then, until when to wait, what is lost for good and
- * what to do about that. A sentence or two a line, without anything from outside.
+ * Describes a downtime: when the sender retries its events, until when to wait, the lost events, and advice. One or
+ * two sentences per line. Contains no external text.
  */
 export function describeGap(gap: GapRecord): string[] {
   const { from, to, kind, retriedUntil, lost } = gap
   if (kind === 'restored') {
     return [
-      `The database was restored from a backup that knows nothing of the time from ${timeText(from)} to ${timeText(to)}.`,
-      'The sender was told that those events had arrived, so it does not send them again.',
-      ...(lost === null ? [] : describeLost(lost, 'is gone, or was taken only then, and does not come again')),
+      `The database was restored from a backup. It lacks the events from ${timeText(from)} to ${timeText(to)}.`,
+      'These events were acknowledged, so the sender does not send them again.',
+      ...(lost === null ? [] : describeLost(lost, 'are missing and are not sent again')),
       ...describeArrivals(gap),
     ]
   }
@@ -34,17 +36,15 @@ export function describeGap(gap: GapRecord): string[] {
     `Out of service for ${lengthText(to - from)}, from ${timeText(from)} to ${timeText(to)}: ${kinds[kind]}.`,
     ladderText,
     ...describeRungs(gap),
-    ...(lost === null ? [] : describeLost(lost, 'was given up by the sender and does not come by itself')),
+    ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
     ...(retriedUntil === null
       ? []
-      : [
-          `By ${timeText(retriedUntil)} everything has come that comes by itself${lost === null ? ': nothing is lost' : ''}.`,
-        ]),
+      : [`The last retry arrives by ${timeText(retriedUntil)}${lost === null ? ': nothing is lost' : ''}.`]),
     ...describeArrivals(gap),
   ]
 }
 
-/** By which retry what was first sent in the gap comes: the later it was sent in it, the sooner. */
+/** Retry that delivers each part of the downtime: the later the first attempt, the sooner its retry. */
 function describeRungs({ from, to }: GapRecord): string[] {
   let offsetMs = 0
   const lines = retryDelaysMs.flatMap((delayMs, index) => {
@@ -54,7 +54,7 @@ function describeRungs({ from, to }: GapRecord): string[] {
     if (sentFrom >= sentBefore) return []
     const by = timeText(sentBefore + offsetMs + slackMs)
     return [
-      `What it first sent from ${timeText(sentFrom)} to ${timeText(sentBefore)} comes with retry ${index + 1}, ${lengthText(delayMs)} after the attempt before, by ${by}.`,
+      `Events first sent from ${timeText(sentFrom)} to ${timeText(sentBefore)} arrive with retry ${index + 1}, ${lengthText(delayMs)} after the previous attempt, by ${by}.`,
     ]
   })
   return lines
@@ -62,15 +62,15 @@ function describeRungs({ from, to }: GapRecord): string[] {
 
 function describeLost({ from, to }: { readonly from: number; readonly to: number }, what: string): string[] {
   return [
-    `Lost: what was first sent from ${timeText(from)} to ${timeText(to)} ${what}.`,
-    "To get it, replay the deliveries of that time in the service's dashboard; what has come already is not stored twice. To see " +
-      'which trades are missing, reconcile that time. Then acknowledge it: onchain-inbox doctor --acknowledge.',
+    `Lost: events first sent from ${timeText(from)} to ${timeText(to)} ${what}.`,
+    "To recover it, replay the deliveries of that time in the upstream's dashboard; duplicates are ignored. To see " +
+      'which trades are missing, reconcile that time. Then run onchain-inbox doctor --acknowledge.',
   ]
 }
 
 function describeArrivals({ arrived, arrivedLost, lost, lastArrivalAt }: GapRecord): string[] {
   if (arrived === 0) return []
   const last = lastArrivalAt === null ? '' : `, the last at ${timeText(lastArrivalAt)}`
-  const ofLost = lost === null ? '' : `; ${arrivedLost} of them of the lost time`
-  return [`${countText(arrived, 'event')} that had been created in that time came since${last}${ofLost}.`]
+  const ofLost = lost === null ? '' : `; ${arrivedLost} of them from the lost time`
+  return [`${countText(arrived, 'event')} created in that time arrived since${last}${ofLost}.`]
 }

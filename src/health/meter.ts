@@ -3,7 +3,7 @@ import { Histogram } from '../base/histogram.ts'
 import type { AcceptResult } from '../inbox/port.ts'
 import type { AckBucket, Meter, SenderMeter } from './port.ts'
 
-/** How long the sender waits for a response (R79). */
+/** How long the sender waits for a response, in milliseconds (R79). */
 export const ackBudgetMs = 5_000
 
 const secondMs = 1_000
@@ -18,7 +18,7 @@ export interface SenderTotals {
   readonly unusable: number
 }
 
-/** Reasons for which the receiver rejects what a genuine sender may have sent. A wrong signature is none of them. */
+/** Reject reasons that a genuine sender can cause. A wrong signature is not among them. */
 export const rejections = ['body_too_large', 'content_encoding_unsupported', 'bad_request', 'body_incomplete'] as const
 export type Rejection = (typeof rejections)[number]
 export type RejectionCounts = Readonly<Record<Rejection, number>>
@@ -26,11 +26,11 @@ export type RejectionCounts = Readonly<Record<Rejection, number>>
 const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'taken', ...rejections] as const
 type Counter = (typeof counters)[number]
 
-/** A unit of time, or several added up. */
+/** Counts of one unit of time, or of several. */
 interface Counts extends Record<Counter, number> {
-  /** When it began. */
+  /** Start of the unit, in milliseconds since 1970. */
   readonly at: number
-  /** Durations of answers in the 200s. Null: there were none. */
+  /** Durations of 2xx responses; null: none. */
   acks: Histogram | null
 }
 
@@ -40,7 +40,7 @@ const noCounts = (at: number): Counts => ({
   acks: null,
 })
 
-/** Counts per unit of time. Each slot is used again once it is too old. */
+/** Counts per unit of time. Each slot is reused once it is too old. */
 class Ring {
   readonly #unitMs: number
   readonly #slots: (Counts | undefined)[]
@@ -50,7 +50,7 @@ class Ring {
     this.#slots = Array.from({ length: slots })
   }
 
-  /** The counts of the unit that is running. */
+  /** Counts of the current unit. */
   at(now: number): Counts {
     const unit = Math.floor(now / this.#unitMs)
     const slot = unit % this.#slots.length
@@ -59,7 +59,7 @@ class Ring {
     return (this.#slots[slot] = noCounts(unit * this.#unitMs))
   }
 
-  /** Units from `from` until before `to` in which something was counted, oldest first. */
+  /** Non-empty units from `from` until before `to`, oldest first. */
   between(from: number, to: number): Counts[] {
     return this.#slots
       .filter((counts) => counts !== undefined && counts.at >= from && counts.at < to)
@@ -76,15 +76,15 @@ function sum(units: readonly Counts[]): Counts {
   return all
 }
 
-/** A meter with what warnings and metrics of this process need besides. */
+/** A meter with the counts that warnings and metrics of this process need. */
 export interface HealthMeter extends Meter {
   /** A signed delivery was stored, or is a duplicate. */
   stored(result: AcceptResult): void
-  /** Requests of the last `windowMs`, at most an hour, that were signed with another secret. */
+  /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
   mismatches(windowMs: number): number
-  /** Requests of the last `windowMs`, at most an hour, that the sender may have sent and that were rejected. */
+  /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
   rejections(windowMs: number): RejectionCounts
-  /** Since the start. */
+  /** Totals since the start. */
   totals(): SenderTotals
 }
 
@@ -105,7 +105,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): He
     }
   }
 
-  /** The seconds of the last `windowMs`, the running one included. */
+  /** Counts of the last `windowMs`, the current second included. */
   function lately(windowMs: number): Counts {
     const now = clock.now()
     return sum(seconds.between(now - Math.min(windowMs, hourMs), now + 1))
@@ -129,7 +129,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): He
       return toSenderMeter(lately(windowMs), Math.min(windowMs, hourMs, sinceStart))
     },
     acks({ from, to, bucketMs }) {
-      // Seconds only where minutes are too coarse: a minute belongs to its bucket as a whole.
+      // Seconds only for buckets below a minute: a minute belongs to one bucket as a whole.
       const ring = bucketMs < minuteMs ? seconds : minutes
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
       return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => toAckBucket(at, sum(units)))
@@ -138,7 +138,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): He
     rejections: (windowMs) => lately(windowMs),
     perSecond() {
       const now = clock.now()
-      // Without the running second, which has only begun.
+      // Without the current second, which has only begun.
       const end = Math.floor(now / secondMs) * secondMs
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
       return sum(seconds.between(end - rateSeconds * secondMs, end)).taken / elapsed
@@ -172,7 +172,7 @@ function toAckBucket(at: number, { acknowledged, late, refused, unusable, acks }
       p50Ms: acks?.quantile(0.5) ?? 0,
       p99Ms: acks?.quantile(0.99) ?? 0,
       acknowledged,
-      // To the sender a late response is none.
+      // For the sender a late response is a failure.
       refused: refused + late + unusable,
     },
   ]

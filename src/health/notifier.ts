@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import { ownEventSchemas, type OwnEventData, type OwnEventType } from '../../schema/own.ts'
+import { internalEventSchemas, type InternalEventData, type InternalEventType } from '../../schema/internal.ts'
 import { internalLabel, type AcceptPort, type EventSummary, type NewEvent, type QueryStore } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import type { Warning } from './port.ts'
@@ -11,119 +11,122 @@ export interface NotifierOptions {
   readonly inbox: AcceptPort & Pick<QueryStore, 'events' | 'event'>
   readonly clock: Pick<Clock, 'now'>
   readonly log: Logger
-  /** Without a slash at its end; null: not known. */
+  /** Without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
 }
 
-/** Puts what begins and ends into the inbox as events of its own, from where it goes the way of all events. */
+/** Stores the begin and end of warnings as internal events, so that handlers and sinks get them. */
 export interface Notifier {
-  /** Those that were told and are not over yet, as far as is stored. Rejects while the store cannot be read. */
-  open(): Promise<readonly OwnWarning[]>
-  /** False: there were too many in the last hour. Try again later, ends first. */
-  tell(told: OwnWarning, turn: Turn): boolean
-  /** Stores what was told, as far as it can be stored now; the rest is kept for the next time. Never rejects. */
+  /** Stored warnings that have not ended. Rejects if the store can't be read. */
+  open(): Promise<readonly ReplicaWarning[]>
+  /** Queues a notification. Returns false above the hourly limit: try again later, ends first. */
+  notify(notified: ReplicaWarning, turn: Turn): boolean
+  /** Stores queued notifications; keeps them if that fails. Never rejects. */
   flush(): Promise<void>
 }
 
 const hourMs = 3_600_000
-/** Notifications in an hour, and so many more that a warning has begun that is critical, or has become so. */
-const mostPerHour = 20
-const mostCritical = 5
-const mostOpen = 100
-/** Warnings that are looked through at a start, and their ends: one that is on for long has many newer ones before it. */
-const mostBegun = 2_000
-const mostEnds = 2 * mostBegun
+/** Hourly limit of notifications, and the extra allowance for warnings that are or become critical. */
+const maxPerHour = 20
+const maxExtraCritical = 5
+const maxOpen = 100
+/** Limit of warnings, and of ends, read at a start. An old active warning may have many newer ones before it. */
+const maxBegun = 2_000
+const maxEnds = 2 * maxBegun
 const pageSize = 200
-/** Of a list, before it is taken for complete: where few events match, a page comes back short. */
-const mostPages = 200
-const leftOutCode = 'notifications_left_out'
-/** While nothing can be stored. */
-const mostPending = 200
+/** Limit of pages per list: filtered pages may be short. */
+const maxPages = 200
+const skippedCode = 'notifications_left_out'
+/** Limit of the queue while nothing can be stored. */
+const maxPending = 200
 
-/** At most 20 notifications in an hour, critical ones apart, then one that says how many were left out, at most once an hour. */
+/**
+ * Sends at max 20 notifications per hour, plus 5 critical ones. At max once an hour, one more tells how many were
+ * skipped.
+ */
 export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOptions): Notifier {
-  /** Of the last hour. */
+  /** Times of the notifications of the last hour. */
   let sentAt: number[] = []
   let pending: NewEvent[] = []
-  /** Those that found no room: by code and subject. */
-  const leftOut = new Set<string>()
-  let leftOutToldAt = -Infinity
+  /** Skipped warnings, by code and subject. */
+  const skipped = new Set<string>()
+  let skippedNotifiedAt = -Infinity
   let hasFailed = false
 
   const isOfLastHour = (at: number, now: number) => now - at < hourMs && at <= now
 
-  function hasRoom(now: number, most = mostPerHour): boolean {
+  function hasRoom(now: number, max = maxPerHour): boolean {
     sentAt = sentAt.filter((at) => isOfLastHour(at, now))
-    return sentAt.length < most
+    return sentAt.length < max
   }
 
-  async function newestOf(type: OwnEventType, most: number): Promise<EventSummary[]> {
+  async function newestOf(type: InternalEventType, max: number): Promise<EventSummary[]> {
     const found: EventSummary[] = []
     let cursor: string | undefined
-    for (let pages = 0; pages < mostPages; pages++) {
+    for (let pages = 0; pages < maxPages; pages++) {
       const page = await inbox.events({
         type,
-        limit: Math.min(pageSize, most - found.length),
+        limit: Math.min(pageSize, max - found.length),
         ...(cursor !== undefined && { cursor }),
       })
       found.push(...page.data)
-      if (page.nextCursor === null || found.length >= most) break
+      if (page.nextCursor === null || found.length >= max) break
       cursor = page.nextCursor
     }
     return found
   }
 
-  /** Of the end of a warning there is one, whoever comes to tell of it. */
+  /** The end of a warning is stored only once, even if several processes notify of it. */
   async function isNew({ id, type }: NewEvent): Promise<boolean> {
-    return type !== ('inbox.resolved' satisfies OwnEventType) || (await inbox.event(id)) === null
+    return type !== ('inbox.resolved' satisfies InternalEventType) || (await inbox.event(id)) === null
   }
 
-  function send(told: OwnWarning, turn: Turn, now: number): void {
-    const event = toOwnEvent(told, turn, { at: now, consoleUrl })
+  function send(notified: ReplicaWarning, turn: Turn, now: number): void {
+    const event = toInternalEvent(notified, turn, { at: now, consoleUrl })
     if (pending.some(({ id }) => id === event.id)) return
     sentAt.push(now)
-    pending = [...pending, event].slice(-mostPending)
+    pending = [...pending, event].slice(-maxPending)
   }
 
-  /** It takes the room of a warning that is still active. Without a limit that one would never find any. */
-  function announceLeftOut(now: number): void {
-    if (leftOut.size === 0 || isOfLastHour(leftOutToldAt, now) || !hasRoom(now)) return
-    leftOutToldAt = now
-    send({ warning: leftOutWarning(leftOut.size, now), toldAt: now, replica: null }, 'begun', now)
-    leftOut.clear()
+  /** Counts against the limit like an active warning. Otherwise skipped warnings would never get through. */
+  function announceSkipped(now: number): void {
+    if (skipped.size === 0 || isOfLastHour(skippedNotifiedAt, now) || !hasRoom(now)) return
+    skippedNotifiedAt = now
+    send({ warning: skippedWarning(skipped.size, now), notifiedAt: now, replica: null }, 'begun', now)
+    skipped.clear()
   }
 
   return {
     async open() {
       const [begun, resolved] = await Promise.all([
-        newestOf('inbox.warning', mostBegun),
-        newestOf('inbox.resolved', mostEnds),
+        newestOf('inbox.warning', maxBegun),
+        newestOf('inbox.resolved', maxEnds),
       ])
       sentAt = [...begun, ...resolved].map(({ receivedAt }) => receivedAt)
       const over = new Set(resolved.map(({ id }) => firstIdOf(id)))
-      // Newest first, so of one that became critical this is what is found.
+      // Newest first: for a warning that became critical, this finds that event.
       const newest = new Map(begun.toReversed().map(({ id }) => [firstIdOf(id), id]))
       const ids = [...newest]
-        .filter(([first]) => !over.has(first) && !first.startsWith(`inbox:${leftOutCode}:`))
+        .filter(([first]) => !over.has(first) && !first.startsWith(`inbox:${skippedCode}:`))
         .map(([, id]) => id)
-        .slice(-mostOpen)
+        .slice(-maxOpen)
       const found = await Promise.all(
-        ids.map(async (id) => readOwnEvent(id, (await inbox.event(id))?.raw ?? new Uint8Array())),
+        ids.map(async (id) => readInternalEvent(id, (await inbox.event(id))?.raw ?? new Uint8Array())),
       )
-      return found.filter((told) => told !== null && told.warning.level !== 'info') as OwnWarning[]
+      return found.filter((notified) => notified !== null && notified.warning.level !== 'info') as ReplicaWarning[]
     },
-    tell(told, turn) {
+    notify(notified, turn) {
       const now = clock.now()
-      const { code, subject, level } = told.warning
+      const { code, subject, level } = notified.warning
       const key = `${code} ${subject}`
-      if (turn !== 'resolved') announceLeftOut(now)
+      if (turn !== 'resolved') announceSkipped(now)
       const isUrgent = turn !== 'resolved' && level === 'critical'
-      if (hasRoom(now, isUrgent ? mostPerHour + mostCritical : mostPerHour)) {
-        send(told, turn, now)
-        leftOut.delete(key)
+      if (hasRoom(now, isUrgent ? maxPerHour + maxExtraCritical : maxPerHour)) {
+        send(notified, turn, now)
+        skipped.delete(key)
         return true
       }
-      if (turn !== 'resolved' && leftOut.size < mostOpen) leftOut.add(key)
+      if (turn !== 'resolved' && skipped.size < maxOpen) skipped.add(key)
       return false
     },
     async flush() {
@@ -135,63 +138,63 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
         pending = pending.filter((event) => !batch.includes(event))
         hasFailed = false
       } catch (error) {
-        if (!hasFailed)
-          log.warn(
-            { error: safeText(messageOf(error)) },
-            'warnings cannot be stored now; they are once that is possible',
-          )
+        if (!hasFailed) log.warn({ error: safeText(messageOf(error)) }, 'storing warnings failed, retrying')
         hasFailed = true
       }
     },
   }
 }
 
-function leftOutWarning(count: number, now: number): Warning {
+function skippedWarning(count: number, now: number): Warning {
   return {
-    code: leftOutCode,
+    code: skippedCode,
     subject: '',
     level: 'info',
-    title: `${countText(count, 'notification was', 'notifications were')} left out`,
-    text: `At most ${mostPerHour} go out in an hour. The console shows all warnings.`,
+    title: `${countText(count, 'notification was', 'notifications were')} skipped`,
+    text: `At max ${maxPerHour} are sent per hour. The console shows all warnings.`,
     since: now,
     href: '/health',
   }
 }
 
-/** A warning that is told: with when that began, by which its events are known. */
-export interface ToldWarning {
+/** A warning with the time of its first notification, which identifies its events. */
+export interface NotifiedWarning {
   readonly warning: Warning
-  readonly toldAt: number
+  readonly notifiedAt: number
 }
 
-/** With the replica that it is about; null: about all there are. */
-export interface OwnWarning extends ToldWarning {
+/** The replica that the warning is about; null: all of them. */
+export interface ReplicaWarning extends NotifiedWarning {
   readonly replica: string | null
 }
 
-/** What has become of it: `critical` is said of one that was none when it began. */
+/** State change of a warning. `critical`: it became critical after it began. */
 export type Turn = 'begun' | 'critical' | 'resolved'
 
 const suffixes: Readonly<Record<Turn, string>> = { begun: '', critical: ':critical', resolved: ':resolved' }
 
-interface OwnEventOptions {
+interface InternalEventOptions {
   readonly at: number
-  /** Without a slash at its end; null: not known. */
+  /** Without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
 }
 
 /**
- * The event that tells of a warning: `inbox:<code>:<digest of subject and replica>:<when it was told first>`, with what became of it
- * behind that. All events of a warning have one key, so that whoever keeps order gets its end after its begin.
+ * Builds the event for a warning. Its id is `inbox:<code>:<digest of subject and replica>:<first notification>`,
+ * followed by the turn. All events of a warning share a key, so consumers that keep order get its end after its begin.
  */
-export function toOwnEvent({ warning, toldAt, replica }: OwnWarning, turn: Turn, options: OwnEventOptions): NewEvent {
+export function toInternalEvent(
+  { warning, notifiedAt, replica }: ReplicaWarning,
+  turn: Turn,
+  options: InternalEventOptions,
+): NewEvent {
   const { at, consoleUrl } = options
   const { code, subject, level, title, text, since, href } = warning
   const digest = digestOf(replica === null ? subject : `${replica} ${subject}`)
-  const id = `inbox:${code}:${digest}:${toldAt}${suffixes[turn]}`
-  const type: OwnEventType = turn === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
+  const id = `inbox:${code}:${digest}:${notifiedAt}${suffixes[turn]}`
+  const type: InternalEventType = turn === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
   const createdAt = new Date(at).toISOString()
-  const data: OwnEventData = {
+  const data: InternalEventData = {
     code,
     subject,
     level,
@@ -208,7 +211,7 @@ export function toOwnEvent({ warning, toldAt, replica }: OwnWarning, turn: Turn,
     id,
     type,
     createdAt,
-    // Without a colon: what is before one is the network of an event.
+    // No colon: text before a colon is the network of an event.
     key: `inbox-${code}-${digest}`,
     network: null,
     address: null,
@@ -222,20 +225,20 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** The id that the first event of the same warning has. */
+/** Id of the first event of the same warning. */
 function firstIdOf(id: string): string {
   return id.replace(/:(?:critical|resolved)$/, '')
 }
 
-/** The warning that stored bytes tell of; null if they tell of none, or are gone. */
-function readOwnEvent(id: string, raw: Uint8Array): OwnWarning | null {
-  const toldAt = Number(/:(\d{1,15})$/.exec(firstIdOf(id))?.[1])
+/** Parses a stored warning event; null if it is not one, or its body was pruned. */
+function readInternalEvent(id: string, raw: Uint8Array): ReplicaWarning | null {
+  const notifiedAt = Number(/:(\d{1,15})$/.exec(firstIdOf(id))?.[1])
   try {
-    const event = ownEventSchemas['inbox.warning'].parse(JSON.parse(Buffer.from(raw).toString()))
+    const event = internalEventSchemas['inbox.warning'].parse(JSON.parse(Buffer.from(raw).toString()))
     const { code, subject, level, title, text, since, href, replica = null } = event.data
-    return Number.isNaN(toldAt)
+    return Number.isNaN(notifiedAt)
       ? null
-      : { warning: { code, subject, level, title, text, since: Date.parse(since), href }, toldAt, replica }
+      : { warning: { code, subject, level, title, text, since: Date.parse(since), href }, notifiedAt, replica }
   } catch {
     return null
   }

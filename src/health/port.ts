@@ -1,45 +1,46 @@
-/** What is known of how the receiver does, as the sender sees it, and of what it should worry about. Times are milliseconds since 1970. */
+/** Health of the receiver from the sender's point of view, and warnings. Times are milliseconds since 1970. */
 
 export const warningLevels = ['critical', 'warning', 'info'] as const
 
-/** Something that needs a look. `code` and `subject` together tell one from the other. */
+/** A condition that needs attention. `code` and `subject` together identify it. */
 export interface Warning {
-  /** Stable, such as `ack_slow`. */
+  /** Stable code, such as `ack_slow`. */
   readonly code: string
-  /** What it is about where there may be several, such as the name of a handler; else empty. */
+  /** What the warning is about if there can be several, such as a handler's name; else empty. */
   readonly subject: string
   readonly level: (typeof warningLevels)[number]
-  /** One line, without anything from outside in it. */
+  /** One line, without external text. */
   readonly title: string
-  /** What it means, and what to do. */
+  /** Explanation and advice. */
   readonly text: string
   readonly since: number
-  /** Where in the console it is shown, such as `/dead-letters`. */
+  /** Path in the console, such as `/dead-letters`. */
   readonly href: string | null
 }
 
 /**
- * Any 2xx within 5 s is a success to the sender (R43, R44, R79). Of authentic deliveries and of what was refused with 503, also before
- * its signature was looked at; what was refused for good may be of anybody, and is not among them.
+ * Deliveries of a time window. The sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
+ * deliveries and all 503 responses, even before the signature was checked. Excludes requests rejected for good: anyone
+ * may have sent them.
  */
 export interface SenderMeter {
   readonly windowMs: number
   readonly deliveries: number
   readonly acknowledged: number
-  /** Answered with 2xx after 5 s. */
+  /** 2xx responses after more than 5 s. */
   readonly late: number
-  /** With 503. */
+  /** 503 responses. */
   readonly refused: number
-  /** Authentic, and answered 422 since they are no usable event (INBOX_UNUSABLE_STATUS). */
+  /** Authentic deliveries answered 422 because they are not usable events (INBOX_UNUSABLE_STATUS). */
   readonly unusable: number
-  /** Null: there were none. */
+  /** Null: no deliveries. */
   readonly successRate: number | null
   readonly p50Ms: number | null
   readonly p99Ms: number | null
   readonly maxMs: number | null
 }
 
-/** How deliveries were answered in a bucket of time. */
+/** Responses to deliveries in one time bucket. */
 export interface AckBucket {
   readonly at: number
   readonly p50Ms: number
@@ -48,20 +49,20 @@ export interface AckBucket {
   readonly refused: number
 }
 
-/** Counts what the receiver answers, in memory, for the last day. The counting calls are made for each request. */
+/** Counts the receiver's responses of the last day in memory. The counting methods are called for each request. */
 export interface Meter {
-  /** A delivery was answered with 2xx so long after its begin. */
+  /** A delivery was answered with 2xx after `durationMs`. */
   acknowledged(durationMs: number): void
   refused(code: string): void
-  /** Refused for good, or never complete: whether it was a delivery is not known. */
+  /** A request was rejected for good, or incomplete: it may not have been a delivery. */
   rejected(reason: string): void
-  /** Of the last `windowMs`, at most an hour. */
+  /** Meter of the last `windowMs`, at most an hour. */
   summary(windowMs: number): SenderMeter
-  /** Buckets without any delivery are left out. */
+  /** Skips empty buckets. */
   acks(query: { readonly from: number; readonly to: number; readonly bucketMs: number }): readonly AckBucket[]
-  /** Accepted and repeated deliveries per second, over the last 10 s. */
+  /** Accepted and duplicate deliveries per second, over the last 10 s. */
   perSecond(): number
-  /** Since the start. */
+  /** Total since the start. */
   rejects(): number
 }
 
@@ -69,12 +70,12 @@ export interface Silence {
   readonly type: string
   readonly network: string | null
   readonly lastAt: number
-  /** How long nothing came while this receiver was in service. */
+  /** Time without such an event while the receiver was in service, in milliseconds. */
   readonly silentMs: number
-  /** The 95th percentile of the times between two of them. */
+  /** 95th percentile of the intervals between two events, in milliseconds. */
   readonly usualMs: number
   readonly alarmAfterMs: number
-  /** `gone`: silent for so long that it is taken as over for good. */
+  /** `gone`: silent for a long time; no more events are expected. */
   readonly state: 'usual' | 'silent' | 'learning' | 'gone'
 }
 
@@ -98,36 +99,36 @@ export interface Reconcile {
   readonly trades: number
   readonly requests: number
   readonly error: string | null
-  /** What it cannot tell, in words. */
+  /** Limits of the comparison, in plain words. */
   readonly notes: readonly string[]
   /** The first 1,000. */
   readonly candidates: readonly Candidate[]
   readonly candidateCount: number
 }
 
-/** Compares the trades that the service knows of with what is stored. */
+/** Compares the upstream's trades with the stored events. */
 export interface Reconciler {
-  /** Whether there is access to the service, without which none can begin. */
+  /** True with access to the upstream, which reconciling needs. */
   readonly isConfigured: boolean
   /**
-   * Whether one could begin: throws `bad_request` for a time that is empty or longer than 30 days, `already_running` where one is
-   * running, `api_not_configured` without access to the service.
+   * Checks whether a reconcile could start. Throws `bad_request` for a span that is empty or longer than 30 days,
+   * `already_running` while one is running, and `api_not_configured` without access to the upstream.
    */
   check(span: { readonly from: number; readonly to: number }): void
-  /** Begins; what goes on is seen by `current`. Throws as `check`. */
+  /** Starts a reconcile; `current` shows its progress. Throws as `check`. */
   start(span: { readonly from: number; readonly to: number }): Reconcile
-  /** The last one of this process. */
+  /** The latest reconcile of this process. */
   current(): Reconcile | null
-  /** Ends one that is running; what it found stays. Idempotent. */
+  /** Cancels a running reconcile and keeps its results. Idempotent. */
   cancel(): Reconcile | null
   close(): Promise<void>
 }
 
-/** Looks after health now and then, and tells of what begins and ends. */
+/** Checks health periodically, and notifies of warnings that begin or end. */
 export interface HealthWatch {
   /** Most urgent first. */
   warnings(): readonly Warning[]
-  /** Those that are silent first, those that are gone last. */
+  /** Silent ones first, gone ones last. */
   silences(): readonly Silence[]
   close(): Promise<void>
 }

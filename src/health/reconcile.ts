@@ -28,7 +28,7 @@ const leadMs = 5 * 60_000
 /** Transactions that are remembered, so that a trade of several known wallets counts once. */
 const maxRemembered = 100_000
 const maxHashLength = 200
-/** After so many wallets in a row the upstream is taken for down. */
+/** After this many consecutive failed wallets the upstream counts as down. */
 const maxFailures = 5
 /** Statuses by which the upstream says that it has no such wallet. */
 const unknownWallet: ReadonlySet<number> = new Set([400, 404, 422])
@@ -178,7 +178,7 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     job.candidates.push({ network, wallet, txHash: safeText(txHash), tradedAt, summary: tradeText(trade) })
   }
 
-  /** An empty page with a cursor says nothing: the search goes on behind it. */
+  /** An empty page with a cursor proves nothing: continue with the next page. */
   async function isStored(txHash: string, network: string, address: string): Promise<boolean> {
     for (let cursor: string | null | undefined; cursor !== null;) {
       signal.throwIfAborted()

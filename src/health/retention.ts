@@ -5,11 +5,11 @@ import type { Logger } from '../base/log.ts'
 
 export interface RetentionOptions {
   readonly inbox: Pick<Inbox, 'prune'>
-  /** Bodies of finished events, and bodies in quarantine, are kept for so many days; 0: for ever. */
+  /** Bodies of finished events, and quarantined bodies, are kept for this many days; 0: no limit. */
   readonly days: number
-  /** Beyond this size of the database those of the oldest go earlier. */
+  /** Above this database size the oldest bodies are pruned earlier. */
   readonly maxBytes: number | undefined
-  /** Whether it falls to this process, of those that share the inbox. Default: always. */
+  /** True if this process prunes, when several share the inbox. Default: always. */
   readonly isLeader?: () => boolean
   readonly clock: Clock
   readonly log: Logger
@@ -18,7 +18,7 @@ export interface RetentionOptions {
 const dayMs = 24 * 3_600_000
 const everyMs = 60_000
 
-/** Prunes now and then, as long as it is not closed. */
+/** Prunes once a minute until closed. */
 export function startRetention(options: RetentionOptions): { close(): void } {
   const { inbox, days, maxBytes, isLeader = () => true, clock, log } = options
   let timer: Timer | undefined
@@ -35,13 +35,13 @@ export function startRetention(options: RetentionOptions): { close(): void } {
       const receivedBefore = days === 0 ? null : clock.now() - days * dayMs
       const { events, quarantined, isTooLarge } = await inbox.prune({ receivedBefore, maxBytes: maxBytes ?? null })
       if (isTooLarge && !wasTooLarge) {
-        log.warn({ maxBytes }, 'the database is larger than it is to be, and nothing is left that may be pruned')
+        log.warn({ maxBytes }, 'database above limit, nothing prunable')
       }
       wasTooLarge = isTooLarge
-      if (events > 0) log.info({ events }, 'old events were pruned: their bodies are gone, their ids stay')
-      if (quarantined > 0) log.info({ bodies: quarantined }, 'old bodies in quarantine were pruned')
+      if (events > 0) log.info({ events }, 'old events pruned')
+      if (quarantined > 0) log.info({ bodies: quarantined }, 'old quarantine pruned')
     } catch (error) {
-      if (!isClosed) log.warn({ error: messageOf(error) }, 'old events could not be pruned; trying again')
+      if (!isClosed) log.warn({ error: messageOf(error) }, 'pruning failed, retrying')
     }
   }
 

@@ -3,11 +3,14 @@ import type { Activity, QueryStore } from '../inbox/port.ts'
 import type { Span } from '../base/ladder.ts'
 import type { Silence } from './port.ts'
 
-/** How often events of a type come on a network. `gaps[i]` counts times of 2^i to 2^(i+1) seconds between two of them; [0] is up to 2 s. */
+/**
+ * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up
+ * to 2 s.
+ */
 export interface Cadence {
   readonly type: string
   readonly network: string | null
-  /** The first and the last minute with such an event. */
+  /** First and last minute with such an event, in milliseconds since 1970. */
   readonly firstAt: number
   readonly lastAt: number
   /** Events of the last minute. */
@@ -21,16 +24,16 @@ const minuteMs = 60_000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** Habits are learned from so long a time at the start: two weekends are always in it. */
+/** History read at a start: it always contains two weekends. */
 const learnedMs = 14 * dayMs
-/** One call reads so long a time. */
+/** Time span of one read. */
 const readMs = 6 * hourMs
-/** Events of younger minutes may still be on their way into the store. */
+/** Events of younger minutes may not be stored yet. */
 const settledMs = 2 * minuteMs
 
 export type Cadences = ReturnType<typeof createCadences>
 
-/** Learns cadences from the counts per minute: at first from those of 14 days, then from what is new. */
+/** Learns cadences from the counts per minute: first from 14 days of history, then from new events. */
 export function createCadences() {
   const settled = new Map<string, Cadence>()
   let readTo: number | null = null
@@ -57,7 +60,7 @@ export function createCadences() {
   }
 }
 
-/** Adds the events of a later minute. Those of a minute are taken as evenly spread in it. */
+/** Adds a later minute. The events of a minute count as evenly spread. */
 export function addMinute(known: Cadence | undefined, { at, type, network, count }: Activity): Cadence {
   const gaps = [...(known?.gaps ?? [])]
   const add = (gapMs: number, times: number) => {
@@ -79,26 +82,27 @@ export function addMinute(known: Cadence | undefined, { at, type, network, count
   }
 }
 
-/** What has to be known before anything is usual. */
-const leastEvents = 30
-const leastHistoryMs = hourMs
-const shortestAlarmMs = 10 * 60_000
+/** History needed before a cadence counts as known. */
+const minEvents = 30
+const minHistoryMs = hourMs
+const minAlarmMs = 10 * 60_000
 const usualFactor = 6
-const longestFactor = 3
-/** A silence that lasts so long, and so many times as long as until its alarm, is no fault any more: that type is over for good. */
-const shortestGoneMs = 7 * dayMs
+const maxIntervalFactor = 3
+/** A silence longer than this, and than `goneFactor` times the alarm time, means that the type is gone for good. */
+const minGoneMs = 7 * dayMs
 const goneFactor = 3
-/** A longest time between two that came only once in so long was no habit of the sender, but an outage. */
-const oddityMs = 30 * dayMs
+/** A longest interval that occurred once in this time was an outage, not a habit of the sender. */
+const outageMs = 30 * dayMs
 
 /**
- * How long each type of event has not come on each network, against how it usually comes; those that are silent first, then those
- * that have waited longest for their alarm, and last those that are gone: a type that was unsubscribed, a network that is over. `gaps` are times in which nothing could be received: they are no silence.
+ * Compares the current silence of each type and network with its usual cadence. Order: silent ones first, then those
+ * that have waited longest relative to their alarm, then learning ones, then gone ones (an unsubscribed type or dead
+ * network). `gaps` are downtimes of the receiver, which don't count as silence.
  *
- * The alarm comes after six times the 95th percentile of the times between two events, three times the longest of them, and ten
- * minutes, whichever is longest. At a steady random rate, where times are exponential, the first alone comes once in 60 million
- * events by chance; the second is for those who send in bursts, or by day only: their nights and weekends are the longest times
- * that they have. Both are ends of buckets, so up to twice as long as what they stand for.
+ * The alarm is raised after the longest of: six times the 95th percentile of the intervals, three times the longest
+ * interval, ten minutes. At a steady random rate (exponential intervals) the first alone fires by chance once in 60
+ * million events. The second covers senders with bursts, or that send by day only: nights and weekends are their
+ * longest intervals. Both use ends of buckets, so they are up to twice the real value.
  */
 export function findSilences(cadences: readonly Cadence[], gaps: readonly Span[], now: number): Silence[] {
   return cadences
@@ -114,24 +118,20 @@ const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alar
 function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silence {
   const { type, network, firstAt, lastAt, count } = cadence
   const usualMs = endOf(percentileBucket(cadence, 0.95))
-  const alarmAfterMs = Math.max(
-    usualFactor * usualMs,
-    longestFactor * endOf(longestUsualBucket(cadence)),
-    shortestAlarmMs,
-  )
-  // Up to the end of its minute an event may have come.
+  const alarmAfterMs = Math.max(usualFactor * usualMs, maxIntervalFactor * endOf(maxUsualBucket(cadence)), minAlarmMs)
+  // An event may have arrived up to the end of its minute.
   const silentMs = inServiceMs({ from: Math.min(lastAt + minuteMs, now), to: now }, gaps)
-  const isLearning = count < leastEvents || now - firstAt < leastHistoryMs
+  const isLearning = count < minEvents || now - firstAt < minHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state }
 }
 
 function stateOf(silentMs: number, alarmAfterMs: number): Silence['state'] {
   if (silentMs <= alarmAfterMs) return 'usual'
-  return silentMs > Math.max(shortestGoneMs, goneFactor * alarmAfterMs) ? 'gone' : 'silent'
+  return silentMs > Math.max(minGoneMs, goneFactor * alarmAfterMs) ? 'gone' : 'silent'
 }
 
-/** `gaps[i]` counts times of up to 2^(i+1) seconds. */
+/** End of a bucket: `gaps[i]` counts intervals of up to 2^(i+1) seconds. */
 const endOf = (bucket: number): number => 2 ** (bucket + 1) * secondMs
 
 function percentileBucket({ gaps }: Cadence, share: number): number {
@@ -141,15 +141,15 @@ function percentileBucket({ gaps }: Cadence, share: number): number {
   return Math.max(0, found)
 }
 
-/** The highest bucket, without a single time in it that stands alone for more than a month. */
-function longestUsualBucket({ gaps, firstAt, lastAt }: Cadence): number {
+/** The highest bucket. Skips a single interval that occurred once in more than a month. */
+function maxUsualBucket({ gaps, firstAt, lastAt }: Cadence): number {
   const highest = gaps.findLastIndex((count) => count > 0)
-  const isOddity = gaps[highest] === 1 && lastAt - firstAt > oddityMs + endOf(highest)
+  const isOutage = gaps[highest] === 1 && lastAt - firstAt > outageMs + endOf(highest)
   const next = gaps.slice(0, Math.max(0, highest)).findLastIndex((count) => count > 0)
-  return Math.max(0, isOddity ? next : highest)
+  return Math.max(0, isOutage ? next : highest)
 }
 
-/** How much of a time lies outside of all others. */
+/** Part of a span, in milliseconds, that no gap covers. */
 export function inServiceMs({ from, to }: Span, gaps: readonly Span[]): number {
   let at = from
   let served = 0

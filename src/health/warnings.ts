@@ -6,7 +6,7 @@ import { findSecretWarnings } from './rules/secrets.ts'
 import { findLossWarnings, findStoreWarnings } from './rules/store.ts'
 import { findWorkWarnings } from './rules/work.ts'
 
-/** Codes of warnings that are found without the store. */
+/** Codes of warnings that need no read of the store. */
 export const processCodes: ReadonlySet<string> = new Set([
   'deliveries_refused',
   'ack_slow',
@@ -17,12 +17,12 @@ export const processCodes: ReadonlySet<string> = new Set([
   'disk_low',
 ])
 
-/** Codes of warnings that are about one process, also where several share the store. The others are about the store. */
-export const ownCodes: ReadonlySet<string> = new Set([...processCodes, 'sink_shut', 'secret_gone_in_use'])
+/** Codes of warnings about one process, even if several share the store. All others are about the store. */
+export const replicaCodes: ReadonlySet<string> = new Set([...processCodes, 'sink_shut', 'secret_gone_in_use'])
 
 /**
- * What the facts give reason to warn of, most urgent first. `before` is what was found the last time: a warning that is on ends at
- * another threshold than the one it began at. Without `stored` only what can be told without the store. Pure.
+ * Returns the warnings for these facts, most urgent first. `before` holds the previous results, because warnings end at
+ * another threshold than they begin. Without `stored`, returns only warnings that need no read of the store. Pure.
  */
 export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, before: Before): Found[] {
   const found = [
@@ -44,7 +44,7 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
     .toSorted(byUrgency)
 }
 
-/** For sorting: critical first, then in the order in which they are. */
+/** Sort order: critical first; stable otherwise. */
 export function byUrgency(a: Pick<Found, 'level'>, b: Pick<Found, 'level'>): number {
   return warningLevels.indexOf(a.level) - warningLevels.indexOf(b.level)
 }

@@ -2,14 +2,14 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { gatherStored, type ProcessFacts, type ShutSink, type StoredFacts } from './facts.ts'
+import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts } from './facts.ts'
 import type { DriftCounter } from './drift.ts'
 import { createCadences } from './silence.ts'
-import { createLedger, type Tell } from './ledger.ts'
+import { createLedger, type Notify } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
-import { createNotifier, type OwnWarning, type Turn } from './notifier.ts'
+import { createNotifier, type ReplicaWarning, type Turn } from './notifier.ts'
 import type { HealthWatch, Silence, Warning } from './port.ts'
-import { findWarnings, ownCodes } from './warnings.ts'
+import { findWarnings, replicaCodes } from './warnings.ts'
 
 export interface HealthWatchOptions {
   readonly inbox: Inbox
@@ -17,39 +17,42 @@ export interface HealthWatchOptions {
   readonly drift: Pick<DriftCounter, 'records'>
   readonly clock: Clock
   readonly log: Logger
-  /** Whether a commit can succeed, the disk taken into account. */
+  /** Whether a commit can succeed, including the disk guard. */
   readonly storeHealth: () => ProcessFacts['store']
-  /** Of the disk of the database; null: not known. Never rejects. */
+  /** Free bytes of the database's disk; null: unknown. Never rejects. */
   readonly freeBytes: () => Promise<number | null>
   readonly reserveBytes: number
-  /** Names of the handlers that are loaded, and those of them that are sinks left alone. */
+  /** Names of the loaded handlers. */
   readonly handlers: () => readonly string[]
-  readonly shut: () => ReadonlyMap<string, ShutSink>
+  readonly openBreakers: () => ReadonlyMap<string, OpenSinkBreaker>
   readonly secretLabels: () => readonly string[]
-  /** Without a slash at its end; null: not known. */
+  /** Without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
-  /** Whether it is told by events of the inbox's own, too; otherwise by the log alone. Default true. */
+  /** True (default): also stores warnings as internal events. False: logs them only. */
   readonly storesEvents?: boolean
-  /** Where several processes share the store. */
+  /** Set if several processes share the store. */
   readonly cluster?: WatchCluster | undefined
 }
 
-/** Each of the processes tells of itself; one of them of what is about the store, and of the end of what is about those that are gone. */
+/**
+ * Each process notifies of warnings about itself. The leader also notifies of the store's warnings, and of the end of
+ * warnings of absent processes.
+ */
 export interface WatchCluster {
   readonly replicaId: string
-  /** Whether that one is this. */
+  /** True if this process is the leader. */
   isLeader(): boolean
-  /** The ids of those that are there. Rejects while that cannot be read. */
+  /** Ids of the living replicas. Rejects if they can't be read. */
   living(): Promise<readonly string[]>
 }
 
-const lookMs = 10_000
+const checkMs = 10_000
 const latelyMs = 5 * 60_000
 const hourMs = 3_600_000
 
 /**
- * Looks when it is started, and every ten seconds from then on, never twice at the same time. What it finds is listed at once; told, to the log and by events of
- * the inbox's own, is what is on at the second look or later, since much is odd for a moment at a start.
+ * Checks health at the start and then every ten seconds, never concurrently. `warnings()` lists results at once.
+ * Notifications (log and internal events) need a second check that confirms them, because much is unusual at a start.
  */
 export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { start(): void } {
   const { inbox, meter, clock, log, cluster } = options
@@ -60,13 +63,13 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   const cadences = createCadences()
   let silences: readonly Silence[] = []
   let isRestored = false
-  /** Whether this process tells of the store, and knows what was told of it. */
-  let tellsOfStore = false
-  /** When the store was read last: whoever did not for long may have been taken for gone. */
+  /** True if this process notifies of the store's warnings, and has restored earlier notifications. */
+  let notifiesOfStore = false
+  /** Time of the last read of the store. After a long pause, others may have taken this process for gone. */
   let readAt = -Infinity
-  /** What is to be told as over, for it was about a process that is gone. */
-  let leftBehind: readonly OwnWarning[] = []
-  let looks = 0
+  /** Warnings of absent processes whose end is due. */
+  let endedElsewhere: readonly ReplicaWarning[] = []
+  let checks = 0
   let isClosed = false
   let isUnreadable = false
   let timer: Timer | undefined
@@ -84,7 +87,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       mismatchesLastHour: meter.mismatches(hourMs),
       rejections: meter.rejections(latelyMs),
       handlers: options.handlers(),
-      shut: options.shut(),
+      openBreakers: options.openBreakers(),
       secretLabels: options.secretLabels(),
       drift: options.drift.records(),
     }
@@ -98,77 +101,81 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
       return found
     } catch (error) {
       if (!isUnreadable && !isClosed)
-        log.warn({ error: safeText(messageOf(error)) }, 'the store cannot be read to look after its health')
+        log.warn({ error: safeText(messageOf(error)) }, 'reading health from the store failed')
       isUnreadable = true
       return null
     }
   }
 
-  /** What the last process told comes first, or it would be told again. */
+  /** Restores earlier notifications first, or they would be sent again. */
   async function restore(): Promise<void> {
     const now = clock.now()
     const leads = cluster?.isLeader() ?? true
-    const isNewLeader = leads && !tellsOfStore
+    const isNewLeader = leads && !notifiesOfStore
     const isBack = cluster !== undefined && isRestored && now - readAt >= goneMs
     const isDue = cluster !== undefined && leads && absences.isDue(now)
     if (!isRestored || isNewLeader || isBack || isDue) {
-      const told = await notifier.open()
-      const isOwn = ({ warning }: OwnWarning) => cluster !== undefined && ownCodes.has(warning.code)
+      const notified = await notifier.open()
+      const isOfReplica = ({ warning }: ReplicaWarning) => cluster !== undefined && replicaCodes.has(warning.code)
       if (!isRestored || isNewLeader)
         ledger.restore(
-          told.filter((one) => !isOwn(one)),
+          notified.filter((one) => !isOfReplica(one)),
           now,
         )
       if (isBack) {
-        ledger.forget((code) => ownCodes.has(code))
+        ledger.forget((code) => replicaCodes.has(code))
         ledger.restore(
-          told.filter((one) => isOwn(one) && one.replica === cluster.replicaId),
+          notified.filter((one) => isOfReplica(one) && one.replica === cluster.replicaId),
           now,
         )
       }
       if (isDue) {
         const present = new Set([cluster.replicaId, ...(await cluster.living())])
-        leftBehind = absences.look(told.filter(isOwn), present, now)
+        endedElsewhere = absences.check(notified.filter(isOfReplica), present, now)
       }
     }
     isRestored = true
-    tellsOfStore = leads
+    notifiesOfStore = leads
     readAt = now
   }
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const stored = await storedFacts()
     const facts = await processFacts()
     if (isClosed) return
     if (stored !== null) ({ silences } = stored)
     ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
-    // Before it is known what was told already, it would be told again; and a start is no time for alarms.
-    if (++looks === 1 || !isRestored) return
-    const replica = (code: string) => (cluster !== undefined && ownCodes.has(code) ? cluster.replicaId : null)
-    const tell: Tell = (told, turn, isFirst) => {
-      if (isFirst) write(told.warning, turn)
-      return options.storesEvents === false || notifier.tell({ ...told, replica: replica(told.warning.code) }, turn)
+    // Not before earlier notifications are restored, or they would be sent again. Not at the first check: no alarms at
+    // a start.
+    if (++checks === 1 || !isRestored) return
+    const replica = (code: string) => (cluster !== undefined && replicaCodes.has(code) ? cluster.replicaId : null)
+    const notify: Notify = (notified, turn, isFirst) => {
+      if (isFirst) write(notified.warning, turn)
+      return (
+        options.storesEvents === false ||
+        notifier.notify({ ...notified, replica: replica(notified.warning.code) }, turn)
+      )
     }
-    // What finds no room is found again by the next look for absent replicas.
-    for (const one of leftBehind)
-      if (options.storesEvents === false || notifier.tell(one, 'resolved')) write(one.warning, 'resolved')
-    leftBehind = []
-    ledger.tellWith(tell, facts.now, (code) => tellsOfStore || ownCodes.has(code))
+    // If the limit is reached, the next check for absent replicas finds these again.
+    for (const one of endedElsewhere)
+      if (options.storesEvents === false || notifier.notify(one, 'resolved')) write(one.warning, 'resolved')
+    endedElsewhere = []
+    ledger.notifyWith(notify, facts.now, (code) => notifiesOfStore || replicaCodes.has(code))
     await notifier.flush()
   }
 
   function write({ code, subject, level, title }: Warning, turn: Turn): void {
     const fields = { code, subject: safeText(subject), level, title }
-    if (turn === 'resolved') log.info(fields, 'a warning is over')
-    else log[level === 'critical' ? 'error' : 'warn'](fields, 'a warning has begun')
+    if (turn === 'resolved') log.info(fields, 'warning ended')
+    else log[level === 'critical' ? 'error' : 'warn'](fields, 'warning began')
   }
 
   function run(): Promise<void> {
-    return look()
-      .catch((error: unknown) => log.error({ error: safeText(messageOf(error)) }, 'a look at the health failed'))
+    return check()
+      .catch((error: unknown) => log.error({ error: safeText(messageOf(error)) }, 'health check failed'))
       .finally(() => {
         if (isClosed) return
-        timer = clock.after(lookMs, () => {
+        timer = clock.after(checkMs, () => {
           running = run()
         })
       })
@@ -176,7 +183,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   let running: Promise<void> = Promise.resolve()
 
   return {
-    /** To be called once deliveries are taken: before, the time in which none could be is not known. */
+    /** Call once deliveries are accepted: before that, the latest downtime is unknown. */
     start() {
       running = run()
     },
@@ -190,31 +197,31 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
   }
 }
 
-/** So often it is looked who is missing. */
+/** Interval of checks for absent replicas, in milliseconds. */
 const goneMs = 10 * 60_000
 
-/** Who of several processes is gone: whoever is missing at one look and at the next. No I/O. */
+/** Finds replicas that are gone: absent in two consecutive checks. No I/O. */
 interface Absences {
   isDue(now: number): boolean
-  /** Of what was told by processes of themselves, what is to be told as over, for they are gone. */
-  look(told: readonly OwnWarning[], present: ReadonlySet<string>, now: number): readonly OwnWarning[]
+  /** Returns the notified warnings of gone replicas, whose end is due. */
+  check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[]
 }
 
 function createAbsences(): Absences {
   let missing = new Set<string>()
-  let lookedAt = -Infinity
+  let checkedAt = -Infinity
   return {
-    isDue: (now) => now - lookedAt >= goneMs,
-    look(told, present, now) {
-      const absent = told.filter(({ replica }) => replica === null || !present.has(replica))
+    isDue: (now) => now - checkedAt >= goneMs,
+    check(notified, present, now) {
+      const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))
       const gone = absent.filter((one) => missing.has(nameOf(one)))
       missing = new Set(absent.map(nameOf))
-      lookedAt = now
+      checkedAt = now
       return gone
     },
   }
 }
 
-function nameOf({ warning, toldAt, replica }: OwnWarning): string {
-  return JSON.stringify([warning.code, warning.subject, toldAt, replica])
+function nameOf({ warning, notifiedAt, replica }: ReplicaWarning): string {
+  return JSON.stringify([warning.code, warning.subject, notifiedAt, replica])
 }

@@ -5,7 +5,7 @@ const units: readonly (readonly [ms: number, name: string])[] = [
   [1_000, 's'],
 ]
 
-/** A length of time for people, in its two largest units: `10 h 36 min`, `5 s`. */
+/** Formats a duration in its two largest units: `10 h 36 min`, `5 s`. */
 export function lengthText(ms: number): string {
   const first = units.findIndex(([unitMs]) => ms >= unitMs)
   if (first === -1) return '0 s'
@@ -18,7 +18,7 @@ export function lengthText(ms: number): string {
   return parts.join(' ')
 }
 
-/** A moment for people: `2026-01-31 12:00:00 UTC`. */
+/** Formats a time: `2026-01-31 12:00:00 UTC`. */
 export function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }

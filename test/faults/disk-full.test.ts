@@ -128,7 +128,7 @@ describe.skipIf(!canMount())('a disk that is nearly full (needs root, to mount a
     using client = new RecordingClient({ url: () => sidecar.url })
     const refused = await sendUntilFull(client)
     expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
-    await sidecar.log('the disk is nearly full: deliveries are answered 503 until there is space')
+    await sidecar.log('disk nearly full, deliveries rejected')
     const ready = await fetch(new URL('/readyz', sidecar.url))
     expect([ready.status, await ready.json()]).toMatchObject([503, { error: { code: 'store_full' } }])
     expect((await fetch(new URL('/readyz', sidecar.adminUrl))).status).toBe(503)

@@ -99,7 +99,8 @@ async function startFilled() {
           close: async () => {},
         },
         paces: () => paces.current(),
-        shut: () => new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
+        openBreakers: () =>
+          new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
         settings: () => [{ name: 'log level', value: 'info', source: 'default', secret: false }],
         secretLabels: () => ['main', 'next'],
         startedAt: start,

@@ -3,21 +3,21 @@ import { toMessage } from '../../handlers/sinks/common/message.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
-import { toOwnEvent, type Turn } from '../../src/health/notifier.ts'
+import { toInternalEvent, type Turn } from '../../src/health/notifier.ts'
 import type { Warning } from '../../src/health/port.ts'
 import { partsOfKey } from '../../src/inbox/replays.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { items, stageService, type FakeChat } from '../support/fake-chat.ts'
 import { until } from '../support/until.ts'
 
-const toldAt = Date.UTC(2026, 0, 1, 12)
+const notifiedAt = Date.UTC(2026, 0, 1, 12)
 const warning: Warning = {
   code: 'dead_letters',
   subject: 'trades',
   level: 'warning',
   title: '3 dead letters of trades',
   text: 'These runs failed for good.\nRequeue them.',
-  since: toldAt - 1_000,
+  since: notifiedAt - 1_000,
   href: '/dead-letters',
 }
 const eventOf = (
@@ -25,8 +25,8 @@ const eventOf = (
   change: Partial<Warning> = {},
   consoleUrl: string | null = 'https://inbox.example.com',
 ) => {
-  const { raw } = toOwnEvent({ warning: { ...warning, ...change }, toldAt, replica: null }, turn, {
-    at: toldAt,
+  const { raw } = toInternalEvent({ warning: { ...warning, ...change }, notifiedAt, replica: null }, turn, {
+    at: notifiedAt,
     consoleUrl,
   })
   return JSON.parse(Buffer.from(raw).toString()) as AnyEvent
@@ -50,9 +50,14 @@ describe('a warning as a message', () => {
   })
 
   test('is of no network and no address, as every store takes it from its key', () => {
-    const { key } = toOwnEvent({ warning, toldAt, replica: null }, 'begun', { at: toldAt, consoleUrl: null })
+    const { key } = toInternalEvent({ warning, notifiedAt, replica: null }, 'begun', {
+      at: notifiedAt,
+      consoleUrl: null,
+    })
     expect(partsOfKey(key)).toEqual({ network: null, address: null })
-    expect(toOwnEvent({ warning, toldAt, replica: null }, 'resolved', { at: toldAt, consoleUrl: null }).key).toBe(key)
+    expect(
+      toInternalEvent({ warning, notifiedAt, replica: null }, 'resolved', { at: notifiedAt, consoleUrl: null }).key,
+    ).toBe(key)
   })
 
   test('shows whatever it holds, and links to the web alone', () => {

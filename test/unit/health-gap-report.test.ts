@@ -15,21 +15,21 @@ function gapOf(lengthMs: number, change: Partial<GapRecord> = {}): GapRecord {
 }
 
 describe('the gap report', () => {
-  test('R81–R86 says how the sender tries again', () => {
+  test('R81–R86 describes the retry schedule of the sender', () => {
     expect(ladderText).toBe(
-      'The sender tries a delivery that failed again 1 min, 5 min, 30 min, 2 h and 8 h after the failure before, and gives it up ' +
-        'when the sixth attempt fails, 10 h 36 min after the first.',
+      'The sender retries a failed delivery 1 min, 5 min, 30 min, 2 h and 8 h after the previous failure. ' +
+        'It drops the event when the sixth attempt fails, 10 h 36 min after the first.',
     )
   })
 
   test('of forty minutes: says which retry brings what, and that nothing is lost', () => {
     expect(describeGap(gapOf(40 * minute)).filter((line) => line !== ladderText)).toEqual([
-      'Out of service for 40 min, from 2026-01-01 12:00:00 UTC to 2026-01-01 12:40:00 UTC: it was killed, or crashed.',
-      'What it first sent from 2026-01-01 12:39:00 UTC to 2026-01-01 12:40:00 UTC comes with retry 1, 1 min after the attempt before, by 2026-01-01 12:41:30 UTC.',
-      'What it first sent from 2026-01-01 12:34:00 UTC to 2026-01-01 12:39:00 UTC comes with retry 2, 5 min after the attempt before, by 2026-01-01 12:45:30 UTC.',
-      'What it first sent from 2026-01-01 12:04:00 UTC to 2026-01-01 12:34:00 UTC comes with retry 3, 30 min after the attempt before, by 2026-01-01 13:10:30 UTC.',
-      'What it first sent from 2026-01-01 12:00:00 UTC to 2026-01-01 12:04:00 UTC comes with retry 4, 2 h after the attempt before, by 2026-01-01 14:40:30 UTC.',
-      'By 2026-01-01 14:40:30 UTC everything has come that comes by itself: nothing is lost.',
+      'Out of service for 40 min, from 2026-01-01 12:00:00 UTC to 2026-01-01 12:40:00 UTC: killed or crashed.',
+      'Events first sent from 2026-01-01 12:39:00 UTC to 2026-01-01 12:40:00 UTC arrive with retry 1, 1 min after the previous attempt, by 2026-01-01 12:41:30 UTC.',
+      'Events first sent from 2026-01-01 12:34:00 UTC to 2026-01-01 12:39:00 UTC arrive with retry 2, 5 min after the previous attempt, by 2026-01-01 12:45:30 UTC.',
+      'Events first sent from 2026-01-01 12:04:00 UTC to 2026-01-01 12:34:00 UTC arrive with retry 3, 30 min after the previous attempt, by 2026-01-01 13:10:30 UTC.',
+      'Events first sent from 2026-01-01 12:00:00 UTC to 2026-01-01 12:04:00 UTC arrive with retry 4, 2 h after the previous attempt, by 2026-01-01 14:40:30 UTC.',
+      'The last retry arrives by 2026-01-01 14:40:30 UTC: nothing is lost.',
     ])
   })
 
@@ -38,12 +38,12 @@ describe('the gap report', () => {
       '\n',
     )
     expect(text).toContain(
-      'Lost: what was first sent from 2026-01-01 12:00:00 UTC to 2026-01-02 01:24:00 UTC was given up',
+      'Lost: events first sent from 2026-01-01 12:00:00 UTC to 2026-01-02 01:24:00 UTC were dropped',
     )
-    expect(text).toContain("replay the deliveries of that time in the service's dashboard")
+    expect(text).toContain("replay the deliveries of that time in the upstream's dashboard")
     expect(text).toContain('onchain-inbox doctor --acknowledge')
-    expect(text).toContain('7 events that had been created in that time came since')
-    expect(text).toContain('2 of them of the lost time')
+    expect(text).toContain('7 events created in that time arrived since')
+    expect(text).toContain('2 of them from the lost time')
     expect(text).not.toContain('nothing is lost')
   })
 
@@ -62,7 +62,7 @@ describe('the gap report', () => {
         const lines = describeGap(gap)
         const times = (line: string) =>
           [...line.matchAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g)].map(([at]) => Date.parse(`${at}Z`))
-        const rungs = lines.filter((line) => line.startsWith('What it first sent')).map(times)
+        const rungs = lines.filter((line) => line.startsWith('Events first sent')).map(times)
         for (const [, , by = 0] of rungs) expect(by).toBeLessThanOrEqual(gap.retriedUntil! + 1_000)
         const covered = rungs.reduce((sum, [from = 0, to = 0]) => sum + to - from, 0)
         const lost = gap.lost === null ? 0 : gap.lost.to - gap.lost.from

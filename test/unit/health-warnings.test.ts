@@ -38,7 +38,7 @@ const healthy: ProcessFacts = {
   mismatchesLastHour: 0,
   rejections: noRejections,
   handlers: ['trades'],
-  shut: new Map(),
+  openBreakers: new Map(),
   secretLabels: ['main'],
   drift: [],
 }
@@ -129,13 +129,13 @@ describe('warnings', () => {
     ],
     [
       'a sink fails for long',
-      { shut: new Map([['desk', { reason: 'breaker', since: now - 6 * minute, failures: 9 }]]) },
+      { openBreakers: new Map([['desk', { reason: 'breaker', since: now - 6 * minute, failures: 9 }]]) },
       ['warning sink_shut (desk)'],
     ],
     [
       'a sink asked for a pause, or has only begun to fail',
       {
-        shut: new Map([
+        openBreakers: new Map([
           ['a', { reason: 'pause', since: now - hour, failures: 0 }],
           ['b', { reason: 'breaker', since: now - minute, failures: 5 }],
         ]),

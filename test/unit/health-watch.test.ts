@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ownEventSchemas } from '../../schema/own.ts'
+import { internalEventSchemas } from '../../schema/internal.ts'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import { toOwnEvent } from '../../src/health/notifier.ts'
+import { toInternalEvent } from '../../src/health/notifier.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
@@ -84,7 +84,7 @@ async function stage({
     freeBytes: async () => null,
     reserveBytes: 0,
     handlers: () => [],
-    shut: () => sinks,
+    openBreakers: () => sinks,
     secretLabels: () => ['main'],
     consoleUrl: 'https://inbox.example.com',
     storesEvents,
@@ -112,7 +112,12 @@ async function stage({
           const event = await inbox.event(id)
           const parsed = JSON.parse(Buffer.from(event!.raw).toString())
           expect(event!.secretLabel).toBe(internalLabel)
-          return { id, type, key, ...ownEventSchemas[type as keyof typeof ownEventSchemas].parse(parsed).data }
+          return {
+            id,
+            type,
+            key,
+            ...internalEventSchemas[type as keyof typeof internalEventSchemas].parse(parsed).data,
+          }
         }),
       )
     },
@@ -167,7 +172,7 @@ describe('the watch over the health', () => {
     expect(resolved).toMatchObject({ type: 'inbox.resolved', code: 'sink_shut', id: `${begun!.id}:resolved` })
     await to.clock.advance(25 * minute)
     expect(await to.told()).toHaveLength(2)
-    expect(to.lines.map(({ message }) => message)).toEqual(['a warning has begun'])
+    expect(to.lines.map(({ message }) => message)).toEqual(['warning began'])
   })
 
   test('of several processes each tells of itself, and one of the store; the next one to do so goes on from what was told', async () => {
@@ -290,7 +295,7 @@ describe('the watch over the health', () => {
     await to.clock.advance(5 * minute)
     expect(codesOf(to)).toEqual(['store_unwritable'])
     expect(await to.told()).toEqual([])
-    expect(to.lines.filter(({ message }) => /cannot be (?:read|stored)/.test(message))).toHaveLength(2)
+    expect(to.lines.filter(({ message }) => /(?:reading|storing) .*failed/.test(message))).toHaveLength(2)
     to.state.store = { ok: true }
     to.state.accepts = true
     to.state.reads = true
@@ -346,7 +351,7 @@ describe('the watch over the health', () => {
     await to.clock.advance(look)
     expect(await to.told()).toHaveLength(20)
     expect(codesOf(to)).toHaveLength(30)
-    expect(to.lines.filter(({ message }) => message === 'a warning has begun')).toHaveLength(30)
+    expect(to.lines.filter(({ message }) => message === 'warning began')).toHaveLength(30)
     for (const name of [...to.sinks.keys()].slice(0, 5)) to.sinks.delete(name)
     await to.clock.advance(30 * minute)
     expect(await to.told()).toHaveLength(20)
@@ -357,7 +362,7 @@ describe('the watch over the health', () => {
       'inbox.warning notifications_left_out',
       ...Array<string>(10).fill('inbox.warning sink_shut'),
     ])
-    expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were left out' })
+    expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were skipped' })
   })
 
   test('a new process tells nothing twice that had begun before hundreds of others, though the first page comes back short', async () => {
@@ -368,9 +373,11 @@ describe('the watch over the health', () => {
     const warning = { ...first.watch.warnings()[0]!, subject: 'other' }
     await first.watch.close()
     for (let n = 1; n <= 150; n++) {
-      const toldAt = clock.now() + n
+      const notifiedAt = clock.now() + n
       for (const turn of ['begun', 'resolved'] as const)
-        await inbox.accept([toOwnEvent({ warning, toldAt, replica: null }, turn, { at: toldAt, consoleUrl: null })])
+        await inbox.accept([
+          toInternalEvent({ warning, notifiedAt, replica: null }, turn, { at: notifiedAt, consoleUrl: null }),
+        ])
     }
     await clock.advance(hour)
     const cutShort: Inbox = {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
-import { ownEventTypes } from '../../../schema/own.ts'
+import { internalEventTypes } from '../../../schema/internal.ts'
 import { nearest } from '../../base/edit-distance.ts'
 import type { RouteFilter } from './routes.ts'
 
@@ -44,7 +44,7 @@ function oddInTemplate(pattern: string, template: Templates[string]): string[] {
 
 const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
 
-const isInternal = (pattern: string): boolean => ownEventTypes.some((type) => isOf(pattern, type))
+const isInternal = (pattern: string): boolean => internalEventTypes.some((type) => isOf(pattern, type))
 
 const isOf = (pattern: string, type: string): boolean =>
   pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))

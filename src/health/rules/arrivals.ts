@@ -5,52 +5,52 @@ import type { Silence } from '../port.ts'
 import { lengthText, timeText } from '../words.ts'
 
 const newsMs = 24 * 3_600_000
-const mostSilences = 20
-const mostDrifts = 20
-const longestSubject = 200
+const maxSilences = 20
+const maxDrifts = 20
+const maxSubjectLength = 200
 
-/** What comes, what does not, and what is odd about it. */
+/** Warnings about received events: silences, drift and conflicts. */
 export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Finding[] {
   return [...silences(stored), ...drifts(facts), conflicts(facts, stored)]
 }
 
-/** Of too many those that have been silent longest: which these are does not change while they are. */
+/** Limited to the types that are silent longest. That choice stays stable while they are silent. */
 function silences({ silences: all }: StoredFacts): Finding[] {
   const overdueMs = ({ silentMs, alarmAfterMs }: Silence) => silentMs - alarmAfterMs
   return all
     .filter(({ state }) => state === 'silent')
     .toSorted((a, b) => overdueMs(b) - overdueMs(a))
-    .slice(0, mostSilences)
+    .slice(0, maxSilences)
     .map(({ type, network, silentMs, usualMs, lastAt }) => ({
       code: 'silence',
       subject: subjectOf(network === null ? type : `${type} on ${network}`),
       level: 'warning',
-      title: `A type of event has not come for ${lengthText(silentMs)}; usually it comes within ${lengthText(usualMs)}`,
+      title: `No event of a type for ${lengthText(silentMs)}; usually one arrives within ${lengthText(usualMs)}`,
       text:
-        `The last one came at ${timeText(lastAt)}; times in which this receiver was out of service are not counted. Nothing may have happened, or ` +
-        'the sender has a fault, the webhook was disabled or deleted, or no longer has this type. Look at the webhook in the dashboard ' +
-        'of the service (onchain-inbox webhooks list), and at its delivery log.',
+        `The last one arrived at ${timeText(lastAt)}; downtime of this receiver is not counted. Either nothing happened, or ` +
+        'the sender is faulty, or the webhook was disabled, deleted, or lost this type. Check the webhook in the upstream ' +
+        'dashboard (or onchain-inbox webhooks list), and its delivery log.',
       href: '/health',
     }))
 }
 
 const driftTitles: Readonly<Record<DriftKind, string>> = {
-  unknown_type: 'Events of a type that is not documented have come',
-  new_field: 'Events have a field that is not documented',
-  missing_field: 'Events lack a documented field',
-  wrong_type: 'A field of events is of another type than documented',
-  out_of_range: 'A field of events has a value out of its documented range',
+  unknown_type: 'Events of an undocumented type',
+  new_field: 'Events with an undocumented field',
+  missing_field: 'Events without a documented field',
+  wrong_type: 'Events with a field of the wrong type',
+  out_of_range: 'Events with a field out of its documented range',
 }
 
-/** The service may add types and fields at any time (R125, R127): that is no fault. */
+/** The upstream may add types and fields at any time (R125, R127). */
 const harmless: ReadonlySet<DriftKind> = new Set<DriftKind>(['unknown_type', 'new_field'])
 
-/** Only the first of a kind is news. Of too many those that are a fault, then the oldest: which these are does not change by what comes. */
+/** Only the first event of a kind causes a warning. Limited to faults first, then the oldest. That choice is stable. */
 function drifts({ now, drift }: ProcessFacts): Finding[] {
   return drift
     .filter(({ firstAt }) => now - firstAt < newsMs)
     .toSorted((a, b) => Number(harmless.has(a.kind)) - Number(harmless.has(b.kind)) || a.firstAt - b.firstAt)
-    .slice(0, mostDrifts)
+    .slice(0, maxDrifts)
     .map(({ kind, type, path, firstAt }) => ({
       code: 'drift',
       subject: subjectOf([kind, type, path].filter((part) => part !== '').join(' ')),
@@ -59,9 +59,9 @@ function drifts({ now, drift }: ProcessFacts): Finding[] {
       text:
         `First at ${timeText(firstAt)}. ` +
         (harmless.has(kind)
-          ? 'Nothing breaks by it: such events are stored and handled like others. A newer version may know more about them.'
-          : 'Handlers that rely on the documentation may fail on such events, or take them for something else. The page of drift shows an ' +
-            'example with what is documented.'),
+          ? 'Harmless: such events are stored and handled like others. A newer version may document them.'
+          : 'Handlers that rely on the documentation may fail on such events or misread them. The Drift page shows an ' +
+            'example and the documentation.'),
       href: '/drift',
     }))
 }
@@ -71,17 +71,17 @@ function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Fi
   return {
     code: 'conflicts',
     level: 'warning',
-    title: 'An event came again under its id with another body',
+    title: 'Two different bodies arrived under one event id',
     text:
-      'The first body is kept and was handled; the other one is not. An id stands for one event, so the sender has a fault, or ' +
-      'somebody who knows a secret forges events. The page of conflicts shows both bodies.',
+      'The first body is kept and was handled; the other was not. Either the sender is faulty, or someone ' +
+      'who knows a secret forges events. The Conflicts page shows both bodies.',
     href: '/conflicts',
   }
 }
 
-/** What is too long for a subject is told apart by a hash. */
+/** Replaces the end of a long subject by a hash. */
 function subjectOf(text: string): string {
-  if (text.length <= longestSubject) return text
+  if (text.length <= maxSubjectLength) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  return `${text.slice(0, longestSubject).toWellFormed()}… ${hash}`
+  return `${text.slice(0, maxSubjectLength).toWellFormed()}… ${hash}`
 }

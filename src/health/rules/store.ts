@@ -2,11 +2,11 @@ import { describeGap } from '../gap-report.ts'
 import type { Finding, ProcessFacts, StoredFacts, Before } from '../facts.ts'
 import { countText, timeText } from '../words.ts'
 
-/** Of the reserve: below so many times of it is time to look, above so many it is over. */
+/** Multiples of the reserve: the warning begins below `on` and ends above `off`. */
 const low = { on: 4, off: 5 }
-const mostGaps = 10
+const maxGaps = 10
 
-/** Whether it can store, and has what it stored. */
+/** Warnings about the store's ability to write. */
 export function findStoreWarnings(facts: ProcessFacts, before: Before): Finding[] {
   return [unwritable(facts), lowDisk(facts, before)]
 }
@@ -16,10 +16,10 @@ function unwritable({ store }: ProcessFacts): Finding {
   return {
     code: 'store_unwritable',
     level: 'critical',
-    title: 'Nothing can be stored: deliveries are refused',
+    title: 'The store is not writable: deliveries are rejected',
     text:
-      'Commits fail, so every delivery is answered 503 and comes again later. The log says what failed. Look at the disk and at the ' +
-      'rights of the folder of the database. If the process does not come back by itself, start it anew.',
+      'Commits fail, so every delivery gets 503 and is retried later. The log has the error. Check the disk and the ' +
+      'permissions of the database folder. If the process does not recover, restart it.',
     href: '/health',
   }
 }
@@ -32,15 +32,15 @@ function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Befor
   return {
     code: 'disk_low',
     level: isFull ? 'critical' : 'warning',
-    title: isFull ? 'The disk is full: deliveries are refused' : `The disk of the database will soon be full${left}`,
+    title: isFull ? 'The disk is full: deliveries are rejected' : `The database disk is almost full${left}`,
     text:
-      `Below ${Math.floor(reserveBytes / 1024 ** 2)} MB (INBOX_DISK_RESERVE) deliveries are answered 503 until there is space again. Free some, ` +
-      'keep bodies for a shorter time (INBOX_RETENTION_DAYS, INBOX_RETENTION_BYTES), or run onchain-inbox prune.',
+      `Below ${Math.floor(reserveBytes / 1024 ** 2)} MB (INBOX_DISK_RESERVE) deliveries get 503 until space is freed. Free some, ` +
+      'shorten the retention (INBOX_RETENTION_DAYS, INBOX_RETENTION_BYTES), or run onchain-inbox prune.',
     href: '/health',
   }
 }
 
-/** What is known to be gone. */
+/** Warnings about lost events. */
 export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
   const missing: Finding[] =
     stats.missingSeqs === 0
@@ -51,12 +51,12 @@ export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
             level: 'critical',
             title: `${countText(stats.missingSeqs, 'accepted event is', 'accepted events are')} missing from the database`,
             text:
-              'It was damaged, or replaced by an older copy. Restore the newest backup, or replay the deliveries of that time in the ' +
-              "service's dashboard. Then acknowledge it: onchain-inbox doctor --acknowledge.",
+              'The database was damaged, or replaced by an older copy. Restore the newest backup, or replay the deliveries of that time in the ' +
+              "upstream's dashboard. Then run onchain-inbox doctor --acknowledge.",
             href: '/health',
           },
         ]
-  const lost = gaps.filter((gap) => gap.lost !== null && gap.acknowledgedAt === null).slice(0, mostGaps)
+  const lost = gaps.filter((gap) => gap.lost !== null && gap.acknowledgedAt === null).slice(0, maxGaps)
   return [
     ...missing,
     ...lost.map((gap): Finding => ({

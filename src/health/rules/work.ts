@@ -4,23 +4,23 @@ import { countText, lengthText } from '../words.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** What is older is known, and nobody is told of it again. */
+/** Older items cause no warning. */
 const newsMs = 24 * hourMs
 const old = { on: 15 * minuteMs, off: 10 * minuteMs }
 const longPauseMs = hourMs
-const longShutMs = 5 * minuteMs
+const longOpenMs = 5 * minuteMs
 
-/** What waits for somebody, or for too long. */
+/** Warnings about pending work and paused or failing handlers. */
 export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Finding[] {
   const { handlers } = stored.stats
   return [
     backlog(facts, stored, before),
     ...handlers.map((row) => deadLetters(facts, stored, row, before)),
-    ...handlers.map(heldKeys),
+    ...handlers.map(blockedKeys),
     quarantine(facts, stored),
     ...paused(facts, stored, before),
     ...notLoaded(facts, stored),
-    ...shutSinks(facts),
+    ...openBreakers(facts),
   ]
 }
 
@@ -31,15 +31,15 @@ function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before):
   return {
     code: 'backlog_old',
     level: 'warning',
-    title: `The oldest open work has waited for ${lengthText(now - oldestOpenAt)}`,
+    title: `The oldest pending run has waited for ${lengthText(now - oldestOpenAt)}`,
     text:
-      'A handler is slower than events come, fails and is tried again, or is paused or not loaded. The page of handlers shows whose ' +
-      'queue is long and how its attempts end. Events go on being accepted meanwhile.',
+      'A handler is too slow, keeps failing, or is paused or not loaded. The Handlers page shows which ' +
+      'queue is long and how its attempts end. Events are still accepted.',
     href: '/handlers',
   }
 }
 
-/** Where it is not known when the newest died, it is as it was. */
+/** Keeps its level while the time of the newest dead letter is unknown. */
 function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats, before: Before): Finding {
   const count = row.dead + row.held
   if (count === 0) return null
@@ -51,22 +51,22 @@ function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: 
     level: isNews ? 'warning' : 'info',
     title: `${countText(count, 'dead letter')} of ${row.handler}`,
     text:
-      'These runs failed for good and are not tried again. Look at their errors, which are grouped by what they have in common; mend ' +
-      'the handler, then requeue them; or drop those that no longer matter.',
+      'These runs failed for good and are not retried. Check their errors, which are grouped by similarity. Fix ' +
+      'the handler, then requeue them, or drop those that no longer matter.',
     href: '/dead-letters',
   }
 }
 
-function heldKeys({ handler, held }: HandlerStats): Finding {
+function blockedKeys({ handler, held }: HandlerStats): Finding {
   if (held === 0) return null
   return {
     code: 'held_keys',
     subject: handler,
     level: 'warning',
-    title: `${countText(held, 'dead letter')} of ${handler} ${held === 1 ? 'holds up its key' : 'hold up their keys'}`,
+    title: `${countText(held, 'dead letter')} of ${handler} ${held === 1 ? 'blocks its key' : 'block their keys'}`,
     text:
-      "With onDead: 'hold' nothing of a wallet or token is handled behind a dead letter of it. Requeue it once the cause is mended, or " +
-      'drop it: then its key goes on.',
+      "With onDead: 'hold' a dead letter blocks later events of the same key. Requeue it once the cause is fixed, or " +
+      'drop it to unblock the key.',
     href: '/dead-letters',
   }
 }
@@ -79,13 +79,13 @@ function quarantine({ now }: ProcessFacts, { stats, newestQuarantinedAt }: Store
     level: isNews ? 'warning' : 'info',
     title: `${countText(stats.quarantined, 'authentic body is', 'authentic bodies are')} in quarantine`,
     text:
-      'They were signed with one of our secrets and are no usable event, so they were acknowledged, kept and not handled. Look at one ' +
-      'of each reason: the sender has a fault, or its format has changed. A newer version of this program may read them: then retry.',
+      'They have a valid signature but are not usable events, so they were stored and not handled. Check one ' +
+      'of each reason: the sender is faulty, or its format changed. If a newer version can read them, retry them.',
     href: '/quarantine',
   }
 }
 
-/** Somebody wanted it; only one that goes on for long may have been forgotten. */
+/** An operator paused them. A long pause may have been forgotten. */
 function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Finding[] {
   const names = stats.handlers.filter((row) => row.paused).map(({ handler }) => handler)
   const found = (subject: string, who: string): Finding => {
@@ -95,7 +95,7 @@ function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): 
       subject,
       level: since !== null && now - since > longPauseMs ? 'warning' : 'info',
       title: `${who} paused`,
-      text: 'Runs wait until somebody resumes them; events go on being accepted.',
+      text: 'Runs wait until the handler is resumed. Events are still accepted.',
       href: '/handlers',
     }
   }
@@ -111,22 +111,22 @@ function notLoaded({ handlers }: ProcessFacts, { stats }: StoredFacts): Finding[
     subject: handler,
     level: 'warning',
     title: `${countText(openRuns, 'run')} ${openRuns === 1 ? 'waits' : 'wait'} for ${handler}, which is not loaded`,
-    text: `It was renamed or removed. Bring it back under that name, or end its runs: onchain-inbox handlers drop ${handler} --reason "…".`,
+    text: `It was renamed or removed. Restore it under that name, or end its runs: onchain-inbox handlers drop ${handler} --reason "…".`,
     href: '/handlers',
   }))
 }
 
-function shutSinks({ shut, now }: ProcessFacts): Finding[] {
-  return [...shut]
-    .filter(([, { reason, since }]) => reason === 'breaker' && now - since > longShutMs)
+function openBreakers({ openBreakers: open, now }: ProcessFacts): Finding[] {
+  return [...open]
+    .filter(([, { reason, since }]) => reason === 'breaker' && now - since > longOpenMs)
     .map(([name, { since, failures }]) => ({
       code: 'sink_shut',
       subject: name,
       level: 'warning',
-      title: `The sink ${name} has failed for ${lengthText(now - since)}`,
+      title: `The sink ${name} has been failing for ${lengthText(now - since)}`,
       text:
-        `${countText(failures, 'send')} in a row failed. One item is tried now and then; all others wait, and none is lost. The page of ` +
-        'handlers shows the last error: mend what it leads to, and it goes on by itself.',
+        `${countText(failures, 'send')} failed in a row. One item is sent as a trial from time to time; all others wait, and none is lost. The ` +
+        'Handlers page shows the last error: fix its cause, and sending resumes.',
       href: '/handlers',
     }))
 }

@@ -21,14 +21,14 @@ const warningData = z.looseObject({
   replica: z.string().optional(),
 })
 
-const ownEvent = <T extends string>(type: T) => envelopeSchema.extend({ type: z.literal(type), data: warningData })
+const internalEvent = <T extends string>(type: T) => envelopeSchema.extend({ type: z.literal(type), data: warningData })
 
 /** The schema of each type of event that an inbox makes itself: a warning begins, or one is over. */
-export const ownEventSchemas = {
-  'inbox.warning': ownEvent('inbox.warning'),
-  'inbox.resolved': ownEvent('inbox.resolved'),
+export const internalEventSchemas = {
+  'inbox.warning': internalEvent('inbox.warning'),
+  'inbox.resolved': internalEvent('inbox.resolved'),
 } as const
 
-export type OwnEventType = keyof typeof ownEventSchemas
-export const ownEventTypes = Object.keys(ownEventSchemas) as readonly OwnEventType[]
-export type OwnEventData = z.output<typeof warningData>
+export type InternalEventType = keyof typeof internalEventSchemas
+export const internalEventTypes = Object.keys(internalEventSchemas) as readonly InternalEventType[]
+export type InternalEventData = z.output<typeof warningData>
