@@ -285,7 +285,7 @@ function objectOf({ properties = {}, required = [] }: JsonSchema): ObjectExpecta
 function textOf(schema: JsonSchema, name: string): TextExpectation {
   const listed = schema.const === undefined ? schema.enum : [schema.const]
   const oneOf = name === 'network' ? networkIds : (listed?.map(String) ?? null)
-  const { minLength: minLength = 0, maxLength: maxLength = Infinity, pattern, format } = schema
+  const { minLength = 0, maxLength = Infinity, pattern, format } = schema
   return {
     kind: 'text',
     minLength,
